@@ -1,0 +1,86 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target is compiled with these. Warnings are errors, and a use of an unsafe construct that is
+/// not marked as such is a warning: "no pointers above the owners of the C modules" is checked by the compiler
+/// and by `TidyTests`.
+let house: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A library of the house. The imports that the design allows are exactly the dependencies named here.
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: house)
+}
+
+/// A test target in the folder of its kind: Units, Simulation, EndToEnd, Fuzz or Tidy.
+func tests(_ name: String, _ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: "Tests/" + path, swiftSettings: house)
+}
+
+let package = Package(
+    name: "postrider",
+    products: [
+        .executable(name: "postrider", targets: ["postrider"]),
+        .executable(name: "postrider-example-app", targets: ["postrider-example-app"]),
+        .library(name: "PostriderKit", targets: ["PostriderKit"]),
+    ],
+    targets: [
+        // 0 · C modules: headers and one-line shims, no logic.
+        .systemLibrary(name: "CGetopt"),
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CNghttp2"),
+        .systemLibrary(name: "COpenSSL"),
+        .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CYAML"),
+
+        // 1 · C libraries made safe, and the words.
+        library("Notifications"),
+        library("Crypto", ["COpenSSL"]),
+        library("HTTP2", ["CNghttp2"]),
+        library("Options", ["CGetopt"]),
+        library("YAML", ["CYAML"]),
+
+        // 2 · Sockets, the device protocol, rows.
+        library("Transport", ["CLinux", "Crypto"]),
+        library("Courier", ["Notifications"]),
+        library("Storage", ["CSQLite", "Notifications"]),
+
+        // 3 · The far ends of both sockets, and the library that an app links.
+        library("Clients", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier"]),
+        library("PostriderKit", ["Transport", "HTTP2", "Courier"]),
+
+        // 4 · The server, the device agent.
+        library("Relay", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier"]),
+        library("Agent", ["Clients", "Courier", "HTTP2", "Transport", "Storage", "Notifications"]),
+
+        // 5 · The commands; the only place where everything meets.
+        .executableTarget(
+            name: "postrider",
+            dependencies: [
+                "Notifications", "Crypto", "HTTP2", "Options", "YAML", "Transport", "Courier", "Storage", "Clients",
+                "Relay", "Agent",
+            ],
+            swiftSettings: house
+        ),
+        .executableTarget(name: "postrider-example-app", dependencies: ["PostriderKit"], swiftSettings: house),
+
+        tests("NotificationsTests", "Units/Notifications", ["Notifications"]),
+        tests("CryptoTests", "Units/Crypto", ["Crypto"]),
+        tests("HTTP2Tests", "Units/HTTP2", ["HTTP2"]),
+        tests("OptionsTests", "Units/Options", ["Options"]),
+        tests("YAMLTests", "Units/YAML", ["YAML"]),
+        tests("TransportTests", "Units/Transport", ["Transport", "Crypto"]),
+        tests("CourierTests", "Units/Courier", ["Courier", "Notifications"]),
+        tests("StorageTests", "Units/Storage", ["Storage", "Notifications"]),
+        tests("PostriderKitTests", "Units/PostriderKit", ["PostriderKit"]),
+        tests("RelayTests", "Units/Relay", ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport"]),
+        tests("AgentTests", "Units/Agent", ["Agent", "Clients", "Courier", "Notifications", "Storage"]),
+        tests("TidyTests", "Tidy"),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,3 @@
+// The C library's option parser, which Glibc's own module leaves out.
+#pragma once
+#include <getopt.h>

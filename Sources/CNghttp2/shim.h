@@ -1,0 +1,3 @@
+// nghttp2 imports whole; no shim is needed.
+#pragma once
+#include <nghttp2/nghttp2.h>

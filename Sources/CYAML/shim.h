@@ -1,0 +1,3 @@
+// libyaml imports whole; no shim is needed.
+#pragma once
+#include <yaml.h>
