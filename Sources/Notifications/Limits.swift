@@ -1,0 +1,57 @@
+/// Every bound of the house in one place, each with what it costs when it is reached.
+public enum Limits {
+    // What a provider may send ("Sending notification requests to APNs", "Generating a remote notification").
+
+    /// Bytes of a payload.
+    public static let payloadBytes = 4096
+    /// Bytes of a payload for Voice over IP.
+    public static let voipPayloadBytes = 5120
+    /// Bytes of `apns-collapse-id`.
+    public static let collapseIdentifierBytes = 64
+    /// Bytes of `apns-topic`. Apple publishes none; a bundle identifier ends at 155 characters, suffixes add 25.
+    public static let topicBytes = 255
+    /// Bytes of a request body that are read before the stream is reset, so that one that is too large still gets
+    /// its 413. Nothing above the payload limit is kept.
+    public static let drainedBodyBytes = 65_536
+    /// Depth of arrays and objects in a payload.
+    public static let jsonDepth = 64
+    /// Days that a notification without expiration, or with one further away, is kept.
+    public static let storedDays: Int64 = 30
+
+    // What a provider's connection may hold.
+
+    /// Streams that a provider may have open at once on one connection. At 5 KiB of body each: 5 MiB.
+    public static let providerStreams: UInt32 = 1000
+    /// Decoded bytes of one header list; what Apple advertises.
+    public static let headerListBytes = 8000
+    /// Fields in one header list.
+    public static let headerFields = 100
+    /// Verified provider tokens that one shard remembers. At about 150 bytes each: 600 KiB a shard.
+    public static let cachedProviderTokens = 4096
+    /// Bytes of a provider token; Apple's are about 230.
+    public static let providerTokenBytes = 4096
+    /// Milliseconds that a provider's connection may stay without a request.
+    public static let providerIdleMilliseconds = 60 * 60 * 1000
+
+    // What a device's connection may hold.
+
+    /// Bytes of one message from a device; the largest, an acknowledgement of a whole window, is below 1 KiB.
+    public static let deviceMessageBytes = 16_384
+    /// Deliveries that may wait for a device's acknowledgement at once. At 5 KiB of payload each: 320 KiB a device.
+    public static let deliveryWindow = 64
+    /// Topics that one device may register.
+    public static let registrationsPerDevice = 256
+    /// Seconds between a device's keepalive PINGs: the least, the usual and the most.
+    public static let keepaliveSeconds = (least: 5, usual: 60, most: 1800)
+    /// Milliseconds from a device connection's first byte to its hello.
+    public static let helloMilliseconds = 10_000
+
+    // What waits.
+
+    /// Pending notifications of one app on one device. The oldest of lowest priority is dropped and counted.
+    public static let pendingPerRegistration = 1000
+    /// Letters in one shard's or the ledger's mailbox. At about 100 bytes each: 6 MiB. A full one answers 429.
+    public static let letters = 65_536
+    /// Operations in one ledger transaction.
+    public static let ledgerBatch = 1024
+}

@@ -1,0 +1,68 @@
+/// One accepted push, immutable from the moment that a relay admits it until it is settled.
+///
+/// It crosses from the provider's shard to the device's home and to the ledger by reference; nothing of it is copied on
+/// the way.
+public final class Notification: Sendable {
+    /// Who it is; the device drops a second one of the same identity and topic.
+    public let identity: NotificationIdentity
+    /// The addressed device.
+    public let device: DeviceIdentity
+    /// The addressed app's registration on that device.
+    public let registration: RegistrationNumber
+    /// The app it is for.
+    public let topic: Topic
+    /// `apns-push-type`, nil where the provider sent none.
+    public let pushType: PushType?
+    /// `apns-priority`, immediate where the provider sent none.
+    public let priority: Priority
+    /// How long it is worth keeping.
+    public let expiration: Expiration
+    /// `apns-collapse-id`, nil where the provider sent none; at most ``Limits/collapseIdentifierBytes`` bytes.
+    public let collapseIdentifier: String?
+    /// The JSON object as the provider sent it.
+    public let payload: [UInt8]
+    /// When the relay admitted it.
+    public let acceptedAt: Moment
+
+    /// A notification from its parts.
+    public init(
+        identity: NotificationIdentity,
+        device: DeviceIdentity,
+        registration: RegistrationNumber,
+        topic: Topic,
+        pushType: PushType?,
+        priority: Priority,
+        expiration: Expiration,
+        collapseIdentifier: String?,
+        payload: [UInt8],
+        acceptedAt: Moment
+    ) {
+        self.identity = identity
+        self.device = device
+        self.registration = registration
+        self.topic = topic
+        self.pushType = pushType
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseIdentifier = collapseIdentifier
+        self.payload = payload
+        self.acceptedAt = acceptedAt
+    }
+
+    /// The place that this notification takes among a device's pending ones; a later one in the same slot replaces it.
+    public var slot: Slot {
+        if let collapseIdentifier {
+            .collapse(registration, collapseIdentifier)
+        } else {
+            .identity(registration, identity)
+        }
+    }
+}
+
+/// A place among the pending notifications of one device: one index gives collapse and idempotent resend.
+public enum Slot: Hashable, Sendable {
+    /// A notification without collapse identifier stands for itself: only a resend of it meets it here.
+    case identity(RegistrationNumber, NotificationIdentity)
+    /// Notifications of one app with one collapse identifier share a slot; the newest holds it.
+    case collapse(RegistrationNumber, String)
+}

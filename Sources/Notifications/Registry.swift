@@ -1,0 +1,143 @@
+/// What the registry holds of one enrolled device.
+public struct DeviceRecord: Hashable, Sendable {
+    /// Who it is.
+    public let identity: DeviceIdentity
+    /// SHA-256 of the 32 random bytes that the device was given; the relay keeps no secret of a device.
+    public let secretDigest: [UInt8]
+    /// What the device called itself when it enrolled, for the operator's eyes.
+    public let name: String
+    /// When it enrolled.
+    public let enrolledAt: Moment
+
+    /// A record from its parts.
+    public init(identity: DeviceIdentity, secretDigest: [UInt8], name: String, enrolledAt: Moment) {
+        self.identity = identity
+        self.secretDigest = secretDigest
+        self.name = name
+        self.enrolledAt = enrolledAt
+    }
+}
+
+/// One app's registration on one device. It stays in the registry when the app is gone, so that its token is answered
+/// with 410 and the moment.
+public struct RegistrationRecord: Hashable, Sendable {
+    /// The device.
+    public let device: DeviceIdentity
+    /// The number inside the device token.
+    public let number: RegistrationNumber
+    /// The app.
+    public let topic: Topic
+    /// When it was made.
+    public let registeredAt: Moment
+    /// When the app was unregistered; nil while its token is good.
+    public let unregisteredAt: Moment?
+
+    /// A record from its parts.
+    public init(
+        device: DeviceIdentity,
+        number: RegistrationNumber,
+        topic: Topic,
+        registeredAt: Moment,
+        unregisteredAt: Moment?
+    ) {
+        self.device = device
+        self.number = number
+        self.topic = topic
+        self.registeredAt = registeredAt
+        self.unregisteredAt = unregisteredAt
+    }
+}
+
+/// A provider's public key: what its tokens are verified with.
+public struct ProviderKeyRecord: Hashable, Sendable {
+    /// The `kid` of its tokens.
+    public let identifier: String
+    /// The team that owns it: the `iss` of its tokens.
+    public let team: String
+    /// The P-256 public key, PEM.
+    public let publicKey: String
+    /// When it was added.
+    public let addedAt: Moment
+
+    /// A record from its parts.
+    public init(identifier: String, team: String, publicKey: String, addedAt: Moment) {
+        self.identifier = identifier
+        self.team = team
+        self.publicKey = publicKey
+        self.addedAt = addedAt
+    }
+}
+
+/// A topic and the team whose keys may push to it.
+public struct TopicRecord: Hashable, Sendable {
+    /// The topic.
+    public let topic: Topic
+    /// The team.
+    public let team: String
+
+    /// A record from its parts.
+    public init(topic: Topic, team: String) {
+        self.topic = topic
+        self.team = team
+    }
+}
+
+/// A key with which devices enrol; the relay keeps its digest only.
+public struct EnrolmentKeyRecord: Hashable, Sendable {
+    /// What the operator calls it.
+    public let name: String
+    /// SHA-256 of the key's text.
+    public let digest: [UInt8]
+    /// When it was added.
+    public let addedAt: Moment
+
+    /// A record from its parts.
+    public init(name: String, digest: [UInt8], addedAt: Moment) {
+        self.name = name
+        self.digest = digest
+        self.addedAt = addedAt
+    }
+}
+
+/// Everything in the registry, as it is read at start-up.
+public struct Registry: Hashable, Sendable {
+    /// The secrets that seal device tokens, newest last; the newest seals, all of them open.
+    public var tokenSecrets: [[UInt8]] = []
+    /// Enrolled devices.
+    public var devices: [DeviceRecord] = []
+    /// Registrations of all devices, in order of device and number.
+    public var registrations: [RegistrationRecord] = []
+    /// Providers' keys.
+    public var providerKeys: [ProviderKeyRecord] = []
+    /// Topics.
+    public var topics: [TopicRecord] = []
+    /// Enrolment keys.
+    public var enrolmentKeys: [EnrolmentKeyRecord] = []
+
+    /// An empty registry.
+    public init() {}
+}
+
+/// One change to the registry. Each is idempotent: applied twice it leaves what it leaves when applied once.
+public enum RegistryChange: Hashable, Sendable {
+    /// Adds a token secret as the newest.
+    case addTokenSecret([UInt8])
+    /// Adds a device, or replaces the one of that identity.
+    case putDevice(DeviceRecord)
+    /// Removes a device with its registrations; one that is not there is no error.
+    case removeDevice(DeviceIdentity)
+    /// Adds a registration, or replaces the one of that device and number.
+    case putRegistration(RegistrationRecord)
+    /// Adds a provider's key, or replaces the one of that identifier.
+    case putProviderKey(ProviderKeyRecord)
+    /// Removes a provider's key; one that is not there is no error.
+    case removeProviderKey(identifier: String)
+    /// Adds a topic, or gives it to another team.
+    case putTopic(TopicRecord)
+    /// Removes a topic; one that is not there is no error.
+    case removeTopic(Topic)
+    /// Adds an enrolment key, or replaces the one of that name.
+    case putEnrolmentKey(EnrolmentKeyRecord)
+    /// Removes an enrolment key; one that is not there is no error.
+    case removeEnrolmentKey(name: String)
+}

@@ -1,0 +1,65 @@
+/// The reasons with which a push is refused: Apple's words and statuses in one table ("Handling notification responses
+/// from APNs"; the contract's section 4.2). No other word is ever sent: clients turn unknown reasons into crashes.
+public enum Rejection: String, CaseIterable, Error, Sendable {
+    case badCollapseIdentifier = "BadCollapseId"
+    case badDeviceToken = "BadDeviceToken"
+    case badExpirationDate = "BadExpirationDate"
+    case badMessageIdentifier = "BadMessageId"
+    case badPriority = "BadPriority"
+    case badTopic = "BadTopic"
+    case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
+    case duplicateHeaders = "DuplicateHeaders"
+    case idleTimeout = "IdleTimeout"
+    case invalidPushType = "InvalidPushType"
+    case missingDeviceToken = "MissingDeviceToken"
+    case missingTopic = "MissingTopic"
+    case payloadEmpty = "PayloadEmpty"
+    case topicDisallowed = "TopicDisallowed"
+    case badCertificate = "BadCertificate"
+    case badCertificateEnvironment = "BadCertificateEnvironment"
+    case expiredProviderToken = "ExpiredProviderToken"
+    case forbidden = "Forbidden"
+    case invalidProviderToken = "InvalidProviderToken"
+    case missingProviderToken = "MissingProviderToken"
+    case unrelatedKeyIdentifierInToken = "UnrelatedKeyIdInToken"
+    case badEnvironmentKeyIdentifierInToken = "BadEnvironmentKeyIdInToken"
+    case badPath = "BadPath"
+    case methodNotAllowed = "MethodNotAllowed"
+    case expiredToken = "ExpiredToken"
+    case unregistered = "Unregistered"
+    case payloadTooLarge = "PayloadTooLarge"
+    case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+    case tooManyRequests = "TooManyRequests"
+    case internalServerError = "InternalServerError"
+    case serviceUnavailable = "ServiceUnavailable"
+    case shutdown = "Shutdown"
+
+    /// The HTTP status that goes with the reason.
+    public var status: Int {
+        switch self {
+        case .badCollapseIdentifier, .badDeviceToken, .badExpirationDate, .badMessageIdentifier, .badPriority,
+            .badTopic, .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType,
+            .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed:
+            400
+        case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden,
+            .invalidProviderToken,
+            .missingProviderToken, .unrelatedKeyIdentifierInToken, .badEnvironmentKeyIdentifierInToken:
+            403
+        case .badPath: 404
+        case .methodNotAllowed: 405
+        case .expiredToken, .unregistered: 410
+        case .payloadTooLarge: 413
+        case .tooManyProviderTokenUpdates, .tooManyRequests: 429
+        case .internalServerError: 500
+        case .serviceUnavailable, .shutdown: 503
+        }
+    }
+
+    /// The JSON body of the reply. A 410 carries `timestamp`, the moment since which the token is dead, as an integer
+    /// of milliseconds; no other status does.
+    public func body(since timestamp: Moment? = nil) -> [UInt8] {
+        precondition((status == 410) == (timestamp != nil), "a 410, and only a 410, carries its timestamp")
+        guard let timestamp else { return Array("{\"reason\":\"\(rawValue)\"}".utf8) }
+        return Array("{\"reason\":\"\(rawValue)\",\"timestamp\":\(timestamp.milliseconds)}".utf8)
+    }
+}

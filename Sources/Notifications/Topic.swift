@@ -1,0 +1,27 @@
+/// The app a push is for: a bundle identifier, with a suffix for some push types.
+public struct Topic: Hashable, Sendable {
+    /// The text as the provider writes it in `apns-topic`.
+    public let text: String
+
+    /// A topic, or nil when the text is empty, longer than ``Limits/topicBytes`` or holds anything but ASCII letters,
+    /// digits, `.`, `-` and `_` (a bundle identifier, and what real topics add to it).
+    public init?(_ text: String) {
+        guard !text.isEmpty, text.utf8.count <= Limits.topicBytes, text.utf8.allSatisfy(Self.isAllowed) else {
+            return nil
+        }
+        self.text = text
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
+extension Topic: CustomStringConvertible {
+    /// The text.
+    public var description: String { text }
+}
