@@ -1,0 +1,128 @@
+/// A flat, reusable list of header fields: one run of bytes and the offsets in it.
+///
+/// A session fills one and the same block for every header block it receives, and whoever answers fills one
+/// of their own again and again, so that a request costs no allocation once the block has grown to its
+/// usual size.
+public struct HeaderBlock: Sendable {
+    @usableFromInline
+    struct Field: Sendable {
+        @usableFromInline var start: UInt32
+        @usableFromInline var nameEnd: UInt32
+        @usableFromInline var valueEnd: UInt32
+        var isIndexed: Bool
+    }
+
+    @usableFromInline var bytes: [UInt8] = []
+    @usableFromInline var fields: [Field] = []
+
+    /// An empty block.
+    public init() {}
+
+    /// How many fields there are.
+    public var count: Int { fields.count }
+
+    /// The size of the list as RFC 9113, section 6.5.2 counts it: names, values and 32 bytes for each field.
+    public var listBytes: Int { bytes.count + 32 * fields.count }
+
+    /// Empties the block and keeps its memory.
+    public mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        fields.removeAll(keepingCapacity: true)
+    }
+
+    /// Adds a field. Names are lower case (RFC 9113, section 8.2), pseudo-header fields come first.
+    public mutating func add(_ name: StaticString, _ value: Span<UInt8>) {
+        append(name)
+        unsafe value.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+        endField(nameBytes: name.utf8CodeUnitCount, isIndexed: true)
+    }
+
+    /// Adds a field whose value is known when the program is written.
+    public mutating func add(_ name: StaticString, _ value: StaticString) {
+        append(name)
+        append(value)
+        endField(nameBytes: name.utf8CodeUnitCount, isIndexed: true)
+    }
+
+    /// Adds a field. For values that are text anyway; off the hot path.
+    @_disfavoredOverload
+    public mutating func add(_ name: String, _ value: String) {
+        bytes.append(contentsOf: name.utf8)
+        bytes.append(contentsOf: value.utf8)
+        endField(nameBytes: name.utf8.count, isIndexed: true)
+    }
+
+    /// Adds a field that never enters a compression table: its value differs each time (`apns-id`) or is a
+    /// secret (`authorization`). RFC 7541, section 7.1.3.
+    public mutating func addUnindexed(_ name: StaticString, _ value: Span<UInt8>) {
+        add(name, value)
+        fields[fields.count - 1].isIndexed = false
+    }
+
+    /// Adds a text field that never enters a compression table.
+    public mutating func addUnindexed(_ name: String, _ value: String) {
+        add(name, value)
+        fields[fields.count - 1].isIndexed = false
+    }
+
+    /// Calls `body` for each field in the order of the wire. Nothing is copied; the spans end with the call.
+    @inlinable
+    public func forEach(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
+        let all = bytes.span
+        for field in fields {
+            body(
+                all.extracting(Int(field.start)..<Int(field.nameEnd)),
+                all.extracting(Int(field.nameEnd)..<Int(field.valueEnd)))
+        }
+    }
+
+    /// The value of the first field with that name; a copy, for clients and tests.
+    public func value(of name: String) -> [UInt8]? {
+        let field = fields.first { bytes[Int($0.start)..<Int($0.nameEnd)].elementsEqual(name.utf8) }
+        return field.map { Array(bytes[Int($0.nameEnd)..<Int($0.valueEnd)]) }
+    }
+
+    /// The value of the first field with that name as text; bytes that are not UTF-8 are replaced.
+    public func text(of name: String) -> String? {
+        value(of: name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Appends a field as the library decoded it.
+    mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        unsafe bytes.append(contentsOf: name)
+        unsafe bytes.append(contentsOf: value)
+        endField(nameBytes: name.count, isIndexed: true)
+    }
+
+    /// Whether this is the head of an interim answer: `:status` is 1xx, and it is always the first field of
+    /// one.
+    var isInformational: Bool {
+        guard let first = fields.first, first.nameEnd - first.start == 7, first.valueEnd > first.nameEnd
+        else {
+            return false
+        }
+        return bytes[1] == UInt8(ascii: "s") && bytes[Int(first.nameEnd)] == UInt8(ascii: "1")
+    }
+
+    private mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+    }
+
+    /// Closes the field whose name and value are the last bytes; it starts where the field before it ended.
+    private mutating func endField(nameBytes: Int, isIndexed: Bool) {
+        let start = fields.last?.valueEnd ?? 0
+        let field = Field(
+            start: start, nameEnd: start + UInt32(nameBytes), valueEnd: UInt32(bytes.count),
+            isIndexed: isIndexed)
+        fields.append(field)
+    }
+}
+
+extension HeaderBlock: ExpressibleByDictionaryLiteral {
+    /// The fields in the order they are written.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements {
+            add(name, value)
+        }
+    }
+}

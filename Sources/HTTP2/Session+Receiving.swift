@@ -1,0 +1,74 @@
+import CNghttp2
+
+extension Session {
+    /// A complete frame. False: the connection is over.
+    func received(_ frame: UnsafePointer<nghttp2_frame>) -> Bool {
+        guard !hasEnded else { return false }
+        let header = unsafe frame.pointee.hd
+        let endStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        let isAcknowledgement = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+        switch UInt32(header.type) {
+        case NGHTTP2_DATA.rawValue:
+            guard header.length > 0 || endStream else { return countEmptyFrame() }
+            countUsefulFrame()
+            if endStream { reportEnd(header.stream_id) }
+        case NGHTTP2_HEADERS.rawValue:
+            countUsefulFrame()
+            receivedBlock(header.stream_id, endStream: endStream)
+        case NGHTTP2_SETTINGS.rawValue where isAcknowledgement:
+            unsafe handler.settingsAcknowledged()
+        case NGHTTP2_SETTINGS.rawValue:
+            let maxStreams = unsafe nghttp2_session_get_remote_settings(
+                raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+            unsafe handler.settingsReceived(maxConcurrentStreams: maxStreams)
+            return countEmptyFrame()
+        case NGHTTP2_PING.rawValue where isAcknowledgement:
+            unsafe handler.pingAcknowledged()
+        case NGHTTP2_GOAWAY.rawValue:
+            unsafe receivedGoaway(frame.pointee.goaway)
+        case NGHTTP2_RST_STREAM.rawValue:
+            break  // The library limits their rate.
+        default:
+            return countEmptyFrame()
+        }
+        return true
+    }
+
+    /// A piece of a body.
+    func receivedData(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
+        guard attachedRecord(stream) != nil else { return }
+        unsafe handler.data(stream, bytes.span)
+    }
+
+    private func receivedBlock(_ stream: Int32, endStream: Bool) {
+        let known = attachedRecord(stream)
+        // A client's streams have a record from the request on; one without was reset and reported.
+        guard role == .server || known != nil else { return }
+        let record = known ?? openedByPeer(stream)
+        let kind: BlockKind =
+            if record.hasHead { .trailers } else if role == .client && block.isInformational {
+                .informational
+            } else { .head }
+        record.hasHead = record.hasHead || kind == .head
+        unsafe handler.headers(stream, block, kind: kind, endStream: endStream)
+        if endStream { reportEnd(stream) }
+    }
+
+    private func openedByPeer(_ stream: Int32) -> StreamRecord {
+        let record = makeRecord(stream)
+        unsafe nghttp2_session_set_stream_user_data(raw, stream, Unmanaged.passUnretained(record).toOpaque())
+        return record
+    }
+
+    /// The handler may have ended the session in the call before.
+    private func reportEnd(_ stream: Int32) {
+        guard attachedRecord(stream) != nil else { return }
+        unsafe handler.ended(stream)
+    }
+
+    private func receivedGoaway(_ frame: nghttp2_goaway) {
+        let debug = unsafe Array(UnsafeBufferPointer(start: frame.opaque_data, count: frame.opaque_data_len))
+        unsafe handler.goawayReceived(
+            lastStream: frame.last_stream_id, errorCode: frame.error_code, debug: debug)
+    }
+}

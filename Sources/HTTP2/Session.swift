@@ -1,0 +1,275 @@
+import CNghttp2
+import Synchronization
+
+/// One end of an HTTP/2 connection: bytes in, calls to a handler and bytes out. No I/O and no clock.
+///
+/// Confined to one thread at a time, with which its connection may move. The owner calls `receive` with
+/// what arrived and, once a turn, `drain` for what is to be sent; the verbs in between only take note. When
+/// `receive` throws or `isFinished` holds after a `drain`, the owner closes the connection (after sending
+/// what that drain gave it, which holds the GOAWAY) and calls `end()`. SETTINGS are the first frame of
+/// every session.
+@safe
+public final class Session {
+    /// Which end of the connection this is.
+    public enum Role: Sendable {
+        /// Answers requests.
+        case server
+        /// Makes requests.
+        case client
+    }
+
+    /// Which end of the connection this is.
+    public let role: Role
+    /// Why the session broke down, if it did: ours to the peer or, found out in `drain`, the library's
+    /// verdict.
+    public private(set) var failure: SessionError?
+
+    let raw: OpaquePointer
+    let settings: SessionSettings
+    unowned(unsafe) let handler: any SessionHandler
+    /// The header block that is being received; blocks of one connection never interleave.
+    var block = HeaderBlock()
+    /// Streams whose bodies have been taken entirely since the handler was told last.
+    var emptied: [Int32] = []
+    var emptyFrames = 0
+    /// What the owner's own GOAWAY said.
+    var saidErrorCode = ErrorCode.noError
+
+    private let memory: SessionMemory
+    private var streams: [StreamRecord] = []
+    private var pool: [StreamRecord] = []
+    private(set) var hasEnded = false
+    /// Whether the library is at work further down the stack: it must not be entered a second time.
+    private var isAtWork = false
+
+    /// Makes a session; its SETTINGS wait in the first `drain`.
+    ///
+    /// - Parameter handler: is not retained and must outlive the session: the owner itself, or what it holds.
+    public init(role: Role, settings: SessionSettings = SessionSettings(), handler: any SessionHandler) {
+        self.role = role
+        self.settings = settings
+        unsafe self.handler = handler
+        memory = SessionMemory()
+        unsafe raw = makeLibrarySession(role, settings, memory)
+        unsafe nghttp2_session_set_user_data(raw, Unmanaged.passUnretained(self).toOpaque())
+        submitFirstSettings()
+    }
+
+    deinit {
+        unsafe nghttp2_session_del(raw)
+    }
+
+    /// Takes what arrived and calls the handler for it.
+    ///
+    /// - Throws: when the connection is over by the peer's fault. Not every violation is known here
+    ///   already, some show as `failure` and `isFinished` after the next `drain`. Later calls throw the
+    ///   same.
+    public func receive(_ bytes: Span<UInt8>) throws(SessionError) {
+        precondition(!isAtWork, "receive and drain must not be called from a handler")
+        if let failure { throw failure }
+        guard !hasEnded else { return }
+        isAtWork = true
+        let result = unsafe bytes.withUnsafeBufferPointer {
+            unsafe nghttp2_session_mem_recv(raw, $0.baseAddress, $0.count)
+        }
+        isAtWork = false
+        guard !hasEnded else { return }
+        if result < 0 {
+            fail(failure ?? Self.error(Int32(result)), offending: bytes)
+        } else if unsafe nghttp2_session_get_outbound_queue_size(raw) > settings.maxQueuedFrames {
+            fail(.flooded, offending: bytes)
+        }
+        if let failure { throw failure }
+    }
+
+    /// Appends everything that may be sent now. The handler learns of closed streams and emptied bodies
+    /// meanwhile.
+    ///
+    /// What it sends on emptied bodies leaves in the same call, up to a bound; `wantsToSend` tells of the
+    /// rest.
+    public func drain(into output: inout [UInt8]) {
+        precondition(!isAtWork, "receive and drain must not be called from a handler")
+        let start = output.count
+        repeat {
+            isAtWork = true
+            memory.frames.lock.withLock { _ in sendAll(into: &output) }
+            isAtWork = false
+            notifyEmptied()
+        } while wantsToSend && output.count - start < Self.drainBytes
+    }
+
+    /// Whether `drain` would append something.
+    public var wantsToSend: Bool {
+        unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty
+    }
+
+    /// Whether nothing more will be read or sent: close the connection.
+    public var isFinished: Bool {
+        unsafe nghttp2_session_want_write(raw) == 0 && (failure != nil || nghttp2_session_want_read(raw) == 0)
+    }
+
+    /// How many streams are open (had a head and are not closed).
+    public var streamCount: Int { streams.count }
+
+    /// The connection is gone: reports every open stream closed with `ErrorCode.cancel`, then nothing any
+    /// more.
+    public func end() {
+        guard !hasEnded else { return }
+        hasEnded = true
+        while let last = streams.last {
+            let id = last.id
+            forget(last)
+            unsafe handler.closed(id, errorCode: ErrorCode.cancel)
+        }
+    }
+
+    /// Takes back what frames without content have cost the peer so far.
+    ///
+    /// A PING, PRIORITY, WINDOW_UPDATE, SETTINGS or empty DATA is work and carries nothing; each frame with
+    /// content pays for a hundred. On a connection where nothing but keepalives happens for weeks, the
+    /// owner, who has a clock, calls this from time to time.
+    public func forgiveEmptyFrames() {
+        emptyFrames = 0
+    }
+
+    /// `drain` stops asking for more of streaming bodies above this many bytes.
+    private static let drainBytes = 256 * 1024
+}
+
+// MARK: - Streams
+
+extension Session {
+    /// A record from the pool. It is counted as an open stream from now on.
+    func makeRecord(_ id: Int32) -> StreamRecord {
+        let record = pool.popLast() ?? StreamRecord()
+        record.id = id
+        record.index = streams.count
+        streams.append(record)
+        return record
+    }
+
+    /// The record goes back to the pool.
+    func forget(_ record: StreamRecord) {
+        let last = streams.removeLast()
+        if last !== record {
+            last.index = record.index
+            streams[record.index] = last
+        }
+        record.clear()
+        pool.append(record)
+    }
+
+    /// The record of an open stream.
+    func record(_ stream: Int32) -> StreamRecord? {
+        if let record = attachedRecord(stream) { return record }
+        // A request that the library has not opened yet is one of the youngest.
+        return role == .client ? streams.last { $0.id == stream } : nil
+    }
+
+    /// The record that the library holds for us. A stream that was reported closed has none, even inside
+    /// the report.
+    func attachedRecord(_ stream: Int32) -> StreamRecord? {
+        guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
+        let record = unsafe Unmanaged<StreamRecord>.fromOpaque(pointer).takeUnretainedValue()
+        return record.id == stream ? record : nil
+    }
+
+    /// The library has closed a stream.
+    func streamClosed(_ stream: Int32, errorCode: UInt32) {
+        guard let record = attachedRecord(stream) else { return }
+        forget(record)
+        unsafe handler.closed(stream, errorCode: errorCode)
+    }
+
+    /// Notes a frame that carries nothing. False: it was one too many.
+    func countEmptyFrame() -> Bool {
+        emptyFrames += 1
+        guard emptyFrames > settings.maxEmptyFrames else { return true }
+        failure = .flooded
+        return false
+    }
+
+    /// Notes a frame that carries something.
+    func countUsefulFrame() {
+        emptyFrames = max(0, emptyFrames - 100)
+    }
+
+    /// Adds a received field to the block. False: it is one too many or too large.
+    func take(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
+        unsafe block.append(name: name, value: value)
+        if block.count > settings.maxHeaderFields {
+            failure = .tooManyHeaderFields
+        } else if block.listBytes > settings.maxHeaderListBytes {
+            failure = .headerListTooLarge
+        }
+        return failure == nil
+    }
+}
+
+// MARK: - Sending and failing
+
+extension Session {
+    /// Sends until the library has nothing left. Other sessions build their frames in the same memory, so
+    /// that nothing may stay there.
+    private func sendAll(into output: inout [UInt8]) {
+        while true {
+            var frame: UnsafePointer<UInt8>?
+            let count = unsafe nghttp2_session_mem_send(raw, &frame)
+            guard count > 0 else {
+                if count < 0, failure == nil { failure = .libraryFailure(Int32(count)) }
+                return
+            }
+            let bytes = unsafe UnsafeBufferPointer(start: frame, count: count)
+            unsafe output.append(contentsOf: bytes)
+            unsafe noteGoaway(bytes)
+        }
+    }
+
+    /// The library ends connections by itself, and the GOAWAY it sends is the only sign of it (RFC 9113,
+    /// section 6.8).
+    private func noteGoaway(_ frame: UnsafeBufferPointer<UInt8>) {
+        guard frame.count >= 17, unsafe frame[3] == UInt8(NGHTTP2_GOAWAY.rawValue), failure == nil else {
+            return
+        }
+        let errorCode = unsafe frame[13..<17].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        if errorCode != ErrorCode.noError, errorCode != saidErrorCode {
+            let reason = unsafe String(decoding: frame[17...], as: UTF8.self)
+            failure = .protocolViolation(errorCode: errorCode, reason: reason)
+        }
+    }
+
+    private func notifyEmptied() {
+        guard !emptied.isEmpty else { return }
+        let streams = emptied
+        emptied.removeAll(keepingCapacity: true)
+        for stream in streams where record(stream)?.outboundBytes == 0 {
+            unsafe handler.writable(stream)
+        }
+    }
+
+    /// Ends the session with a GOAWAY that says why.
+    private func fail(_ error: SessionError, offending bytes: Span<UInt8>) {
+        failure = error
+        let code = error == .notHTTP2 ? ErrorCode.protocolError : ErrorCode.enhanceYourCalm
+        let debug = error == .notHTTP2 ? Self.describeForeigner(bytes) : error.description
+        goaway(errorCode: code, debug: Array(debug.utf8))
+    }
+
+    /// What Apple's front says to a client that speaks HTTP/1; everybody else learns what was expected.
+    private static func describeForeigner(_ bytes: Span<UInt8>) -> String {
+        let line = unsafe bytes.withUnsafeBufferPointer { all in
+            unsafe all.prefix(120).prefix { (0x20..<0x7F).contains($0) }.map { $0 }
+        }
+        let text = String(decoding: line, as: UTF8.self)
+        return text.contains(" HTTP/1.")
+            ? "Unexpected HTTP/1.x request: \(text)" : SessionError.notHTTP2.description
+    }
+
+    private static func error(_ number: Int32) -> SessionError {
+        switch number {
+        case NGHTTP2_ERR_BAD_CLIENT_MAGIC.rawValue: .notHTTP2
+        case NGHTTP2_ERR_FLOODED.rawValue, NGHTTP2_ERR_TOO_MANY_CONTINUATIONS.rawValue: .flooded
+        default: .libraryFailure(number)
+        }
+    }
+}

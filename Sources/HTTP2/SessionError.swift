@@ -1,0 +1,46 @@
+/// Why a session is over, or why a request cannot be made.
+public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The peer does not begin with the HTTP/2 connection preface (RFC 9113, section 3.4).
+    case notHTTP2
+    /// A header block has more fields than allowed.
+    case tooManyHeaderFields
+    /// A header block is larger than allowed.
+    case headerListTooLarge
+    /// The peer sends far more frames that are work for us than frames that carry something.
+    case flooded
+    /// A connection error in the sense of RFC 9113, section 5.4.1; `reason` is the library's sentence.
+    case protocolViolation(errorCode: UInt32, reason: String)
+    /// The session is ending or its stream identifiers are used up: make the request on a new connection.
+    case requestsRefused
+    /// The library failed (its error number): out of memory, or a bug.
+    case libraryFailure(Int32)
+
+    /// One sentence without a full stop.
+    public var description: String {
+        switch self {
+        case .notHTTP2: "the peer does not speak HTTP/2"
+        case .tooManyHeaderFields: "a header block has too many fields"
+        case .headerListTooLarge: "a header block is too large"
+        case .flooded: "the peer floods the connection with frames that carry nothing"
+        case .protocolViolation(let errorCode, let reason): "HTTP/2 connection error \(errorCode): \(reason)"
+        case .requestsRefused: "no further request can be made on this connection"
+        case .libraryFailure(let number): "the HTTP/2 library failed with error \(number)"
+        }
+    }
+}
+
+/// The error codes of RFC 9113, section 7.
+public enum ErrorCode {
+    /// Not an error.
+    public static let noError: UInt32 = 0
+    /// The peer broke the protocol.
+    public static let protocolError: UInt32 = 1
+    /// Our own fault.
+    public static let internalError: UInt32 = 2
+    /// The stream was not processed: the request may be repeated.
+    public static let refusedStream: UInt32 = 7
+    /// The stream is no longer wanted.
+    public static let cancel: UInt32 = 8
+    /// The peer does too much of something.
+    public static let enhanceYourCalm: UInt32 = 11
+}

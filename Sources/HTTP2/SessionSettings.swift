@@ -1,0 +1,32 @@
+/// The bounds of one session. The first group is told to the peer, the second is kept by us.
+public struct SessionSettings: Sendable {
+    /// Streams the peer may have open at once. A server's only: our clients take no pushed streams.
+    public var maxConcurrentStreams: UInt32 = 1000
+    /// Bytes of one body that the peer may send before it is given more.
+    public var initialWindowSize: UInt32 = 65_535
+    /// The same for all bodies together.
+    public var connectionWindowSize: Int32 = 1 << 20
+    /// Payload of the largest frame we take.
+    public var maxFrameSize: UInt32 = 16_384
+    /// Bytes of the HPACK table, ours for both directions.
+    public var headerTableSize: UInt32 = 4096
+    /// Size of a decoded header block as RFC 9113, section 6.5.2 counts it. More costs the peer the
+    /// connection.
+    public var maxHeaderListBytes = 8000
+
+    /// Fields of a header block. More costs the peer the connection.
+    public var maxHeaderFields = 100
+    /// Frames that wait to be sent; more means that the peer provokes answers and does not read them.
+    public var maxQueuedFrames = 5000
+    /// Frames in a row that carry nothing (see `Session.forgiveEmptyFrames()`).
+    public var maxEmptyFrames = 10_000
+    /// RST_STREAM frames that the peer may send at once …
+    public var resetBurst: UInt64 = 1000
+    /// … and then each second. Honest clients reset finished streams: judge premature resets in `closed`.
+    public var resetsPerSecond: UInt64 = 1000
+    /// Whether received bytes open the windows again by themselves; if not, `Session.consume` does.
+    public var automaticWindowUpdates = true
+
+    /// The bounds of a server that looks like Apple's.
+    public init() {}
+}

@@ -1,0 +1,118 @@
+import HTTP2
+import Testing
+
+@Suite struct ExchangeTests {
+    @Test("Both ends say SETTINGS first, and the client asks for no pushes")
+    func settingsFirst() throws {
+        let pair = Pair()
+        try pair.run()
+        let server = Frame.all(in: pair.fromServer)
+        let client = Frame.all(in: pair.fromClient)
+        #expect(pair.fromClient.starts(with: Frame.preface))
+        #expect(server.first?.kind == .settings && server.first?.flags == 0)
+        #expect(client.first?.kind == .settings && client.first?.flags == 0)
+        #expect(client.first?.payload.contains([0, 2, 0, 0, 0, 0]) == true)
+        #expect(server.first?.payload.contains([0, 3, 0, 0, 3, 232]) == true)
+        #expect(server.first?.payload.contains([0, 6, 0, 0, 31, 64]) == true)
+        #expect(pair.atClient.events == ["settings 1000", "settings acknowledged"])
+        #expect(pair.atServer.events.contains("settings acknowledged"))
+    }
+
+    @Test(
+        "A request with a body is answered without one: a single HEADERS frame", arguments: [Int.max, 1, 7])
+    func answerWithoutBody(step: Int) throws {
+        let pair = Pair()
+        pair.step = step
+        pair.atServer.onEnded = { pair.server.respond($0, ok) }
+        let stream = try pair.client.request(post, body: Array("hello".utf8))
+        try pair.run()
+        #expect(
+            pair.atServer.streamEvents == [
+                "head 1 [:method: POST, :scheme: https, :path: /3/device/00, :authority: relay]",
+                "ended 1", "closed 1 0",
+            ])
+        #expect(pair.atServer.bodies[stream] == Array("hello".utf8))
+        #expect(pair.atClient.streamEvents == ["head 1 end [:status: 200]", "ended 1", "closed 1 0"])
+        let answer = Frame.all(in: pair.fromServer).filter { $0.stream == 1 }
+        #expect(answer.map(\.description) == ["headers+end 1"])
+        #expect(pair.client.streamCount == 0 && pair.server.streamCount == 0)
+    }
+
+    @Test("An error is HEADERS and exactly one DATA frame that ends the stream", arguments: [Int.max, 1])
+    func answerWithBody(step: Int) throws {
+        let pair = Pair()
+        pair.step = step
+        let reason = Array(#"{"reason":"BadDeviceToken"}"#.utf8)
+        pair.atServer.onEnded = { pair.server.respond($0, [":status": "400"], body: reason) }
+        _ = try pair.client.request(post)
+        try pair.run()
+        let answer = Frame.all(in: pair.fromServer).filter { $0.stream == 1 }
+        #expect(answer.map(\.description) == ["headers 1", "data+end 1"])
+        #expect(answer.last?.payload == reason)
+        #expect(pair.atClient.bodies[1] == reason)
+        #expect(pair.atClient.closings == ["closed 1 0"])
+    }
+
+    @Test("Many requests are answered each with its own body")
+    func manyStreams() throws {
+        let pair = Pair()
+        pair.atServer.onEnded = { stream in
+            pair.server.respond(stream, ok, body: Array("\(stream)".utf8))
+        }
+        for round in 0..<3 {
+            for _ in 0..<500 { _ = try pair.client.request(post, body: Array("body".utf8)) }
+            try pair.run()
+            #expect(pair.atClient.closings.count == 500 * (round + 1))
+        }
+        #expect(pair.atClient.bodies.count == 1500)
+        #expect(pair.atClient.bodies.allSatisfy { String(decoding: $1, as: UTF8.self) == "\($0)" })
+    }
+
+    @Test("Interim answers are told from the final one")
+    func interim() throws {
+        let pair = Pair()
+        _ = try pair.client.request(post)
+        try pair.client.receive(Frame(kind: .settings).bytes)
+        _ = pair.client.drained()
+        // HPACK: `:status` is static entry 8; 103 as a literal, 204 is entry 9.
+        let hints = Frame(kind: .headers, flags: 4, stream: 1, payload: [0x08, 0x03, 0x31, 0x30, 0x33])
+        let final = Frame(kind: .headers, flags: 5, stream: 1, payload: [0x89])
+        try pair.client.receive((hints.bytes + final.bytes))
+        #expect(
+            pair.atClient.streamEvents == [
+                "informational 1 [:status: 103]", "head 1 end [:status: 204]", "ended 1", "closed 1 0",
+            ])
+    }
+
+    @Test("Fields that must not be indexed are sent as literals and arrive")
+    func unindexed() throws {
+        let pair = Pair()
+        var head = post
+        head.addUnindexed("apns-id", "0001")
+        let names = Array("apns-id".utf8)
+        head.add("x-bytes", names.span)
+        #expect(head.count == 6)
+        #expect(head.text(of: "apns-id") == "0001")
+        #expect(head.value(of: "x-bytes") == names)
+        #expect(head.value(of: "absent") == nil)
+        for _ in 0..<2 { _ = try pair.client.request(head) }
+        try pair.run()
+        let blocks = Frame.all(in: pair.fromClient).filter { $0.kind == .headers }.map(\.payload)
+        #expect(blocks.count == 2)
+        // Never-indexed literals begin with 0001; the value stays in the second block, the indexed field
+        // does not.
+        #expect(blocks.allSatisfy { $0.contains(0x10) })
+        #expect((blocks.last?.count ?? 99) < (blocks.first?.count ?? 0))
+        #expect(pair.atServer.events.filter { $0.contains("apns-id: 0001, x-bytes: apns-id") }.count == 2)
+    }
+
+    @Test("An emptied block is empty and can be filled again")
+    func reuse() {
+        var block: HeaderBlock = ["a": "b"]
+        block.removeAll()
+        #expect(block.count == 0 && block.listBytes == 0)
+        block.add("name", "value")
+        #expect(block.text(of: "name") == "value")
+        #expect(block.listBytes == 41)
+    }
+}

@@ -1,0 +1,177 @@
+import HTTP2
+import Testing
+
+@Suite struct HardeningTests {
+    private let handler = Recorder()
+
+    private func server(_ change: (inout SessionSettings) -> Void = { _ in }) -> Session {
+        var settings = SessionSettings()
+        change(&settings)
+        return Session(role: .server, settings: settings, handler: handler)
+    }
+
+    private func goaways(_ session: Session) -> [String] {
+        Frame.all(in: session.drained()).filter { $0.kind == .goaway }
+            .map { String(decoding: $0.payload.dropFirst(8), as: UTF8.self) }
+    }
+
+    @Test(
+        "Whoever does not speak HTTP/2 is told so after SETTINGS",
+        arguments: [
+            (
+                "POST /3/device/00 HTTP/1.1\r\nhost: x\r\n\r\n",
+                "Unexpected HTTP/1.x request: POST /3/device/00 HTTP/1.1"
+            ),
+            ("\u{16}\u{3}\u{1}garbage", "the peer does not speak HTTP/2"),
+            ("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "the peer does not speak HTTP/2"),
+        ])
+    func foreigners(text: String, answer: String) {
+        let session = server()
+        #expect(throws: SessionError.notHTTP2) { try session.receive(Array(text.utf8)) }
+        let frames = Frame.all(in: session.drained())
+        #expect(frames.first?.kind == .settings)
+        #expect(frames.last?.kind == .goaway)
+        #expect(String(decoding: frames.last?.payload.dropFirst(8) ?? [], as: UTF8.self) == answer)
+        #expect(session.isFinished)
+        #expect(throws: SessionError.notHTTP2) { try session.receive([1]) }
+    }
+
+    @Test("A hundred fields are taken, one more costs the connection")
+    func fieldCount() throws {
+        let atClient = Recorder()
+        let (session, client) = (server(), Session(role: .client, handler: atClient))
+        defer { withExtendedLifetime(atClient) {} }
+        var head = post
+        for number in head.count..<100 { head.add("x-\(number)", "") }
+        _ = try client.request(head)
+        try session.receive(client.drained())
+        #expect(handler.events.contains { $0.hasPrefix("head 1") })
+        head.add("x-100", "")
+        _ = try client.request(head)
+        #expect(throws: SessionError.tooManyHeaderFields) { try session.receive(client.drained()) }
+        #expect(goaways(session) == ["a header block has too many fields"])
+        #expect(session.isFinished)
+        session.end()
+        #expect(handler.closings == ["closed 1 8"])
+    }
+
+    @Test("A block that grows in the HPACK table costs the connection before it is large")
+    func bomb() {
+        let session = server()
+        // One entry of 3000 bytes enters the table; each further byte repeats it.
+        let value = [0x40, 0x01, 0x61, 0x7F, 0xB9, 0x16] + [UInt8](repeating: 0x62, count: 3000)
+        let block = Frame.postBlock + value + [UInt8](repeating: 0xBE, count: 4000)
+        let frame = Frame(kind: .headers, flags: 5, stream: 1, payload: block)
+        #expect(throws: SessionError.headerListTooLarge) {
+            try session.receive((Frame.opening + frame.bytes))
+        }
+        #expect(handler.streamEvents.isEmpty)
+        #expect(goaways(session) == ["a header block is too large"])
+    }
+
+    @Test(
+        "Frames that carry nothing are bounded; frames with content pay for them, and the owner may forgive")
+    func emptyFrames() throws {
+        let session = server { $0.maxEmptyFrames = 50 }
+        try session.receive(Frame.opening)
+        let ping = Frame(kind: .ping, payload: [UInt8](repeating: 0, count: 8)).bytes
+        for round in 0..<4 {
+            for _ in 0..<40 { try session.receive(ping) }
+            if round == 1 {
+                session.forgiveEmptyFrames()
+            } else {
+                let stream = UInt32(2 * round + 1)
+                let request = Frame(kind: .headers, flags: 5, stream: stream, payload: Frame.postBlock)
+                try session.receive(request.bytes)
+            }
+            _ = session.drained()
+        }
+        let flood = (0..<51).flatMap { _ in ping }
+        #expect(throws: SessionError.flooded) { try session.receive(flood) }
+    }
+
+    @Test("A peer that provokes answers without reading them is cut")
+    func queuedFrames() throws {
+        let session = server { $0.maxQueuedFrames = 20 }
+        try session.receive(Frame.opening)
+        let ping = Frame(kind: .ping, payload: [UInt8](repeating: 0, count: 8)).bytes
+        #expect(throws: SessionError.flooded) { try session.receive((0..<30).flatMap { _ in ping }) }
+    }
+
+    @Test("Rapid resets end the connection")
+    func rapidReset() throws {
+        let session = server {
+            $0.resetBurst = 10
+            $0.resetsPerSecond = 1
+        }
+        try session.receive(Frame.opening)
+        for number in 0..<20 {
+            let stream = UInt32(2 * number + 1)
+            let request = Frame(kind: .headers, flags: 4, stream: stream, payload: Frame.postBlock)
+            let reset = Frame(kind: .reset, stream: stream, payload: [0, 0, 0, 8])
+            try session.receive((request.bytes + reset.bytes))
+        }
+        _ = session.drained()
+        #expect(session.isFinished && session.failure != nil)
+        session.end()
+        #expect(handler.closings.count == handler.events.filter { $0.hasPrefix("head") }.count)
+    }
+
+    @Test(
+        "A violation of the protocol shows as failure once its GOAWAY is sent",
+        arguments: [
+            Frame(kind: .data, stream: 1, payload: [1]),
+            Frame(kind: .headers, flags: 5, stream: 2, payload: Frame.postBlock),
+            Frame(kind: .headers, flags: 5, stream: 1, payload: [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]),
+            Frame(kind: .windowUpdate, payload: [0, 0, 0, 0]),
+            Frame(kind: .ping, payload: [1]),
+            Frame(kind: .continuation, flags: 4, stream: 1, payload: []),
+            Frame(kind: .push, flags: 4, stream: 1, payload: [0, 0, 0, 2]),
+        ])
+    func violations(frame: Frame) throws {
+        let session = server()
+        try session.receive((Frame.opening + frame.bytes))
+        #expect(goaways(session).count == 1)
+        #expect(session.isFinished)
+        let failure = try #require(session.failure)
+        #expect(failure.description.hasPrefix("HTTP/2 connection error"))
+        #expect(throws: failure) { try session.receive([0]) }
+        #expect(handler.streamEvents.isEmpty)
+    }
+
+    @Test("A request without its pseudo-header fields is reset and never shown")
+    func malformed() throws {
+        let session = server()
+        let frame = Frame(kind: .headers, flags: 5, stream: 1, payload: [0x84])
+        try session.receive((Frame.opening + frame.bytes))
+        let answer = Frame.all(in: session.drained()).filter { $0.stream == 1 }
+        #expect(answer.map(\.kind) == [.reset])
+        #expect(handler.streamEvents.isEmpty)
+        #expect(!session.isFinished)
+    }
+
+    @Test("A body that contradicts its content-length is closed, not ended")
+    func contentLength() throws {
+        let session = server()
+        let block = Frame.postBlock + [0x0F, 0x0D, 0x01, 0x35]  // content-length: 5
+        let head = Frame(kind: .headers, flags: 4, stream: 1, payload: block)
+        let body = Frame(kind: .data, flags: 1, stream: 1, payload: [1, 2])
+        try session.receive((Frame.opening + head.bytes + body.bytes))
+        _ = session.drained()
+        #expect(handler.closings == ["closed 1 1"])
+        #expect(!handler.events.contains("ended 1"))
+    }
+
+    @Test("More streams than allowed before the limit is acknowledged are refused, not shown")
+    func refused() throws {
+        let session = server { $0.maxConcurrentStreams = 1 }
+        _ = session.drained()
+        let frames = [1, 3].map {
+            Frame(kind: .headers, flags: 5, stream: $0, payload: Frame.postBlock).bytes
+        }
+        try session.receive((Frame.opening + frames[0] + frames[1]))
+        #expect(handler.streamEvents.filter { $0.hasPrefix("head") }.count == 1)
+        let reset = Frame.all(in: session.drained()).filter { $0.kind == .reset }
+        #expect(reset.map(\.payload) == [[0, 0, 0, 7]])
+    }
+}
