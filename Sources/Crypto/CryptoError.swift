@@ -1,0 +1,51 @@
+internal import COpenSSL
+internal import Glibc
+
+/// Why something cryptographic could not be done: one sentence that says what, where (the file, if there is
+/// one) and why, in OpenSSL's own words where it has some. It never carries key material or an error code.
+public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Whose fault it is.
+    public enum Origin: Sendable {
+        /// A file or an argument given to this side cannot be used.
+        case local
+        /// The peer sent something that TLS or our policy forbids, or refused what we sent.
+        case peer
+        /// The connection underneath broke: reset, or ended in the middle of a handshake.
+        case connection
+    }
+
+    /// Whose fault it is.
+    public let origin: Origin
+    /// The sentence.
+    public let description: String
+
+    init(_ origin: Origin, _ description: String) {
+        self.origin = origin
+        self.description = description
+    }
+
+    /// `what` failed in OpenSSL: its reason ends the sentence, and this thread's error queue is empty
+    /// afterwards.
+    static func local(_ what: String) -> CryptoError {
+        CryptoError(.local, "\(what): \(ErrorQueue.takeReason())")
+    }
+
+    /// `what` failed in a system call that left `code` in errno.
+    static func system(_ origin: Origin, _ what: String, _ code: CInt) -> CryptoError {
+        CryptoError(origin, "\(what): \(unsafe String(cString: strerror(code)))")
+    }
+}
+
+/// OpenSSL's queue of errors, one per thread. It is emptied before a call whose failure will be explained,
+/// and drained by whoever explains it, so that no reason is ever told of the wrong call.
+enum ErrorQueue {
+    static func clear() { ERR_clear_error() }
+
+    /// The oldest reason in the queue, which is the root cause; the queue is empty afterwards.
+    static func takeReason() -> String {
+        let code = ERR_get_error()
+        defer { ERR_clear_error() }
+        if let text = unsafe ERR_reason_error_string(code) { return unsafe String(cString: text) }
+        return code == 0 ? "no reason given" : "error \(String(code, radix: 16))"
+    }
+}

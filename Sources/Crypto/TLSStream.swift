@@ -1,0 +1,205 @@
+internal import COpenSSL
+internal import Glibc
+
+/// TLS over one non-blocking, connected socket. It is used by one thread at a time, and may move with its
+/// connection.
+///
+/// The socket stays its owner's, who closes it after this object is gone or done. OpenSSL reads and writes it
+/// with `read` and `write`, so the process ignores SIGPIPE.
+@safe public final class TLSStream {
+    /// Which side of the handshake we are.
+    public enum Role: Sendable {
+        /// The side that shows a certificate.
+        case server
+        /// The side that began. The server's certificate must carry `serverName`, a host name (also sent as
+        /// SNI) or the text of an IP address.
+        case client(serverName: String)
+    }
+
+    /// How far a handshake went.
+    public enum Step: Sendable {
+        /// Done: bytes can be read and written.
+        case complete
+        /// To be continued when the socket has something to read.
+        case wantsRead
+        /// To be continued when the socket takes bytes again.
+        case wantsWrite
+    }
+
+    /// How far a read or a write went.
+    public enum Transfer: Equatable, Sendable {
+        /// So many bytes were read or written; at most one TLS record's (16 KiB).
+        case bytes(Int)
+        /// To be repeated when the socket has something to read.
+        case wantsRead
+        /// To be repeated when the socket takes bytes again; of a write, with the same bytes first.
+        case wantsWrite
+        /// The peer will send nothing more: it said so, or closed the connection without a word, which HTTP/2
+        /// tells apart by its own frames.
+        case endOfStream
+    }
+
+    private let context: TLSContext
+    private let pointer: OpaquePointer
+    /// Set when OpenSSL must not be asked anything more of this connection.
+    private var isBroken = false
+
+    /// A stream before its handshake. Allocates, and fails on a server name that is no name.
+    ///
+    /// - Precondition: `context` was made for the same role.
+    public init(context: TLSContext, descriptor: Int32, role: Role) throws(CryptoError) {
+        ErrorQueue.clear()
+        guard let pointer = unsafe SSL_new(context.pointer) else {
+            throw .local("A TLS connection cannot be made")
+        }
+        self.context = context
+        unsafe self.pointer = pointer
+        guard unsafe SSL_set_fd(pointer, descriptor) == 1 else {
+            throw .local("A TLS connection cannot be made")
+        }
+        switch role {
+        case .server:
+            precondition(context.role == .server, "a server's stream needs a server's context")
+            unsafe SSL_set_accept_state(pointer)
+        case .client(let serverName):
+            precondition(context.role == .client, "a client's stream needs a client's context")
+            unsafe SSL_set_connect_state(pointer)
+            try expect(serverName)
+        }
+    }
+
+    deinit { unsafe SSL_free(pointer) }
+
+    /// Does what can be done of the handshake without waiting.
+    ///
+    /// - Throws: the sentence for the log; the peer was sent the alert, if the socket took it.
+    public func handshake() throws(CryptoError) -> Step {
+        precondition(!isBroken, "a handshake that failed is not repeated")
+        ErrorQueue.clear()
+        let status = unsafe SSL_do_handshake(pointer)
+        if status == 1 { return .complete }
+        switch try interruption(status, errno, "The TLS handshake failed") {
+        case .wantsRead: return .wantsRead
+        case .wantsWrite: return .wantsWrite
+        case .endOfStream:
+            isBroken = true
+            throw CryptoError(.connection, "The peer closed the connection during the TLS handshake")
+        }
+    }
+
+    /// Reads into the start of `buffer`.
+    ///
+    /// Read until it wants something, or come back while ``hasBufferedInput``: TLS may hold what the socket
+    /// no longer shows.
+    /// - Precondition: `buffer` is not empty.
+    public func read(into buffer: inout MutableSpan<UInt8>) throws(CryptoError) -> Transfer {
+        precondition(!buffer.isEmpty, "a read needs room")
+        guard !isBroken else { return .endOfStream }
+        ErrorQueue.clear()
+        var count = 0
+        let status = unsafe buffer.withUnsafeMutableBufferPointer {
+            unsafe SSL_read_ex(pointer, $0.baseAddress, $0.count, &count)
+        }
+        return status == 1 ? .bytes(count) : try transfer(status, errno, "TLS cannot read")
+    }
+
+    /// Writes the start of `bytes`; no bytes are written at once.
+    ///
+    /// After ``Transfer/wantsRead`` or ``Transfer/wantsWrite`` the next write begins with the same bytes
+    /// (they may have moved in memory and more may follow): a part of them is encrypted already.
+    public func write(_ bytes: Span<UInt8>) throws(CryptoError) -> Transfer {
+        guard !bytes.isEmpty else { return .bytes(0) }
+        guard !isBroken else { return .endOfStream }
+        ErrorQueue.clear()
+        var count = 0
+        let status = unsafe bytes.withUnsafeBufferPointer {
+            unsafe SSL_write_ex(pointer, $0.baseAddress, $0.count, &count)
+        }
+        return status == 1 ? .bytes(count) : try transfer(status, errno, "TLS cannot write")
+    }
+
+    /// Whether bytes of the peer are waiting here, out of the poller's sight. They may be a part of a record,
+    /// so a read can still want more.
+    public var hasBufferedInput: Bool { unsafe SSL_has_pending(pointer) == 1 }
+
+    /// Tells the peer that we will write nothing more (close_notify), if the socket takes it now. Waits for
+    /// nothing.
+    public func shutdown() {
+        guard !isBroken, unsafe SSL_is_init_finished(pointer) == 1 else { return }
+        ErrorQueue.clear()
+        _ = unsafe SSL_shutdown(pointer)
+        ErrorQueue.clear()
+    }
+
+    /// The protocol that ALPN settled on, or nil.
+    public var negotiatedProtocol: String? {
+        var start: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        unsafe SSL_get0_alpn_selected(pointer, &start, &count)
+        guard let start = unsafe start else { return nil }
+        return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
+    }
+
+    /// The version that was negotiated, as "TLSv1.3".
+    public var version: String { unsafe String(cString: SSL_get_version(pointer)) }
+
+    /// The suite that was negotiated, as "TLS_AES_128_GCM_SHA256".
+    public var cipher: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(pointer))) }
+
+    /// The peer's certificate, or nil when it showed none. Read it once: each call takes it apart again.
+    public var peerCertificate: PeerCertificate? {
+        guard let certificate = unsafe SSL_get0_peer_certificate(pointer) else { return nil }
+        let isVerified = unsafe SSL_get_verify_result(pointer) == X509_V_OK
+        return unsafe PeerCertificate(reading: certificate, isVerified: isVerified)
+    }
+
+    /// Sets the name that the server's certificate must carry.
+    private func expect(_ serverName: String) throws(CryptoError) {
+        guard !serverName.isEmpty, !serverName.utf8.contains(0) else {
+            throw CryptoError(.local, "A TLS client needs the name of its server")
+        }
+        if unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(pointer), serverName) == 1 { return }
+        ErrorQueue.clear()
+        unsafe SSL_set_hostflags(pointer, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        guard unsafe SSL_set1_host(pointer, serverName) == 1,
+            unsafe COpenSSL_set_tlsext_host_name(pointer, serverName) == 1
+        else { throw .local("The server name \(serverName) cannot be used") }
+    }
+
+    private enum Interruption { case wantsRead, wantsWrite, endOfStream }
+
+    private func transfer(_ status: CInt, _ code: CInt, _ what: String) throws(CryptoError) -> Transfer {
+        switch try interruption(status, code, what) {
+        case .wantsRead: .wantsRead
+        case .wantsWrite: .wantsWrite
+        case .endOfStream: .endOfStream
+        }
+    }
+
+    /// Why OpenSSL did not do all of something: to be continued, or the end. `code` is errno right after the
+    /// call.
+    private func interruption(_ status: CInt, _ code: CInt, _ what: String) throws(CryptoError)
+        -> Interruption
+    {
+        switch unsafe SSL_get_error(pointer, status) {
+        case SSL_ERROR_WANT_READ: return .wantsRead
+        case SSL_ERROR_WANT_WRITE: return .wantsWrite
+        case SSL_ERROR_ZERO_RETURN: return .endOfStream
+        case SSL_ERROR_SYSCALL:
+            isBroken = true
+            guard code != 0 else { return .endOfStream }
+            throw .system(.connection, what, code)
+        default:
+            isBroken = true
+            throw CryptoError(.peer, "\(what): \(reason())")
+        }
+    }
+
+    /// OpenSSL's reason, and when it is the peer's certificate, what is wrong with it.
+    private func reason() -> String {
+        let text = ErrorQueue.takeReason()
+        let verdict = unsafe SSL_get_verify_result(pointer)
+        guard context.role == .client, verdict != X509_V_OK else { return text }
+        return unsafe "\(text) (\(String(cString: X509_verify_cert_error_string(verdict))))"
+    }
+}

@@ -1,0 +1,61 @@
+import Crypto
+import Foundation
+
+/// A server and a client over the two ends of a socket, both in this thread.
+final class SocketPair {
+    let descriptors: [Int32]
+    let server: TLSStream
+    let client: TLSStream
+
+    init(_ server: TLSContext, _ client: TLSContext, serverName: String = "localhost") throws {
+        signal(SIGPIPE, SIG_IGN)
+        var ends: [Int32] = [-1, -1]
+        let status = unsafe socketpair(
+            AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends)
+        precondition(status == 0, "a socket pair can be made")
+        descriptors = ends
+        self.server = try TLSStream(context: server, descriptor: ends[0], role: .server)
+        self.client = try TLSStream(
+            context: client, descriptor: ends[1], role: .client(serverName: serverName))
+    }
+
+    deinit { for descriptor in descriptors { close(descriptor) } }
+
+    /// How a handshake ended on each side; nil: completed.
+    struct Outcome {
+        var server: CryptoError?
+        var client: CryptoError?
+    }
+
+    /// Turns both sides until each is done or failed.
+    func handshake() -> Outcome {
+        var outcome = Outcome()
+        var isServerDone = false
+        var isClientDone = false
+        while !isServerDone || !isClientDone {
+            if !isClientDone { isClientDone = turn(client, &outcome.client) }
+            if !isServerDone { isServerDone = turn(server, &outcome.server) }
+        }
+        return outcome
+    }
+
+    private func turn(_ stream: TLSStream, _ failure: inout CryptoError?) -> Bool {
+        do {
+            return try stream.handshake() == .complete
+        } catch {
+            failure = error
+            return true
+        }
+    }
+}
+
+extension TLSStream {
+    /// Reads at most `limit` bytes, or says why there are none.
+    func read(_ limit: Int = 65_536) throws(CryptoError) -> (Transfer, [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        var span = buffer.mutableSpan
+        let transfer = try read(into: &span)
+        guard case .bytes(let count) = transfer else { return (transfer, []) }
+        return (transfer, Array(buffer[..<count]))
+    }
+}

@@ -1,0 +1,97 @@
+import Crypto
+import Foundation
+import Testing
+
+@Suite("Files for TLS") struct TLSFilesTests {
+    let paper: Paper
+
+    init() throws {
+        paper = try Paper()
+        _ = try paper.server()
+    }
+
+    private func failure(certificate: String = "server.pem", key: String = "server.key", trust: String? = nil)
+        -> String
+    {
+        do throws(CryptoError) {
+            _ = try TLSContext.server(
+                certificateChainFile: paper.path(certificate), privateKeyFile: paper.path(key), alpn: ["h2"],
+                allowsMissingALPN: true,
+                clientCertificates: trust.map { .requested(trustFile: paper.path($0)) } ?? .none)
+            return "no failure"
+        } catch {
+            #expect(error.origin == .local)
+            return error.description.replacingOccurrences(of: paper.folder.path + "/", with: "")
+        }
+    }
+
+    @Test("A missing file is named, with what it was for")
+    func missing() {
+        #expect(failure(certificate: "a") == "The certificate a cannot be read: No such file or directory")
+        #expect(failure(key: "b") == "The private key b cannot be opened: No such file or directory")
+        #expect(failure(trust: "c") == "The trust file c cannot be read: No such file or directory")
+    }
+
+    @Test(
+        "A private key that others could read or write is refused", arguments: [0o640, 0o604, 0o620, 0o601])
+    func permissions(mode: Int) throws {
+        try FileManager.default.setAttributes(
+            [.posixPermissions: mode], ofItemAtPath: paper.path("server.key"))
+        #expect(
+            failure()
+                == "The private key server.key is open to others than its owner; run chmod 600 on it")
+    }
+
+    @Test("A private key behind a link, or in a folder's place, is refused")
+    func kinds() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: paper.path("link"), withDestinationPath: paper.path("server.key"))
+        #expect(failure(key: "link") == "The private key link is a symbolic link; name the file itself")
+        #expect(failure(key: ".").hasSuffix("is not a regular file"))
+    }
+
+    @Test("A key of another certificate is refused, and both files are named")
+    func mismatch() throws {
+        _ = try paper.write("other.key", paper.authority.key)
+        #expect(
+            failure(key: "other.key").hasPrefix("The private key other.key is not the one of the certificate")
+        )
+        #expect(failure(key: "other.key").contains("server.pem"))
+    }
+
+    @Test("A file that holds something else is named")
+    func malformed() throws {
+        _ = try paper.write("text", "hello")
+        #expect(
+            failure(certificate: "text").hasPrefix("The certificate text holds no usable certificate in PEM"))
+        #expect(failure(key: "text").hasPrefix("The private key text holds no private key in PEM"))
+        #expect(failure(trust: "text").hasPrefix("The trust file text holds no certificate in PEM"))
+    }
+
+    @Test("A key with a passphrase is refused without asking for it")
+    func passphrase() throws {
+        _ = try paper.write(
+            "locked.key",
+            """
+            -----BEGIN ENCRYPTED PRIVATE KEY-----
+            MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgAK4zaDE1ISAICCAAw
+            DAYIKoZIhvcNAgkFADAdBglghkgBZQMEAQIEEGJOql8sDvAn/MH8vlRlfekEgZC+
+            z7weF2/zRtHlRvkv4XoTnL/ZG6B01KQpOcDiNNP6rPupfTHZvXPerps/E2eeTI0H
+            Ih2krSM0Dtr7LANqqZtxCcjXIuXz/xpeybV7ermhi8yVKxGXyMysmbQAZcLOwSYK
+            uAU7JAjYbRHIz3ZaJLGOOxch+KgzFZsXMIod43WXKIWvHN59YF5NvO+oq31PwJo=
+            -----END ENCRYPTED PRIVATE KEY-----
+
+            """)
+        #expect(failure(key: "locked.key").contains("without a passphrase"))
+    }
+
+    @Test("A client's certificate and its key come together or not at all")
+    func halfIdentity() {
+        for (certificate, key) in [(paper.path("server.pem"), nil), (nil, paper.path("server.key"))] {
+            #expect(throws: CryptoError.self) {
+                _ = try TLSContext.client(
+                    trustFile: nil, alpn: [], certificateChainFile: certificate, privateKeyFile: key)
+            }
+        }
+    }
+}
