@@ -1,0 +1,24 @@
+extension String {
+    /// The word of a list that this was probably meant to be: the nearest, at most three letters and half of it away.
+    func closest(of words: [String]) -> String? {
+        let near = words.map { (word: $0, distance: distance(to: $0)) }
+            .filter { $0.distance <= Swift.min(3, $0.word.count / 2) }
+        return near.min { $0.distance < $1.distance }?.word
+    }
+
+    /// How many letters must be put in, taken out or exchanged to make the one text the other (Levenshtein, 1966).
+    private func distance(to other: String) -> Int {
+        let letters = Array(other)
+        var row = Array(0...letters.count)
+        for (done, letter) in enumerated() {
+            var diagonal = row[0]
+            row[0] = done + 1
+            for index in letters.indices {
+                let exchanged = diagonal + (letters[index] == letter ? 0 : 1)
+                diagonal = row[index + 1]
+                row[index + 1] = Swift.min(exchanged, diagonal + 1, row[index] + 1)
+            }
+        }
+        return row[letters.count]
+    }
+}
