@@ -120,7 +120,7 @@ public struct Registry: Hashable, Sendable {
 
 /// One change to the registry. Each is idempotent: applied twice it leaves what it leaves when applied once.
 public enum RegistryChange: Hashable, Sendable {
-    /// Adds a token secret as the newest.
+    /// Adds a token secret as the newest; one that is there already becomes the newest.
     case addTokenSecret([UInt8])
     /// Adds a device, or replaces the one of that identity.
     case putDevice(DeviceRecord)

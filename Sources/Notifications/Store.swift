@@ -58,6 +58,23 @@ public struct QueueEntry: Hashable, Sendable {
     }
 }
 
+extension QueueEntry {
+    /// The entry of a notification at its row. One with ``Expiration/nowOrNever`` is never stored and has none.
+    public init(row: QueueRow, notification: Notification) {
+        guard case .at(let expiresAt) = notification.expiration else {
+            preconditionFailure("a notification that is never stored has no row")
+        }
+        self.init(
+            row: row,
+            device: notification.device,
+            registration: notification.registration,
+            slot: notification.slot,
+            priority: notification.priority,
+            expiresAt: expiresAt
+        )
+    }
+}
+
 /// What one ledger transaction does to the queue. Rows are settled before notifications are enqueued.
 public struct QueueBatch: Sendable {
     /// Notifications to append, each with expiration ``Expiration/at(_:)``; one that never is stored has no row.
@@ -78,7 +95,8 @@ public struct QueueBatch: Sendable {
 /// pipelines fits; an engine that does not (SQLite) completes before the call returns. A completion is called exactly
 /// once, on the calling thread. When it succeeds, the change survives power loss.
 public protocol Store: AnyObject {
-    /// Everything in the registry. Called once, at start-up.
+    /// Everything in the registry: token secrets in the order of their addition, everything else in the order
+    /// of the bytes of its key. Called once, at start-up.
     func loadRegistry() throws(StoreError) -> Registry
 
     /// Visits the entry of every stored notification in the order of rows, and answers the last row ever used (0 where
@@ -88,7 +106,8 @@ public protocol Store: AnyObject {
     /// Applies changes to the registry in order, all or none.
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void)
 
-    /// Applies a batch to the queue, all or nothing.
+    /// Applies a batch to the queue, all or nothing. A row number that is taken fails it
+    /// (``StoreError/Kind/conflict``).
     func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void)
 
     /// The notifications at these rows, in the order asked for; a row that is not there is left out.
@@ -110,6 +129,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case inputOutput
         /// Another process holds the database.
         case busy
+        /// The change contradicts what is stored, as a row number that is taken already does.
+        case conflict
     }
 
     /// What kind of failure it was.

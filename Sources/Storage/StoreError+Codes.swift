@@ -1,0 +1,40 @@
+import CSQLite
+import Glibc
+import Notifications
+
+extension StoreError {
+    /// What a result code of SQLite means to us. No code passes this place; `message` is SQLite's own words.
+    init(code: CInt, message: String, path: String) {
+        switch code & 0xFF {
+        case SQLITE_FULL:
+            self.init(.full, "No room is left for \(path): free space on its disk.")
+        case SQLITE_IOERR:
+            self.init(
+                .inputOutput, "The disk failed under \(path) (\(message)): check the disk and its mount.")
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            self.init(.busy, "Another process holds \(path): end it and try again.")
+        case SQLITE_CONSTRAINT:
+            self.init(.conflict, "A change contradicts what \(path) already holds (\(message)).")
+        case SQLITE_NOTADB:
+            self.init(.unusable, "\(path) is not a database: move it away or name another place.")
+        case SQLITE_CORRUPT:
+            self.init(.unusable, "\(path) is damaged (\(message)): put a backup in its place.")
+        case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM:
+            self.init(
+                .unusable,
+                "\(path) cannot be opened for writing (\(message)): check its permissions and its directory."
+            )
+        default:
+            self.init(.unusable, "\(path) cannot be used (\(message)).")
+        }
+    }
+
+    /// What a failed system call on a file or directory means to us. No errno passes this place.
+    init(systemCode code: CInt, _ what: String, remedy: String) {
+        let reason = unsafe String(cString: strerror(code))
+        self.init(
+            code == ENOSPC || code == EDQUOT ? .full : .unusable,
+            "\(what) (\(reason)): \(remedy)."
+        )
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Notifications
+import Testing
+
+@testable import Storage
+
+/// The engines that the conformance suite runs on.
+enum Engine: CaseIterable, CustomTestStringConvertible {
+    case memory, sqlite
+    var testDescription: String { self == .memory ? "MemoryStore" : "SQLiteStore" }
+}
+
+/// What a store of one engine stands on; it can be reopened, as a process that starts again does.
+final class Ground {
+    let directory = Scratch()
+    private let engine: Engine
+    private let disk = MemoryStore.Disk()
+    private(set) var store: any Store
+
+    init(_ engine: Engine) throws {
+        self.engine = engine
+        store =
+            switch engine {
+            case .memory: MemoryStore(disk: disk)
+            case .sqlite: try SQLiteStore(directory: directory.store, log: .none)
+            }
+    }
+
+    func reopen() throws {
+        store.close()
+        store =
+            switch engine {
+            case .memory: MemoryStore(disk: disk)
+            case .sqlite: try SQLiteStore(directory: directory.store, log: .none)
+            }
+    }
+}
+
+/// A directory of one test, gone with it.
+final class Scratch {
+    let path: String
+    /// Where a store goes; not made yet.
+    var store: String { path + "/store" }
+
+    init() {
+        path = FileManager.default.temporaryDirectory.path + "/storage-" + UUID().uuidString
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Copies the store's files as they are at this moment: what a process that is killed now leaves behind.
+    func copyStore(to target: String) throws {
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+        for name in try FileManager.default.contentsOfDirectory(atPath: store) where !name.hasSuffix("-shm") {
+            try FileManager.default.copyItem(atPath: store + "/" + name, toPath: target + "/" + name)
+        }
+    }
+
+    static func permissions(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    static func size(_ path: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+    }
+}
+
+extension Store {
+    func apply(_ changes: [RegistryChange]) throws {
+        var answers: [Result<Void, StoreError>] = []
+        apply(changes) { answers.append($0) }
+        precondition(answers.count == 1, "a completion is called exactly once")
+        try answers[0].get()
+    }
+
+    func commit(enqueue: [QueuedNotification] = [], settle: [Int64] = []) throws {
+        var batch = QueueBatch()
+        batch.enqueued = enqueue
+        batch.settled = settle.map(QueueRow.init)
+        var answers: [Result<Void, StoreError>] = []
+        commit(batch) { answers.append($0) }
+        precondition(answers.count == 1, "a completion is called exactly once")
+        try answers[0].get()
+    }
+
+    func read(_ rows: [Int64]) throws -> [QueuedNotification] {
+        var answers: [Result<[QueuedNotification], StoreError>] = []
+        read(rows.map(QueueRow.init)) { answers.append($0) }
+        precondition(answers.count == 1, "a completion is called exactly once")
+        return try answers[0].get()
+    }
+
+    func scan() throws -> (entries: [QueueEntry], last: Int64) {
+        var entries: [QueueEntry] = []
+        let last = try scanQueue { entries.append($0) }
+        return (entries, last.value)
+    }
+
+    /// The row numbers present, in order.
+    func rows() throws -> [Int64] { try scan().entries.map(\.row.value) }
+}
+
+/// A notification of which every field follows from `number`.
+func sample(
+    _ number: Int64, payloadBytes: Int = 200, collapse: String? = nil, pushType: PushType? = .alert
+) throws -> QueuedNotification {
+    guard let topic = Topic("com.example.app\(number % 7)") else { preconditionFailure("a good topic") }
+    return QueuedNotification(
+        row: QueueRow(number),
+        notification: Notification(
+            identity: NotificationIdentity(high: .max - UInt64(number), low: UInt64(number) << 32 | 7),
+            device: DeviceIdentity(high: 0xF0E0_D0C0_B0A0_9080 &+ UInt64(number), low: .max - UInt32(number)),
+            registration: RegistrationNumber(UInt32.max - UInt32(number)),
+            topic: topic,
+            pushType: pushType,
+            priority: Priority.allCases[Int(number) % 3],
+            expiration: .at(Moment(milliseconds: 1_800_000_000_000 + number)),
+            collapseIdentifier: collapse,
+            payload: (0..<payloadBytes).map { UInt8(truncatingIfNeeded: $0 + Int(number)) },
+            acceptedAt: Moment(milliseconds: 1_700_000_000_000 - number)
+        )
+    )
+}
+
+/// Every field of a queued notification, to be compared.
+func fields(_ queued: QueuedNotification) -> [AnyHashable] {
+    let it = queued.notification
+    return [
+        queued.row, it.identity, it.device, it.registration, it.topic, it.pushType, it.priority,
+        it.expiration,
+        it.collapseIdentifier, it.payload, it.acceptedAt,
+    ]
+}

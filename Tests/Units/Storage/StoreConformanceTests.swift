@@ -1,0 +1,238 @@
+import Notifications
+import Storage
+import Testing
+
+/// What every store does, whatever engine it stands on.
+@Suite struct StoreConformanceTests {
+    // The queue.
+
+    @Test("A new store holds nothing and has used no row", arguments: Engine.allCases)
+    func empty(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        let (entries, last) = try ground.store.scan()
+        #expect(entries.isEmpty && last == 0)
+        #expect(try ground.store.loadRegistry() == Registry())
+        #expect(try ground.store.read([1]).isEmpty)
+    }
+
+    @Test("What was enqueued is read back whole, before and after reopening", arguments: Engine.allCases)
+    func roundTrip(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        var sent = [
+            try sample(1, payloadBytes: 0), try sample(2, payloadBytes: 5120, collapse: "größe ✉️"),
+            try sample(3, payloadBytes: 20_000, pushType: nil), try sample(4, collapse: ""),
+        ]
+        for (offset, type) in PushType.allCases.enumerated() {
+            sent.append(try sample(Int64(5 + offset), pushType: type))
+        }
+        try ground.store.commit(enqueue: sent)
+        for _ in 1...2 {
+            #expect(try ground.store.read(sent.map(\.row.value)).map(fields) == sent.map(fields))
+            let (entries, last) = try ground.store.scan()
+            #expect(entries == sent.map { QueueEntry(row: $0.row, notification: $0.notification) })
+            #expect(last == Int64(sent.count))
+            try ground.reopen()
+        }
+    }
+
+    @Test(
+        "Entries are visited in the order of rows, whatever the order of arrival", arguments: Engine.allCases)
+    func scanOrder(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        try ground.store.commit(enqueue: [sample(7), sample(2)])
+        try ground.store.commit(enqueue: [sample(300), sample(5)])
+        #expect(try ground.store.rows() == [2, 5, 7, 300])
+        #expect(try ground.store.scan().last == 300)
+    }
+
+    @Test("Rows are read in the order asked for, and missing ones are left out", arguments: Engine.allCases)
+    func readOrder(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        try ground.store.commit(enqueue: (1...5).map { try sample($0) }, settle: [])
+        try ground.store.commit(settle: [3])
+        #expect(try ground.store.read([5, 3, 1, 99, 4, 5]).map(\.row.value) == [5, 1, 4, 5])
+        #expect(try ground.store.read([]).isEmpty)
+    }
+
+    @Test("A batch settles before it enqueues", arguments: Engine.allCases)
+    func settleFirst(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        try ground.store.commit(enqueue: [sample(1, payloadBytes: 1)])
+        try ground.store.commit(enqueue: [sample(1, payloadBytes: 2)], settle: [1])
+        #expect(try ground.store.read([1]).map(\.notification.payload.count) == [2])
+    }
+
+    @Test("Settling a row that is not there is no error", arguments: Engine.allCases)
+    func settleTwice(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        try ground.store.commit(enqueue: [sample(1), sample(2)])
+        try ground.store.commit(settle: [1, 1, 77])
+        try ground.store.commit(settle: [1])
+        #expect(try ground.store.rows() == [2])
+        #expect(try ground.store.scan().last == 2)
+    }
+
+    @Test("An empty batch succeeds", arguments: Engine.allCases)
+    func emptyBatch(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        try ground.store.commit()
+        try ground.store.apply([])
+        #expect(try ground.store.rows().isEmpty)
+    }
+
+    @Test("A batch that fails half-way leaves nothing, and the store goes on", arguments: Engine.allCases)
+    func atomicity(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        try ground.store.commit(enqueue: [sample(1), sample(2)])
+        for enqueued in [[try sample(3), try sample(2)], [try sample(4), try sample(4)]] {
+            let failure = #expect(throws: StoreError.self) {
+                try ground.store.commit(enqueue: enqueued, settle: [1])
+            }
+            #expect(failure?.kind == .conflict)
+        }
+        for _ in 1...2 {
+            #expect(try ground.store.rows() == [1, 2])
+            #expect(try ground.store.scan().last == 2)
+            try ground.reopen()
+        }
+        try ground.store.commit(enqueue: [sample(3)], settle: [1])
+        #expect(try ground.store.rows() == [2, 3])
+    }
+
+    @Test("The last row ever used survives the removal of the last rows", arguments: Engine.allCases)
+    func lastRow(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        try ground.store.commit(enqueue: (1...4).map { try sample($0) })
+        let steps: [(enqueue: [Int64], settle: [Int64], last: Int64)] = [
+            ([], [4], 4), ([], [1, 2, 3], 4), ([9, 8], [4], 9), ([], [9], 9), ([7], [8], 9), ([10], [7], 10),
+            ([], [10], 10), ([10], [10], 10), ([5], [10], 10), ([], [5], 10),
+        ]
+        for step in steps {
+            try ground.store.commit(enqueue: step.enqueue.map { try sample($0) }, settle: step.settle)
+            #expect(try ground.store.scan().last == step.last)
+            try ground.reopen()
+            #expect(try ground.store.scan().last == step.last)
+        }
+        #expect(try ground.store.rows().isEmpty)
+    }
+
+    // The registry.
+
+    @Test("Every change is applied, kept and idempotent", arguments: Engine.allCases)
+    func registry(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        var seen: [Registry] = []
+        for change in try changes() {
+            try ground.store.apply([change])
+            let once = try ground.store.loadRegistry()
+            try ground.store.apply([change])
+            #expect(try ground.store.loadRegistry() == once, "\(change)")
+            try ground.reopen()
+            #expect(try ground.store.loadRegistry() == once, "\(change)")
+            seen.append(once)
+        }
+        #expect(seen.last == (try expectedRegistry()))
+    }
+
+    @Test("Changes of one call are applied in their order", arguments: Engine.allCases)
+    func registryOrder(_ engine: Engine) throws {
+        let ground = try Ground(engine)
+        try ground.store.apply(changes())
+        #expect(try ground.store.loadRegistry() == expectedRegistry())
+    }
+
+    private func device(_ high: UInt64, name: String = "phone") -> DeviceRecord {
+        DeviceRecord(
+            identity: DeviceIdentity(high: high, low: UInt32.max),
+            secretDigest: [UInt8](repeating: UInt8(truncatingIfNeeded: high), count: 32),
+            name: name,
+            enrolledAt: Moment(milliseconds: 17)
+        )
+    }
+
+    private func registration(_ high: UInt64, _ number: UInt32, until: Int64? = nil) throws
+        -> RegistrationRecord
+    {
+        RegistrationRecord(
+            device: device(high).identity,
+            number: RegistrationNumber(number),
+            topic: try #require(Topic("com.example.a")),
+            registeredAt: Moment(milliseconds: 1),
+            unregisteredAt: until.map(Moment.init(milliseconds:))
+        )
+    }
+
+    private func providerKey(_ identifier: String, team: String = "T") -> ProviderKeyRecord {
+        ProviderKeyRecord(
+            identifier: identifier, team: team, publicKey: "-----BEGIN", addedAt: Moment(milliseconds: -1)
+        )
+    }
+
+    private func enrolmentKey(_ name: String, _ byte: UInt8) -> EnrolmentKeyRecord {
+        EnrolmentKeyRecord(name: name, digest: [byte, 0, 255], addedAt: Moment(milliseconds: 5))
+    }
+
+    private func changes() throws -> [RegistryChange] {
+        let topic = try #require(Topic("com.example.a"))
+        let other = try #require(Topic("com.example.B"))
+        return [
+            .addTokenSecret([1, 2, 3]), .addTokenSecret([4]), .addTokenSecret([1, 2, 3]),
+            .putDevice(device(UInt64.max)), .putDevice(device(1)), .putDevice(device(1, name: "Telefon ☎")),
+            .putDevice(device(2)), .putRegistration(try registration(.max, 1)),
+            .putRegistration(try registration(2, 300)), .putRegistration(try registration(2, 2)),
+            .putRegistration(try registration(1, .max)), .putRegistration(try registration(1, 1)),
+            .putRegistration(try registration(2, 2, until: 12)), .removeDevice(device(1).identity),
+            .removeDevice(device(1).identity), .putProviderKey(providerKey("b")),
+            .putProviderKey(providerKey("a")), .putProviderKey(providerKey("b", team: "U")),
+            .putProviderKey(providerKey("c")), .removeProviderKey(identifier: "c"),
+            .removeProviderKey(identifier: "c"), .putTopic(TopicRecord(topic: topic, team: "T")),
+            .putTopic(TopicRecord(topic: other, team: "T")), .putTopic(TopicRecord(topic: topic, team: "U")),
+            .removeTopic(other), .removeTopic(other), .putEnrolmentKey(enrolmentKey("e\u{301}", 1)),
+            .putEnrolmentKey(enrolmentKey("\u{e9}", 2)), .putEnrolmentKey(enrolmentKey("z", 3)),
+            .putEnrolmentKey(enrolmentKey("z", 4)), .putEnrolmentKey(enrolmentKey("y", 5)),
+            .removeEnrolmentKey(name: "y"), .removeEnrolmentKey(name: "nobody"),
+        ]
+    }
+
+    /// What the changes leave, written out.
+    private func expectedRegistry() throws -> Registry {
+        var registry = Registry()
+        registry.tokenSecrets = [[4], [1, 2, 3]]
+        registry.devices = [device(2), device(.max)]
+        registry.registrations = [
+            try registration(2, 2, until: 12), try registration(2, 300), try registration(.max, 1),
+        ]
+        registry.providerKeys = [providerKey("a"), providerKey("b", team: "U")]
+        registry.topics = [TopicRecord(topic: try #require(Topic("com.example.a")), team: "U")]
+        registry.enrolmentKeys = [
+            enrolmentKey("e\u{301}", 1), enrolmentKey("z", 4), enrolmentKey("\u{e9}", 2),
+        ]
+        return registry
+    }
+}
+
+@Suite struct MemoryStoreTests {
+    @Test("A disk with a fault fails everything and changes nothing")
+    func fault() throws {
+        let disk = MemoryStore.Disk()
+        let store = MemoryStore(disk: disk)
+        try store.commit(enqueue: [sample(1)])
+        let fault = StoreError(.full, "No room is left.")
+        disk.fault = fault
+        #expect(throws: fault) { try store.commit(enqueue: [sample(2)], settle: [1]) }
+        #expect(throws: fault) { try store.apply([.addTokenSecret([1])]) }
+        #expect(throws: fault) { try store.read([1]) }
+        #expect(throws: fault) { try store.scan() }
+        #expect(throws: fault) { try store.loadRegistry() }
+        disk.fault = nil
+        #expect(try store.rows() == [1])
+        #expect(try store.loadRegistry() == Registry())
+    }
+
+    @Test("A second store on the disk sees what was committed")
+    func disk() throws {
+        let disk = MemoryStore.Disk()
+        try MemoryStore(disk: disk).commit(enqueue: [sample(1)])
+        #expect(try MemoryStore(disk: disk).rows() == [1])
+    }
+}
