@@ -1,0 +1,150 @@
+public import Notifications
+
+/// One notification on its way to a device, or from an agent to an app (`Deliver`).
+public struct Deliver: CourierMessage {
+    /// The number of the delivery on its stream, from 1, rising by one.
+    public let delivery: UInt64
+    /// Which notification it is; the device drops a second one of the same identity and topic.
+    public let identity: NotificationIdentity
+    /// The app.
+    public let topic: String
+    /// The JSON object as the provider sent it.
+    public let payload: [UInt8]
+    /// How urgent it is; a value that this version does not know counts as immediate.
+    public let priority: Priority
+    /// How long it is worth showing. Moments up to the epoch have no spelling of their own: they become now
+    /// or never.
+    public let expiration: Expiration
+    /// The collapse identifier, nil for none.
+    public let collapseIdentifier: String?
+    /// The push type as the provider wrote it, nil for none. Text, so that one of a later version comes
+    /// through.
+    public let pushType: String?
+    /// When the relay admitted it.
+    public let acceptedAt: Moment
+
+    /// A delivery from its parts.
+    public init(
+        delivery: UInt64,
+        identity: NotificationIdentity,
+        topic: String,
+        payload: [UInt8],
+        priority: Priority,
+        expiration: Expiration,
+        collapseIdentifier: String?,
+        pushType: String?,
+        acceptedAt: Moment
+    ) {
+        self.delivery = delivery
+        self.identity = identity
+        self.topic = topic
+        self.payload = payload
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseIdentifier = collapseIdentifier
+        self.pushType = pushType
+        self.acceptedAt = acceptedAt
+    }
+
+    /// The delivery of a notification. Payload and texts are shared, not copied.
+    public init(_ notification: Notification, delivery: UInt64) {
+        self.init(
+            delivery: delivery,
+            identity: notification.identity,
+            topic: notification.topic.text,
+            payload: notification.payload,
+            priority: notification.priority,
+            expiration: notification.expiration,
+            collapseIdentifier: notification.collapseIdentifier,
+            pushType: notification.pushType?.rawValue,
+            acceptedAt: notification.acceptedAt
+        )
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var delivery: UInt64 = 0
+        var identity = [UInt8]()
+        var topic = ""
+        var payload = [UInt8]()
+        var priority = Priority.immediate
+        var (expiration, acceptedAt) = (Int64(0), Int64(0))
+        var (collapseIdentifier, pushType) = ("", "")
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: delivery = try field.uint64()
+            case 2: identity = try field.bytes(in: bytes)
+            case 3: topic = try field.text(in: bytes)
+            case 4: payload = try field.bytes(in: bytes)
+            case 5:
+                priority = UInt8(exactly: try field.uint32()).flatMap(Priority.init(rawValue:)) ?? .immediate
+            case 6: expiration = try field.int64()
+            case 7: collapseIdentifier = try field.text(in: bytes)
+            case 8: pushType = try field.text(in: bytes)
+            case 9: acceptedAt = try field.int64()
+            default: break
+            }
+        }
+        guard let identity = NotificationIdentity(bytes: identity) else {
+            throw .wrongLength(field: 2, expected: Self.identityByteCount)
+        }
+        self.init(
+            delivery: delivery,
+            identity: identity,
+            topic: topic,
+            payload: payload,
+            priority: priority,
+            expiration: expiration <= 0 ? .nowOrNever : .at(Moment(milliseconds: expiration)),
+            collapseIdentifier: collapseIdentifier.isEmpty ? nil : collapseIdentifier,
+            pushType: pushType.isEmpty ? nil : pushType,
+            acceptedAt: Moment(milliseconds: acceptedAt)
+        )
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.appendField(1, delivery)
+        output.append(2 << 3 | 2)
+        output.append(UInt8(Self.identityByteCount))
+        output.append(addingCapacity: Self.identityByteCount) { bytes in
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: identity.high >> shift))
+            }
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: identity.low >> shift))
+            }
+        }
+        output.appendField(3, topic)
+        output.appendField(4, payload)
+        output.appendField(5, UInt64(priority.rawValue))
+        output.appendField(6, expirationMilliseconds)
+        if let collapseIdentifier { output.appendField(7, collapseIdentifier) }
+        if let pushType { output.appendField(8, pushType) }
+        output.appendField(9, acceptedAtMilliseconds)
+    }
+
+    /// The number of bytes that ``encode(into:)`` appends.
+    var byteCount: Int {
+        ProtobufSize.field(delivery)
+            + ProtobufSize.field(length: Self.identityByteCount)
+            + ProtobufSize.field(length: topic.utf8.count)
+            + ProtobufSize.field(length: payload.count)
+            + ProtobufSize.field(UInt64(priority.rawValue))
+            + ProtobufSize.field(expirationMilliseconds)
+            + ProtobufSize.field(length: collapseIdentifier?.utf8.count ?? 0)
+            + ProtobufSize.field(length: pushType?.utf8.count ?? 0)
+            + ProtobufSize.field(acceptedAtMilliseconds)
+    }
+
+    private static let identityByteCount = 16
+
+    private var expirationMilliseconds: UInt64 {
+        switch expiration {
+        case .nowOrNever: 0
+        case .at(let moment): UInt64(max(moment.milliseconds, 0))
+        }
+    }
+
+    private var acceptedAtMilliseconds: UInt64 { UInt64(bitPattern: acceptedAt.milliseconds) }
+}

@@ -1,0 +1,170 @@
+/// The device's side of one `Connect` stream, as a machine without I/O.
+///
+///     idle ──start()──▶ awaitingWelcome ──welcome──▶ open ──goodbye()──▶ closed
+///                              │                      └──goodbye──▶ closing (acknowledgements only)
+///                              └── goodbye, or an error ──▶ closed
+///
+/// Topics may be asked for in any state: what cannot be sent yet is sent with the welcome.
+public struct DeviceLink: Sendable {
+    /// What a message of the relay tells the device.
+    public enum Event: Hashable, Sendable {
+        /// The link is up; send these messages: they register what is wanted and not registered, and
+        /// unregister what is registered and was given up meanwhile.
+        case welcomed(Welcome, send: [DeviceMessage])
+        /// A registration is alive.
+        case registered(Registered)
+        /// A registration has ended.
+        case unregistered(topic: String)
+        /// A registration cannot be made.
+        case refused(Refused)
+        /// Keep it, then ``DeviceLink/acknowledge(_:)``. It may be a second copy of one that was received
+        /// before.
+        case deliver(Deliver)
+        /// The relay ends the stream; ``Goodbye/retryAfterMilliseconds`` is for the ``Backoff``.
+        case goodbye(Goodbye)
+    }
+
+    private enum State {
+        case idle
+        case awaitingWelcome
+        case open(DeliveryWindow)
+        case closing(DeliveryWindow)
+        case closed
+    }
+
+    private let hello: Hello
+    private var wanted: Set<String>
+    private var unwanted: Set<String>
+    private var state = State.idle
+
+    /// A link that has not started: who calls, the topics that must be registered and those that must not be.
+    /// Topics in neither set stay as the relay has them.
+    public init(hello: Hello, wanted: Set<String>, unwanted: Set<String>) {
+        precondition(wanted.isDisjoint(with: unwanted), "a topic is wanted or not")
+        self.hello = hello
+        self.wanted = wanted
+        self.unwanted = unwanted
+    }
+
+    /// Whether the relay has let the device in and nobody has said goodbye.
+    public var isOpen: Bool { if case .open = state { true } else { false } }
+
+    /// The first message, to be sent when the stream is open.
+    public mutating func start() -> DeviceMessage {
+        guard case .idle = state else { preconditionFailure("a link starts once") }
+        state = .awaitingWelcome
+        return .hello(hello)
+    }
+
+    /// What a message means to the device; nil: nothing. An error closes the link: send
+    /// ``CourierError/goodbye``, close the stream, back off.
+    public mutating func receive(_ message: RelayMessage) throws(CourierError) -> Event? {
+        switch state {
+        case .idle: throw fail("The relay spoke before the hello.")
+        case .awaitingWelcome: return try receiveBeforeWelcome(message)
+        case .open(let window): return try receive(message, window)
+        case .closing, .closed: return nil
+        }
+    }
+
+    /// Asks for a token; the message to send now, or nil when it goes out with the welcome or the link has
+    /// ended.
+    public mutating func register(_ topic: String) -> DeviceMessage? {
+        unwanted.remove(topic)
+        wanted.insert(topic)
+        return isOpen ? .register(topic: topic) : nil
+    }
+
+    /// Gives a topic up; the message to send now, or nil when it goes out with the welcome or the link has
+    /// ended.
+    public mutating func unregister(_ topic: String) -> DeviceMessage? {
+        wanted.remove(topic)
+        unwanted.insert(topic)
+        return isOpen ? .unregister(topic: topic) : nil
+    }
+
+    /// Acknowledges deliveries of this link that the device has made safe; each once. Nil when there is
+    /// nothing to send or the stream has ended: then they come again on the next one.
+    public mutating func acknowledge(_ deliveries: [UInt64]) -> DeviceMessage? {
+        guard !deliveries.isEmpty else { return nil }
+        switch state {
+        case .open(var window):
+            settle(deliveries, in: &window)
+            state = .open(window)
+        case .closing(var window):
+            settle(deliveries, in: &window)
+            state = .closing(window)
+        case .idle, .awaitingWelcome, .closed: return nil
+        }
+        return .acknowledge(deliveries)
+    }
+
+    /// The last message, before the device closes the stream; nil when it cannot be sent or one side has said
+    /// it.
+    public mutating func goodbye(_ reason: Goodbye.Reason, detail: String) -> DeviceMessage? {
+        defer { state = .closed }
+        switch state {
+        case .awaitingWelcome, .open:
+            return .goodbye(Goodbye(reason: reason, retryAfterMilliseconds: 0, detail: detail))
+        case .idle, .closing, .closed: return nil
+        }
+    }
+
+    private func settle(_ deliveries: [UInt64], in window: inout DeliveryWindow) {
+        let stranger = window.acknowledge(deliveries)
+        precondition(stranger == nil, "a device acknowledges what this link delivered, once")
+    }
+
+    private mutating func receiveBeforeWelcome(_ message: RelayMessage) throws(CourierError) -> Event? {
+        switch message {
+        case .welcome(let welcome):
+            guard (1...DeliveryWindow.largest).contains(Int(welcome.window)) else {
+                throw fail("A window of \(welcome.window) deliveries is not possible.")
+            }
+            state = .open(DeliveryWindow(size: Int(welcome.window)))
+            return .welcomed(welcome, send: reconciliation(with: welcome.registrations))
+        case .goodbye(let goodbye):
+            state = .closed
+            return .goodbye(goodbye)
+        case .unknown: return nil
+        case .registered, .unregistered, .refused, .deliver:
+            throw fail("The first message of a relay must be its welcome.")
+        }
+    }
+
+    private mutating func receive(_ message: RelayMessage, _ window: DeliveryWindow) throws(CourierError)
+        -> Event?
+    {
+        switch message {
+        case .welcome: throw fail("A relay says welcome once on a stream.")
+        case .registered(let registered): return .registered(registered)
+        case .unregistered(let topic): return .unregistered(topic: topic)
+        case .refused(let refused): return .refused(refused)
+        case .deliver(let deliver):
+            var window = window
+            guard deliver.delivery == window.next else {
+                throw fail("Delivery \(deliver.delivery) came where \(window.next) was due.")
+            }
+            guard window.advance() != nil else {
+                throw fail("Delivery \(deliver.delivery) is outside of the window.")
+            }
+            state = .open(window)
+            return .deliver(deliver)
+        case .goodbye(let goodbye):
+            state = .closing(window)
+            return .goodbye(goodbye)
+        case .unknown: return nil
+        }
+    }
+
+    private func reconciliation(with registrations: [Registered]) -> [DeviceMessage] {
+        let registered = Set(registrations.map(\.topic))
+        let missing = wanted.subtracting(registered).sorted().map { DeviceMessage.register(topic: $0) }
+        return missing + unwanted.intersection(registered).sorted().map { .unregister(topic: $0) }
+    }
+
+    private mutating func fail(_ sentence: String) -> CourierError {
+        state = .closed
+        return .outOfOrder(sentence)
+    }
+}

@@ -1,0 +1,68 @@
+/// What a device says on its stream (`DeviceMessage`).
+public enum DeviceMessage: CourierMessage {
+    /// Who it is: first, and once.
+    case hello(Hello)
+    /// It wants a token for this topic.
+    case register(topic: String)
+    /// The app of this topic is gone.
+    case unregister(topic: String)
+    /// It is responsible for these deliveries from now on.
+    case acknowledge([UInt64])
+    /// It leaves.
+    case goodbye(Goodbye)
+    /// A message of a later version, or an empty one: passed over.
+    case unknown
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        self = .unknown
+        while let field = try reader.next(in: bytes) {
+            guard (1...5).contains(field.number) else { continue }
+            let content = bytes.extracting(try field.range())
+            switch field.number {
+            case 1: self = .hello(try Hello(decoding: content))
+            case 2: self = .register(topic: try TopicMessage.decode(content))
+            case 3: self = .unregister(topic: try TopicMessage.decode(content))
+            case 4: self = .acknowledge(try DeliveryList.decode(content))
+            default: self = .goodbye(try Goodbye(decoding: content))
+            }
+        }
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        switch self {
+        case .hello(let hello): output.appendField(1, message: hello.encode)
+        case .register(let topic): output.appendField(2) { $0.appendField(1, topic) }
+        case .unregister(let topic): output.appendField(3) { $0.appendField(1, topic) }
+        case .acknowledge(let deliveries): output.appendField(4) { $0.appendField(1, packed: deliveries) }
+        case .goodbye(let goodbye): output.appendField(5, message: goodbye.encode)
+        case .unknown: break
+        }
+    }
+}
+
+/// The messages that hold nothing but a topic.
+enum TopicMessage {
+    static func decode(_ bytes: Span<UInt8>) throws(CourierError) -> String {
+        var reader = ProtobufReader()
+        var topic = ""
+        while let field = try reader.next(in: bytes) {
+            if field.number == 1 { topic = try field.text(in: bytes) }
+        }
+        return topic
+    }
+}
+
+/// The messages that hold nothing but delivery numbers.
+enum DeliveryList {
+    static func decode(_ bytes: Span<UInt8>) throws(CourierError) -> [UInt64] {
+        var reader = ProtobufReader()
+        var deliveries = [UInt64]()
+        while let field = try reader.next(in: bytes) {
+            if field.number == 1 { try field.appendUInt64s(in: bytes, to: &deliveries) }
+        }
+        return deliveries
+    }
+}

@@ -1,0 +1,153 @@
+public import Notifications
+
+/// What a device sends once in its life: `EnrollRequest`.
+public struct EnrollRequest: CourierMessage {
+    /// The key that the operator handed out; at most ``Notifications/Limits/courierTextBytes`` bytes.
+    public let enrolmentKey: String
+    /// What the device calls itself, for the operator's eyes; at most
+    /// ``Notifications/Limits/courierTextBytes`` bytes.
+    public let name: String
+
+    /// A request from its parts.
+    public init(enrolmentKey: String, name: String) {
+        self.enrolmentKey = enrolmentKey
+        self.name = name
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (enrolmentKey, name) = ("", "")
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: enrolmentKey = try field.text(in: bytes, limit: Limits.courierTextBytes)
+            case 2: name = try field.text(in: bytes, limit: Limits.courierTextBytes)
+            default: break
+            }
+        }
+        self.init(enrolmentKey: enrolmentKey, name: name)
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.appendField(1, enrolmentKey)
+        output.appendField(2, name)
+    }
+}
+
+/// What the device gets for it: `EnrollResponse`.
+public struct EnrollResponse: CourierMessage {
+    /// Who the device is from now on.
+    public let deviceIdentity: DeviceIdentity
+    /// The 32 random bytes with which it proves that; the relay keeps only their digest.
+    public let deviceSecret: [UInt8]
+
+    /// A response from its parts.
+    public init(deviceIdentity: DeviceIdentity, deviceSecret: [UInt8]) {
+        precondition(deviceSecret.count == Limits.deviceSecretBytes, "a device secret has 32 bytes")
+        self.deviceIdentity = deviceIdentity
+        self.deviceSecret = deviceSecret
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (identity, secret) = ([UInt8](), [UInt8]())
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: identity = try field.bytes(in: bytes)
+            case 2: secret = try field.bytes(in: bytes)
+            default: break
+            }
+        }
+        self.init(
+            deviceIdentity: try DeviceIdentity(field: 1, identity),
+            deviceSecret: try checkedSecret(field: 2, secret)
+        )
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.appendField(1, deviceIdentity.bytes)
+        output.appendField(2, deviceSecret)
+    }
+}
+
+/// The first message of a connection: who calls (`Hello`).
+public struct Hello: CourierMessage {
+    /// Who the device says it is.
+    public let deviceIdentity: DeviceIdentity
+    /// The 32 bytes that prove it.
+    public let deviceSecret: [UInt8]
+    /// Seconds between the PINGs that the device wishes to send; 0 leaves it to the relay.
+    public let keepaliveSeconds: UInt32
+    /// Program and version of the device's side, for the operator; at most
+    /// ``Notifications/Limits/courierTextBytes`` bytes.
+    public let agent: String
+
+    /// A hello from its parts.
+    public init(
+        deviceIdentity: DeviceIdentity, deviceSecret: [UInt8], keepaliveSeconds: UInt32, agent: String
+    ) {
+        precondition(deviceSecret.count == Limits.deviceSecretBytes, "a device secret has 32 bytes")
+        self.deviceIdentity = deviceIdentity
+        self.deviceSecret = deviceSecret
+        self.keepaliveSeconds = keepaliveSeconds
+        self.agent = agent
+    }
+
+    /// The keepalive that a relay grants: the wished one within ``Notifications/Limits/keepaliveSeconds``,
+    /// the usual one where none was wished.
+    public var grantedKeepaliveSeconds: UInt32 {
+        let bounds = Limits.keepaliveSeconds
+        guard keepaliveSeconds != 0 else { return UInt32(bounds.usual) }
+        return min(max(keepaliveSeconds, UInt32(bounds.least)), UInt32(bounds.most))
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (identity, secret) = ([UInt8](), [UInt8]())
+        var keepaliveSeconds: UInt32 = 0
+        var agent = ""
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: identity = try field.bytes(in: bytes)
+            case 2: secret = try field.bytes(in: bytes)
+            case 3: keepaliveSeconds = try field.uint32()
+            case 4: agent = try field.text(in: bytes, limit: Limits.courierTextBytes)
+            default: break
+            }
+        }
+        self.init(
+            deviceIdentity: try DeviceIdentity(field: 1, identity),
+            deviceSecret: try checkedSecret(field: 2, secret),
+            keepaliveSeconds: keepaliveSeconds,
+            agent: agent
+        )
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.appendField(1, deviceIdentity.bytes)
+        output.appendField(2, deviceSecret)
+        output.appendField(3, UInt64(keepaliveSeconds))
+        output.appendField(4, agent)
+    }
+}
+
+extension DeviceIdentity {
+    fileprivate init(field: UInt32, _ bytes: [UInt8]) throws(CourierError) {
+        guard let identity = DeviceIdentity(bytes: bytes) else {
+            throw .wrongLength(field: field, expected: Self.byteCount)
+        }
+        self = identity
+    }
+}
+
+private func checkedSecret(field: UInt32, _ bytes: [UInt8]) throws(CourierError) -> [UInt8] {
+    guard bytes.count == Limits.deviceSecretBytes else {
+        throw .wrongLength(field: field, expected: Limits.deviceSecretBytes)
+    }
+    return bytes
+}

@@ -1,0 +1,68 @@
+/// The encoding side of proto3: a field that has its default value is left out.
+extension [UInt8] {
+    /// Appends a varint.
+    mutating func appendVarint(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// Appends an integer field.
+    mutating func appendField(_ number: UInt64, _ value: UInt64) {
+        guard value != 0 else { return }
+        appendVarint(number << 3)
+        appendVarint(value)
+    }
+
+    /// Appends a bytes field.
+    mutating func appendField(_ number: UInt64, _ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        appendVarint(number << 3 | 2)
+        appendVarint(UInt64(bytes.count))
+        append(contentsOf: bytes)
+    }
+
+    /// Appends a string field.
+    mutating func appendField(_ number: UInt64, _ text: String) {
+        let utf8 = text.utf8
+        guard !utf8.isEmpty else { return }
+        appendVarint(number << 3 | 2)
+        appendVarint(UInt64(utf8.count))
+        append(contentsOf: utf8)
+    }
+
+    /// Appends a message field; one without content is written too, because a message has presence. The
+    /// length is put before the content once it is known, which moves the content by the length's own size.
+    mutating func appendField(_ number: UInt64, message encode: (inout [UInt8]) -> Void) {
+        appendVarint(number << 3 | 2)
+        let start = count
+        encode(&self)
+        var length = [UInt8]()
+        length.appendVarint(UInt64(count - start))
+        insert(contentsOf: length, at: start)
+    }
+
+    /// Appends a `repeated uint64` field, packed.
+    mutating func appendField(_ number: UInt64, packed values: [UInt64]) {
+        guard !values.isEmpty else { return }
+        appendField(number) { output in
+            for value in values { output.appendVarint(value) }
+        }
+    }
+}
+
+/// The sizes of encoded fields, for those who reserve before they write. Field numbers are below 16: one byte
+/// of tag.
+enum ProtobufSize {
+    /// Bytes of a varint.
+    static func varint(_ value: UInt64) -> Int { (70 - (value | 1).leadingZeroBitCount) / 7 }
+
+    /// Bytes of an integer field.
+    static func field(_ value: UInt64) -> Int { value == 0 ? 0 : 1 + varint(value) }
+
+    /// Bytes of a string or bytes field.
+    static func field(length: Int) -> Int { length == 0 ? 0 : 1 + varint(UInt64(length)) + length }
+}

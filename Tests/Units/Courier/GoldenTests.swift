@@ -1,0 +1,94 @@
+import Courier
+import Notifications
+import Testing
+
+/// Vectors from protobuf 7.36.2 for Python, over the published files. To make them again:
+///
+///     python3 -m venv venv && venv/bin/pip install grpcio-tools
+///     venv/bin/python -m grpc_tools.protoc -I docs --python_out=. docs/courier.proto docs/agent.proto
+///
+/// then fill each message as the value beside its vector says and print
+/// `SerializeToString(deterministic=True).hex()`.
+@Suite struct GoldenTests {
+    private func check<Message: CourierMessage>(_ message: Message, _ hex: String) throws {
+        let golden = try #require(Hexadecimal.bytes(hex))
+        #expect(Hexadecimal.text(encoded(message)) == hex)
+        #expect(try Message(decoding: golden.span) == message)
+    }
+
+    @Test("enrolment is written as protobuf writes it")
+    func enrolment() throws {
+        try check(
+            EnrollRequest(enrolmentKey: "key-1", name: "Küche"),
+            "0a056b65792d3112064bc3bc636865"
+        )
+        try check(
+            EnrollResponse(deviceIdentity: Samples.device, deviceSecret: Samples.secret),
+            "0a0c0102030405060708090a0b0c12" + secretHex
+        )
+    }
+
+    @Test("a device's messages are written as protobuf writes them")
+    func deviceMessages() throws {
+        try check(
+            DeviceMessage.hello(Samples.hello),
+            "0a3c0a0c0102030405060708090a0b0c12" + secretHex + "18ac0222076167656e742f31"
+        )
+        try check(
+            DeviceMessage.register(topic: "com.example.app"), "12110a0f636f6d2e6578616d706c652e617070")
+        try check(DeviceMessage.register(topic: ""), "1200")
+        try check(
+            DeviceMessage.unregister(topic: "com.example.app"), "1a110a0f636f6d2e6578616d706c652e617070")
+        try check(
+            DeviceMessage.acknowledge([1, 127, 128, .max]),
+            "22100a0e017f8001ffffffffffffffffff01"
+        )
+        try check(DeviceMessage.goodbye(Samples.off), "2a0708011a036f6666")
+        try check(DeviceMessage.unknown, "")
+    }
+
+    @Test("a relay's messages are written as protobuf writes them")
+    func relayMessages() throws {
+        try check(
+            RelayMessage.welcome(Samples.welcome),
+            "0a59083c10401a270a03612e6212" + tokenHex + "1a270a03632e6412" + tokenHex + "20e807"
+        )
+        try check(RelayMessage.registered(Samples.registered), "12270a03612e6212" + tokenHex)
+        try check(RelayMessage.unregistered(topic: "a.b"), "1a050a03612e62")
+        try check(RelayMessage.refused(Samples.refused), "22090a03612e6212026e6f")
+        try check(RelayMessage.deliver(Samples.fullDeliver), fullDeliverHex)
+        try check(
+            RelayMessage.deliver(Samples.deliver(1)),
+            "2a2108011210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a03612e6222027b7d280a4801"
+        )
+        try check(RelayMessage.goodbye(Samples.bad), "320d080510ffffffff0f1a03626164")
+        try check(RelayMessage.unknown, "")
+    }
+
+    @Test("the app socket's messages are written as protobuf writes them")
+    func appMessages() throws {
+        try check(AppMessage.register(topic: "a.b"), "0a050a03612e62")
+        try check(AppMessage.unregister(topic: "a.b"), "12050a03612e62")
+        try check(AppMessage.handled([1, 2, 300]), "1a060a040102ac02")
+        try check(AgentMessage.registered(Samples.registered), "0a270a03612e6212" + tokenHex)
+        try check(AgentMessage.unregistered(topic: "a.b"), "12050a03612e62")
+        try check(AgentMessage.refused(Samples.refused), "1a090a03612e6212026e6f")
+        try check(
+            AgentMessage.deliver(Samples.deliver(1)),
+            "222108011210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a03612e6222027b7d280a4801"
+        )
+    }
+
+    @Test("the data path's encoder writes the same bytes behind a prefix")
+    func frame() throws {
+        var bytes = [UInt8]()
+        frameDeliver(try Samples.notification(), delivery: 300, into: &bytes)
+        #expect(Hexadecimal.text(bytes) == "0000000052" + fullDeliverHex)
+    }
+
+    private let secretHex = "20202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
+    private let tokenHex = "20808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f"
+    private let fullDeliverHex =
+        "2a5008ac021210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a0f636f6d2e6578616d706c652e617070220a7b22617073223a"
+        + "7b7d7d28053080d095ffbc313a0573636f72654205616c657274488088e6de9731"
+}

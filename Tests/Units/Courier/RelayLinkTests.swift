@@ -1,0 +1,140 @@
+import Courier
+import Notifications
+import Testing
+
+@Suite struct RelayLinkTests {
+    private enum Stage: CaseIterable { case awaitingHello, awaitingWelcome, open, closing, closed }
+
+    /// A link at a stage; from `open` on it has had three deliveries, of which the second is acknowledged.
+    private func link(at stage: Stage) throws -> RelayLink {
+        var link = RelayLink(window: 4)
+        if stage == .awaitingHello { return link }
+        #expect(try link.receive(.hello(Samples.hello)) == .hello(Samples.hello))
+        if stage == .awaitingWelcome { return link }
+        _ = link.welcome(keepaliveSeconds: 60, registrations: [], pending: 0)
+        for _ in 0..<3 { _ = link.deliver() }
+        #expect(try link.receive(.acknowledge([2])) == .acknowledged([2]))
+        if stage == .open { return link }
+        _ = link.goodbye(.shutdown, retryAfterMilliseconds: 0, detail: "")
+        if stage == .closing { return link }
+        _ = try link.receive(.goodbye(Samples.off))
+        return link
+    }
+
+    private enum Outcome: Equatable { case event(RelayLink.Event?), error }
+
+    private func outcome(_ message: DeviceMessage, at stage: Stage) throws -> Outcome {
+        var link = try link(at: stage)
+        do throws(CourierError) {
+            return .event(try link.receive(message))
+        } catch {
+            #expect(error.status == .failedPrecondition)
+            #expect(!link.isOpen)
+            #expect(try link.receive(message) == nil, "after an error everything is ignored")
+            return .error
+        }
+    }
+
+    @Test("every message in every state does what the table says")
+    func transitions() throws {
+        let bye = RelayLink.Event.goodbye(Samples.off)
+        // Columns: awaitingHello, awaitingWelcome, open, closing, closed.
+        let table: [(DeviceMessage, [Outcome])] = [
+            (
+                .hello(Samples.hello),
+                [.event(.hello(Samples.hello)), .error, .error, .event(nil), .event(nil)]
+            ),
+            (
+                .register(topic: "a"),
+                [.error, .error, .event(.register(topic: "a")), .event(nil), .event(nil)]
+            ),
+            (
+                .unregister(topic: "a"),
+                [.error, .error, .event(.unregister(topic: "a")), .event(nil), .event(nil)]
+            ),
+            (
+                .acknowledge([3, 1]),
+                [.error, .error, .event(.acknowledged([3, 1])), .event(.acknowledged([3, 1])), .event(nil)]
+            ),
+            (.acknowledge([]), [.error, .error, .event(nil), .event(nil), .event(nil)]),
+            (.acknowledge([2]), [.error, .error, .error, .error, .event(nil)]),
+            (.acknowledge([4]), [.error, .error, .error, .error, .event(nil)]),
+            (.acknowledge([1, 0]), [.error, .error, .error, .error, .event(nil)]),
+            (.goodbye(Samples.off), [.event(bye), .event(bye), .event(bye), .event(bye), .event(nil)]),
+            (.unknown, Array(repeating: .event(nil), count: 5)),
+        ]
+        for (message, outcomes) in table {
+            for (stage, expected) in zip(Stage.allCases, outcomes) {
+                #expect(try outcome(message, at: stage) == expected, "\(message) at \(stage)")
+            }
+        }
+    }
+
+    @Test("only an open link delivers, within its window")
+    func deliveries() throws {
+        for stage in Stage.allCases where stage != .open {
+            var link = try link(at: stage)
+            #expect(link.deliver() == nil)
+            #expect(!link.hasRoom)
+            #expect(!link.isOpen)
+            #expect(link.outstandingCount == (stage == .closing ? 2 : 0))
+        }
+        var link = try link(at: .open)
+        #expect(link.isOpen)
+        #expect(link.deliver() == 4)
+        #expect(!link.hasRoom)
+        #expect(link.deliver() == nil)
+        #expect(try link.receive(.acknowledge([1])) == .acknowledged([1]))
+        #expect(link.deliver() == 5)
+        #expect(link.deliver() == 6)
+        #expect(link.outstandingCount == 4)
+    }
+
+    @Test("a goodbye is said once, in any state before the end")
+    func goodbyes() throws {
+        for stage in Stage.allCases {
+            var link = try link(at: stage)
+            let first = link.goodbye(.replaced, retryAfterMilliseconds: 5, detail: "x")
+            if stage == .closing || stage == .closed {
+                #expect(first == nil)
+            } else {
+                #expect(first == Goodbye(reason: .replaced, retryAfterMilliseconds: 5, detail: "x"))
+            }
+            #expect(link.goodbye(.shutdown, retryAfterMilliseconds: 0, detail: "") == nil)
+            #expect(!link.isOpen)
+        }
+    }
+
+    @Test("the welcome carries the window of the link")
+    func welcome() throws {
+        var link = try link(at: .awaitingWelcome)
+        let welcome = link.welcome(keepaliveSeconds: 60, registrations: [Samples.registered], pending: 9)
+        #expect(
+            welcome
+                == Welcome(keepaliveSeconds: 60, window: 4, registrations: [Samples.registered], pending: 9)
+        )
+    }
+
+    @Test(
+        "a wished keepalive is granted within the bounds",
+        arguments: [(0, 60), (1, 5), (5, 5), (299, 299), (1800, 1800), (1801, 1800), (.max, 1800)]
+            as [(UInt32, UInt32)]
+    )
+    func keepalive(_ wished: UInt32, _ granted: UInt32) {
+        let hello = Hello(
+            deviceIdentity: Samples.device,
+            deviceSecret: Samples.secret,
+            keepaliveSeconds: wished,
+            agent: ""
+        )
+        #expect(hello.grantedKeepaliveSeconds == granted)
+    }
+
+    @Test("each goodbye's reason ends a stream with its status")
+    func statuses() {
+        let statuses: [GRPCStatus] = [
+            .unavailable, .unavailable, .aborted, .unauthenticated, .resourceExhausted, .failedPrecondition,
+        ]
+        #expect(Goodbye.Reason.allCases.map(\.status) == statuses)
+    }
+}

@@ -1,0 +1,100 @@
+import Courier
+import Notifications
+import Testing
+
+/// Values that the tests share, with bytes that are easy to recognise in a dump.
+enum Samples {
+    static let device = DeviceIdentity(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C)
+    static let secret = [UInt8](0x20..<0x40)
+    static let token = DeviceToken(
+        words: SIMD4(
+            0x8786_8584_8382_8180, 0x8F8E_8D8C_8B8A_8988, 0x9796_9594_9392_9190, 0x9F9E_9D9C_9B9A_9998)
+    )
+    static let identity = NotificationIdentity(high: 0xF0F1_F2F3_F4F5_F6F7, low: 0xF8F9_FAFB_FCFD_FEFF)
+
+    static let hello = Hello(
+        deviceIdentity: device, deviceSecret: secret, keepaliveSeconds: 300, agent: "agent/1")
+    static let registered = Registered(topic: "a.b", deviceToken: token)
+    static let refused = Refused(topic: "a.b", reason: "no")
+    static let welcome = Welcome(
+        keepaliveSeconds: 60,
+        window: 64,
+        registrations: [registered, Registered(topic: "c.d", deviceToken: token)],
+        pending: 1000
+    )
+    static let bad = Goodbye(reason: .protocolError, retryAfterMilliseconds: .max, detail: "bad")
+    static let off = Goodbye(reason: .shutdown, retryAfterMilliseconds: 0, detail: "off")
+
+    static func deliver(_ delivery: UInt64) -> Deliver {
+        Deliver(
+            delivery: delivery,
+            identity: identity,
+            topic: "a.b",
+            payload: Array("{}".utf8),
+            priority: .immediate,
+            expiration: .nowOrNever,
+            collapseIdentifier: nil,
+            pushType: nil,
+            acceptedAt: Moment(milliseconds: 1)
+        )
+    }
+
+    static let fullDeliver = Deliver(
+        delivery: 300,
+        identity: identity,
+        topic: "com.example.app",
+        payload: Array(#"{"aps":{}}"#.utf8),
+        priority: .considerate,
+        expiration: .at(Moment(milliseconds: 1_700_000_000_000)),
+        collapseIdentifier: "score",
+        pushType: "alert",
+        acceptedAt: Moment(milliseconds: 1_690_000_000_000)
+    )
+
+    static func notification(
+        topic: String = "com.example.app",
+        payload: [UInt8] = Array(#"{"aps":{}}"#.utf8),
+        pushType: PushType? = .alert,
+        priority: Priority = .considerate,
+        expiration: Expiration = .at(Moment(milliseconds: 1_700_000_000_000)),
+        collapseIdentifier: String? = "score",
+        acceptedAt: Int64 = 1_690_000_000_000
+    ) throws -> Notification {
+        Notification(
+            identity: identity,
+            device: device,
+            registration: RegistrationNumber(1),
+            topic: try #require(Topic(topic)),
+            pushType: pushType,
+            priority: priority,
+            expiration: expiration,
+            collapseIdentifier: collapseIdentifier,
+            payload: payload,
+            acceptedAt: Moment(milliseconds: acceptedAt)
+        )
+    }
+}
+
+/// The bytes of a message.
+func encoded(_ message: some CourierMessage) -> [UInt8] {
+    var bytes = [UInt8]()
+    message.encode(into: &bytes)
+    return bytes
+}
+
+/// A message with its prefix.
+func framed(_ message: some CourierMessage) -> [UInt8] {
+    var bytes = [UInt8]()
+    MessageFraming.frame(message, into: &bytes)
+    return bytes
+}
+
+/// The error that decoding gives, or nil.
+func decodingError<Message: CourierMessage>(_ type: Message.Type, _ bytes: [UInt8]) -> CourierError? {
+    do throws(CourierError) {
+        _ = try Message(decoding: bytes.span)
+        return nil
+    } catch {
+        return error
+    }
+}

@@ -1,0 +1,96 @@
+import Notifications
+import Testing
+
+@Suite struct IdentityTests {
+    @Test("hexadecimal text is read in either case and written in lower case")
+    func hexadecimal() {
+        #expect(Hexadecimal.bytes("") == [])
+        #expect(Hexadecimal.bytes("00fFa9") == [0x00, 0xFF, 0xA9])
+        #expect(Hexadecimal.text([0x00, 0xFF, 0xA9]) == "00ffa9")
+        for text in ["0", "0g", "g0", "00 ", "é", "0x", "00/", ":0", "@0", "`0"] {
+            #expect(Hexadecimal.bytes(text) == nil, "\(text)")
+        }
+        for value: UInt8 in 0..<16 { #expect(Hexadecimal.value(Hexadecimal.digit(value)) == value) }
+        let digits = (0...255 as ClosedRange<UInt8>).filter { Hexadecimal.value($0) != nil }
+        #expect(digits == Array("0123456789ABCDEFabcdef".utf8))
+    }
+
+    @Test("a device identity is 12 bytes, most significant first")
+    func deviceIdentity() {
+        let identity = DeviceIdentity(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C)
+        #expect(identity.bytes == Array(1...12))
+        #expect(identity.description == "0102030405060708090a0b0c")
+        #expect(DeviceIdentity(bytes: Array(1...12)) == identity)
+        #expect(DeviceIdentity(hex: "0102030405060708090A0b0c") == identity)
+        #expect(DeviceIdentity(bytes: []) == nil)
+        #expect(DeviceIdentity(bytes: Array(1...11)) == nil)
+        #expect(DeviceIdentity(bytes: Array(1...13)) == nil)
+        for hex in ["", "0102030405060708090a0b", "0102030405060708090a0b0c0d", "0102030405060708090a0b0z"] {
+            #expect(DeviceIdentity(hex: hex) == nil, "\(hex)")
+        }
+    }
+
+    @Test("a device has one home, whatever the number of shards")
+    func home() {
+        for low: UInt32 in [0, 1, 7, 8, .max] {
+            let identity = DeviceIdentity(high: 42, low: low)
+            #expect(identity.home(among: 1) == 0)
+            for shards in 1...9 { #expect(identity.home(among: shards) == Int(low) % shards) }
+        }
+    }
+
+    @Test("registration numbers are ordered by value")
+    func registrationNumbers() {
+        #expect(RegistrationNumber(1) < RegistrationNumber(2))
+        #expect(!(RegistrationNumber(2) < RegistrationNumber(2)))
+        #expect(QueueRow(1) < QueueRow(2))
+        #expect(!(QueueRow(2) < QueueRow(1)))
+    }
+
+    @Test("a device token is 32 bytes that its words hold in memory order")
+    func deviceToken() throws {
+        let bytes = [UInt8](0x80..<0xA0)
+        let token = try #require(DeviceToken(bytes: bytes))
+        #expect(token.words[0] == 0x8786_8584_8382_8180)
+        #expect(token.words[3] == 0x9F9E_9D9C_9B9A_9998)
+        #expect(token.bytes == bytes)
+        #expect(token.hex == Hexadecimal.text(bytes))
+        #expect(DeviceToken(hex: token.hex) == token)
+        #expect(DeviceToken(hex: token.hex.uppercased()) == token)
+        #expect(DeviceToken(words: token.words) == token)
+        #expect(DeviceToken(bytes: Array(bytes.dropLast())) == nil)
+        #expect(DeviceToken(bytes: bytes + [0]) == nil)
+    }
+
+    @Test("a device token that is not 64 hexadecimal digits is refused")
+    func badTokens() {
+        let digits = String(repeating: "ab", count: 32)
+        #expect(DeviceToken(hex: digits) != nil)
+        for text in ["", "ab", String(digits.dropLast()), digits + "a", digits + "ab"] {
+            #expect(DeviceToken(hex: text) == nil)
+        }
+        for position in 0..<64 {
+            var spoilt = Array(digits.utf8)
+            spoilt[position] = UInt8(ascii: "g")
+            #expect(DeviceToken(hex: spoilt.span) == nil, "position \(position)")
+        }
+    }
+
+    @Test("a device token describes itself without giving itself away")
+    func tokenDescription() throws {
+        let token = try #require(DeviceToken(bytes: [UInt8](0x80..<0xA0)))
+        #expect(token.description == "80818283…")
+    }
+
+    @Test("a topic holds letters, digits, dots, hyphens and underscores only")
+    func topics() throws {
+        let longest = String(repeating: "x", count: Limits.topicBytes)
+        for text in ["a", "com.example.App-1_2", "com.example.app.voip", "A.Z.0.9", longest] {
+            #expect(try #require(Topic(text)).text == text)
+            #expect(Topic(text)?.description == text)
+        }
+        for text in ["", longest + "x", "a b", "a/b", "a\n", "ä", "a,b", "a:b", "\u{0}"] {
+            #expect(Topic(text) == nil, "\(text)")
+        }
+    }
+}

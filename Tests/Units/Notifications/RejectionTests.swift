@@ -1,0 +1,53 @@
+import Notifications
+import Testing
+
+@Suite struct RejectionTests {
+    /// Apple's table, typed from "Handling notification responses from APNs" and not from the code.
+    private static let table: [(Int, [String])] = [
+        (
+            400,
+            [
+                "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority",
+                "BadTopic",
+                "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType",
+                "MissingDeviceToken",
+                "MissingTopic", "PayloadEmpty", "TopicDisallowed",
+            ]
+        ),
+        (
+            403,
+            [
+                "BadCertificate", "BadCertificateEnvironment", "ExpiredProviderToken", "Forbidden",
+                "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken",
+                "BadEnvironmentKeyIdInToken",
+            ]
+        ),
+        (404, ["BadPath"]),
+        (405, ["MethodNotAllowed"]),
+        (410, ["ExpiredToken", "Unregistered"]),
+        (413, ["PayloadTooLarge"]),
+        (429, ["TooManyProviderTokenUpdates", "TooManyRequests"]),
+        (500, ["InternalServerError"]),
+        (503, ["ServiceUnavailable", "Shutdown"]),
+    ]
+
+    @Test("every reason of Apple's table is there with its status, and no other")
+    func statuses() throws {
+        for (status, reasons) in Self.table {
+            for reason in reasons {
+                #expect(try #require(Rejection(rawValue: reason), "\(reason)").status == status, "\(reason)")
+            }
+        }
+        #expect(Set(Rejection.allCases.map(\.rawValue)) == Set(Self.table.flatMap(\.1)))
+    }
+
+    @Test("the body is the reason, and at 410 the moment too")
+    func bodies() {
+        for rejection in Rejection.allCases {
+            let moment = rejection.status == 410 ? Moment(milliseconds: 1_700_000_000_123) : nil
+            let body = String(decoding: rejection.body(since: moment), as: UTF8.self)
+            let timestamp = moment == nil ? "" : #","timestamp":1700000000123"#
+            #expect(body == #"{"reason":"\#(rejection.rawValue)"\#(timestamp)}"#)
+        }
+    }
+}
