@@ -62,12 +62,14 @@ let package = Package(
         .executableTarget(
             name: "postrider",
             dependencies: [
-                "Notifications", "Crypto", "HTTP2", "Options", "YAML", "Transport", "Courier", "Storage", "Clients",
-                "Relay", "Agent",
+                "Notifications", "Crypto", "HTTP2", "Options", "YAML", "Transport", "Courier", "Storage",
+                "Clients", "Relay", "Agent",
             ],
             swiftSettings: house
         ),
-        .executableTarget(name: "postrider-example-app", dependencies: ["PostriderKit"], swiftSettings: house),
+        .executableTarget(
+            name: "postrider-example-app", dependencies: ["PostriderKit"], swiftSettings: house
+        ),
 
         tests("NotificationsTests", "Units/Notifications", ["Notifications"]),
         tests("CryptoTests", "Units/Crypto", ["Crypto"]),
@@ -78,7 +80,10 @@ let package = Package(
         tests("CourierTests", "Units/Courier", ["Courier", "Notifications"]),
         tests("StorageTests", "Units/Storage", ["Storage", "Notifications"]),
         tests("PostriderKitTests", "Units/PostriderKit", ["PostriderKit"]),
-        tests("RelayTests", "Units/Relay", ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport"]),
+        tests(
+            "RelayTests", "Units/Relay",
+            ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport"]
+        ),
         tests("AgentTests", "Units/Agent", ["Agent", "Clients", "Courier", "Notifications", "Storage"]),
         tests("TidyTests", "Tidy"),
     ],

@@ -1,0 +1,88 @@
+import Foundation
+
+/// The import table of the house: Package.swift says who may import whom, these rules hold the files to it.
+struct ImportTable {
+    /// Each target of the package with the targets that it names as dependencies.
+    let dependencies: [String: Set<String>]
+
+    /// Reads the manifest's text: `library("Name", […])`, `tests("Name", "path", […])`, `.executableTarget(…)` and
+    /// `.systemLibrary(…)`.
+    init(manifest: String) {
+        let text = manifest.replacing(#/(?m)//.*$/#, with: "")
+        let kinds = "library|tests|executableTarget|systemLibrary|target|testTarget"
+        let found = captures(of: #"(?:\#(kinds))\(\s*(?:name:\s*)?"([\w\-]+)""#, in: text[...])
+        var dependencies: [String: Set<String>] = [:]
+        for (index, target) in found.enumerated() {
+            let end = index + 1 < found.count ? found[index + 1].startIndex : text.endIndex
+            let call = text[target.endIndex..<end]
+            // A product has a list as well, of targets.
+            guard !call.drop(while: { $0 != " " }).hasPrefix(" targets:") else { continue }
+            let list = captures(of: #"\[([^\]]*)\]"#, in: call).first ?? ""
+            dependencies[String(target)] = Set(captures(of: #""([\w\-]+)""#, in: list).map(String.init))
+        }
+        self.dependencies = dependencies
+    }
+
+    /// Targets that may import all of Foundation: from the agent upward, and what an app links. Below, a data path or
+    /// something that a data path needs would pay for it.
+    static let foundationUsers: Set = ["Agent", "Load", "PostriderKit", "postrider", "postrider-example-app"]
+    /// The server knows its seams, not the engines behind them.
+    static let hiddenFromRelay: Set = [
+        "Agent", "CSQLite", "Clients", "Options", "PostriderKit", "Storage", "YAML",
+    ]
+    /// Only these know the server.
+    static let relayUsers: Set = ["postrider", "Load"]
+
+    /// What is wrong with the manifest itself.
+    func findings(in file: TextFile) -> [Finding] {
+        var findings: [Finding] = []
+        let libraries = dependencies.filter { !$0.key.hasSuffix("Tests") }
+        for name in Self.hiddenFromRelay where dependencies["Relay"]?.contains(name) == true {
+            findings.append(Finding(file, "Relay may not depend on \(name)"))
+        }
+        for (name, imported) in libraries where imported.contains("Relay") && !Self.relayUsers.contains(name)
+        {
+            findings.append(Finding(file, "\(name) may not depend on Relay"))
+        }
+        for module in dependencies.keys where Self.isC(module) {
+            let owners = libraries.filter { $0.value.contains(module) }.map(\.key).sorted()
+            if owners.count != 1 {
+                findings.append(Finding(file, "\(module) must have one owner, not \(owners)"))
+            }
+        }
+        return findings
+    }
+
+    /// Targets without a folder, and folders without a target: the manifest was not understood, or is wrong.
+    func strangers(among paths: [String], in file: TextFile) -> [Finding] {
+        let folders = Set(paths.map { TextFile(path: $0, text: "") }.compactMap(\.module))
+        let targets = Set(dependencies.keys.filter { !$0.hasSuffix("Tests") })
+        return folders.symmetricDifference(targets).sorted().map {
+            Finding(file, "\($0) must be both a target and a folder in Sources")
+        }
+    }
+
+    /// Imports in a file of Sources that its target does not declare, or that it may not have.
+    func findings(importedBy file: TextFile) -> [Finding] {
+        guard let module = file.module, let declared = dependencies[module] else { return [] }
+        return zip(1..., file.code.lines).compactMap { number, line in
+            guard line.contains("import "), let name = Self.imported(by: line) else { return nil }
+            if name == "Foundation", !Self.foundationUsers.contains(module) {
+                return Finding(file, line: number, "\(module) lies below Foundation")
+            }
+            guard dependencies[name] != nil, !declared.contains(name) else { return nil }
+            return Finding(file, line: number, "\(module) does not declare \(name) in Package.swift")
+        }
+    }
+
+    private static func isC(_ module: String) -> Bool {
+        module.contains(#/^C[A-Z]/#)
+    }
+
+    /// The module that a line imports: `public import struct Foundation.URL` → `Foundation`.
+    private static func imported(by line: String) -> String? {
+        let kinds = "struct|class|enum|protocol|func|var|let|typealias"
+        let pattern = #"^\s*(?:@\w+\s+)*(?:\w+\s+)?import\s+(?:(?:\#(kinds))\s+)?(\w+)"#
+        return captures(of: pattern, in: line[...]).first.map(String.init)
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+
+/// Rules about every text file of the repository.
+enum TextRules {
+    static let promises: Rule = { file in
+        let words = ["TO" + "DO", "FIX" + "ME", "X" + "XX"].joined(separator: "|")
+        return zip(1..., file.lines).compactMap { number, line in
+            line.range(of: #"\b("# + words + #")\b"#, options: .regularExpression) == nil
+                ? nil : Finding(file, line: number, "puts work off; do it or open an issue")
+        }
+    }
+
+    static let machinePaths: Rule = { file in
+        let folders = ["work", "root", "opt", #"home/\w+"#].joined(separator: "|")
+        let pattern = #"(?<![\w.\-/~$}])/("# + folders + #")(?=[/\s"'`:;,)]|$)"#
+        return zip(1..., file.lines).compactMap { number, line in
+            line.range(of: pattern, options: .regularExpression) == nil
+                ? nil : Finding(file, line: number, "names a path of one machine")
+        }
+    }
+
+    static let all: [(name: String, rule: Rule)] = [
+        ("puts no work off", promises), ("names no path of one machine", machinePaths),
+    ]
+}
+
+/// Rules about what the documents say of the repository.
+enum DocumentRules {
+    /// Relative links lead to files of the repository.
+    static func links(_ paths: [String]) -> Rule {
+        { file in
+            let folder = file.components.dropLast()
+            return matches(of: #"\]\(([^)\s]+)\)"#, in: file).compactMap { line, target in
+                let path = target.prefix { $0 != "#" }
+                guard !path.isEmpty, !target.contains("://"), !target.hasPrefix("mailto:") else { return nil }
+                let resolved = resolve(String(path), from: Array(folder))
+                return isKnown(resolved, paths)
+                    ? nil : Finding(file, line: line, "links to \(target), which is not there")
+            }
+        }
+    }
+
+    /// Files that a document names in `code` are there: from the root, or by the end of their path.
+    static func mentions(_ paths: [String]) -> Rule {
+        { file in
+            let fromRoot = #"(?:Sources|Tests|docs|certs|deploy|\.github|\.ci)/[\w.+/\-]+"#
+            let byName = #"[\w.+/\-]+\.(?:swift|proto|sh)"#
+            return matches(of: "`(\(fromRoot)|\(byName))`", in: file).compactMap { line, target in
+                let path = target.hasSuffix("/") ? String(target.dropLast()) : target
+                guard !isKnown(path, paths), !paths.contains(where: { $0.hasSuffix("/" + path) }) else {
+                    return nil
+                }
+                return Finding(file, line: line, "names \(target), which is not there")
+            }
+        }
+    }
+
+    private static func isKnown(_ path: String, _ paths: [String]) -> Bool {
+        path.isEmpty || paths.contains { $0 == path || $0.hasPrefix(path + "/") }
+    }
+
+    private static func resolve(_ path: String, from folder: [String]) -> String {
+        var resolved = folder
+        for part in path.split(separator: "/") {
+            switch part {
+            case ".": break
+            case "..": _ = resolved.popLast()
+            default: resolved.append(String(part))
+            }
+        }
+        return resolved.joined(separator: "/")
+    }
+
+    /// What the pattern's one group matches, with line numbers; fenced blocks are left out.
+    private static func matches(of pattern: String, in file: TextFile) -> [(line: Int, text: String)] {
+        var isFenced = false
+        var found: [(line: Int, text: String)] = []
+        for (number, line) in zip(1..., file.lines) {
+            if line.drop(while: { $0 == " " }).hasPrefix("```") { isFenced.toggle() }
+            guard !isFenced else { continue }
+            found += captures(of: pattern, in: line[...]).map { (number, String($0)) }
+        }
+        return found
+    }
+}
