@@ -2,7 +2,7 @@ import CNghttp2
 import Glibc
 import Synchronization
 
-/// The memory in which nghttp2 builds the frame it is about to hand out, shared by many sessions.
+/// The memory in which nghttp2 builds the frame it is about to hand out, shared by many servers.
 ///
 /// Each nghttp2 session allocates 16 KiB for it when it is made, and uses it only inside `mem_send`, which
 /// we always call until nothing is left. So a handful of buffers serve all sessions of a process: that is
@@ -36,21 +36,19 @@ final class SessionMemory {
     let frames = FrameBuffer.next()
     /// The shared buffer is handed out once, while the session is made; later requests of that size are
     /// others.
-    var isHandingOut = true
+    var isHandingOut: Bool
+
+    /// A client's session has a buffer of its own: nghttp2 keeps the connection preface there until it is
+    /// sent.
+    init(role: Session.Role) {
+        isHandingOut = role == .server
+    }
 
     /// The functions for nghttp2. They hold this object unretained: it must outlive the nghttp2 session.
     var functions: nghttp2_mem {
         unsafe nghttp2_mem(
             mem_user_data: Unmanaged.passUnretained(self).toOpaque(),
-            malloc: { size, context in
-                unsafe SessionMemory.of(context) { memory in
-                    guard memory.isHandingOut, size == FrameBuffer.byteCount else {
-                        return unsafe malloc(size)
-                    }
-                    memory.isHandingOut = false
-                    return unsafe UnsafeMutableRawPointer(bitPattern: memory.frames.address)
-                }
-            },
+            malloc: { size, _ in unsafe malloc(size) },
             free: { block, context in
                 unsafe SessionMemory.of(context) { memory in
                     if UInt(bitPattern: block) != memory.frames.address {
@@ -63,7 +61,11 @@ final class SessionMemory {
                 unsafe SessionMemory.of(context) { memory in
                     precondition(
                         UInt(bitPattern: block) != memory.frames.address, "a frame buffer cannot grow")
-                    return unsafe realloc(block, size)
+                    guard memory.isHandingOut, unsafe block == nil, size == FrameBuffer.byteCount else {
+                        return unsafe realloc(block, size)
+                    }
+                    memory.isHandingOut = false
+                    return unsafe UnsafeMutableRawPointer(bitPattern: memory.frames.address)
                 }
             })
     }

@@ -87,11 +87,14 @@ public struct HeaderBlock: Sendable {
         value(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Appends a field as the library decoded it.
-    mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+    /// Appends a field as the library decoded it, and tells the size with it: one access for each field.
+    mutating func append(
+        name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
+    ) -> (count: Int, listBytes: Int) {
         unsafe bytes.append(contentsOf: name)
         unsafe bytes.append(contentsOf: value)
         endField(nameBytes: name.count, isIndexed: true)
+        return (count, listBytes)
     }
 
     /// Whether this is the head of an interim answer: `:status` is 1xx, and it is always the first field of

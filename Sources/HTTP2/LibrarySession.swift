@@ -25,6 +25,7 @@ func makeLibrarySession(
     case .server: unsafe nghttp2_session_server_new3(&session, callbacks, nil, options, &functions)
     case .client: unsafe nghttp2_session_client_new3(&session, callbacks, nil, options, &functions)
     }
+    assert(!memory.isHandingOut, "this nghttp2 asks for a frame buffer of another size")
     memory.isHandingOut = false
     guard let session = unsafe session else { preconditionFailure("no memory for an HTTP/2 session") }
     return unsafe session

@@ -9,8 +9,7 @@ extension Session {
     ///
     /// - Parameter body: at most 16 KiB, not empty.
     public func respond(_ stream: Int32, _ head: HeaderBlock, body: [UInt8]? = nil) {
-        precondition(role == .server, "only a server responds")
-        guard let record = record(stream) else { return }
+        guard let record = recordToAnswer(stream) else { return }
         guard let body else {
             let _: Int32 = unsafe head.withNameValues {
                 unsafe nghttp2_submit_response(raw, stream, $0, $1, nil)
@@ -24,8 +23,7 @@ extension Session {
 
     /// Begins an answer whose body follows by `send` and `finish`.
     public func openResponse(_ stream: Int32, _ head: HeaderBlock) {
-        precondition(role == .server, "only a server responds")
-        guard let record = record(stream) else { return }
+        guard let record = recordToAnswer(stream) else { return }
         submitResponse(record, head)
     }
 
@@ -53,7 +51,7 @@ extension Session {
     /// `outboundBytes`, there is no bound here.
     public func send(_ stream: Int32, _ bytes: Span<UInt8>) {
         guard !bytes.isEmpty, let record = record(stream) else { return }
-        guard case .open = record.ending else { preconditionFailure("send after finish") }
+        guard case .open = record.ending else { return assertionFailure("send after finish") }
         record.append(bytes)
         resume(record)
     }
@@ -75,6 +73,16 @@ extension Session {
     public func reset(_ stream: Int32, errorCode: UInt32) {
         guard record(stream) != nil else { return }
         unsafe nghttp2_submit_rst_stream(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, errorCode)
+    }
+
+    /// The record of a request that gets its answer now; nil for one that is gone.
+    private func recordToAnswer(_ stream: Int32) -> StreamRecord? {
+        precondition(role == .server, "only a server responds")
+        guard let record = attachedRecord(stream) else { return nil }
+        assert(!record.isAnswered, "a request is answered once")
+        guard !record.isAnswered else { return nil }
+        record.isAnswered = true
+        return record
     }
 
     private func submitResponse(_ record: StreamRecord, _ head: HeaderBlock) {

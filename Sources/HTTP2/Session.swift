@@ -49,7 +49,7 @@ public final class Session {
         self.role = role
         self.settings = settings
         unsafe self.handler = handler
-        memory = SessionMemory()
+        memory = SessionMemory(role: role)
         unsafe raw = makeLibrarySession(role, settings, memory)
         unsafe nghttp2_session_set_user_data(raw, Unmanaged.passUnretained(self).toOpaque())
         submitFirstSettings()
@@ -76,7 +76,7 @@ public final class Session {
         guard !hasEnded else { return }
         if result < 0 {
             fail(failure ?? Self.error(Int32(result)), offending: bytes)
-        } else if unsafe nghttp2_session_get_outbound_queue_size(raw) > settings.maxQueuedFrames {
+        } else if role == .server, queuedFrames > settings.maxQueuedFrames {
             fail(.flooded, offending: bytes)
         }
         if let failure { throw failure }
@@ -91,21 +91,22 @@ public final class Session {
         precondition(!isAtWork, "receive and drain must not be called from a handler")
         let start = output.count
         repeat {
+            guard !isBroken else { return }
             isAtWork = true
             memory.frames.lock.withLock { _ in sendAll(into: &output) }
             isAtWork = false
-            notifyEmptied()
-        } while wantsToSend && output.count - start < Self.drainBytes
+        } while notifyEmptied() && output.count - start < Self.drainBytes
     }
 
     /// Whether `drain` would append something.
     public var wantsToSend: Bool {
-        unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty
+        !isBroken && (unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty)
     }
 
     /// Whether nothing more will be read or sent: close the connection.
     public var isFinished: Bool {
-        unsafe nghttp2_session_want_write(raw) == 0 && (failure != nil || nghttp2_session_want_read(raw) == 0)
+        let mayRead = unsafe failure == nil && nghttp2_session_want_read(raw) != 0
+        return unsafe isBroken || !mayRead && nghttp2_session_want_write(raw) == 0
     }
 
     /// How many streams are open (had a head and are not closed).
@@ -196,13 +197,12 @@ extension Session {
 
     /// Adds a received field to the block. False: it is one too many or too large.
     func take(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
-        unsafe block.append(name: name, value: value)
-        if block.count > settings.maxHeaderFields {
-            failure = .tooManyHeaderFields
-        } else if block.listBytes > settings.maxHeaderListBytes {
-            failure = .headerListTooLarge
+        let size = unsafe block.append(name: name, value: value)
+        if size.count <= settings.maxHeaderFields, size.listBytes <= settings.maxHeaderListBytes {
+            return true
         }
-        return failure == nil
+        failure = size.count > settings.maxHeaderFields ? .tooManyHeaderFields : .headerListTooLarge
+        return false
     }
 }
 
@@ -238,14 +238,23 @@ extension Session {
         }
     }
 
-    private func notifyEmptied() {
-        guard !emptied.isEmpty else { return }
+    /// False: there was nobody to tell.
+    private func notifyEmptied() -> Bool {
+        guard !emptied.isEmpty else { return false }
         let streams = emptied
         emptied.removeAll(keepingCapacity: true)
         for stream in streams where record(stream)?.outboundBytes == 0 {
             unsafe handler.writable(stream)
         }
+        return true
     }
+
+    /// Whether the library itself failed: it must not be entered again.
+    private var isBroken: Bool {
+        if case .libraryFailure = failure { true } else { false }
+    }
+
+    private var queuedFrames: Int { unsafe nghttp2_session_get_outbound_queue_size(raw) }
 
     /// Ends the session with a GOAWAY that says why.
     private func fail(_ error: SessionError, offending bytes: Span<UInt8>) {

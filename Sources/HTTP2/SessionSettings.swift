@@ -16,7 +16,8 @@ public struct SessionSettings: Sendable {
 
     /// Fields of a header block. More costs the peer the connection.
     public var maxHeaderFields = 100
-    /// Frames that wait to be sent; more means that the peer provokes answers and does not read them.
+    /// Frames that wait to be sent; more means that the peer provokes answers and does not read them. A
+    /// server's only: what a client has queued is its own requests.
     public var maxQueuedFrames = 5000
     /// Frames in a row that carry nothing (see `Session.forgiveEmptyFrames()`).
     public var maxEmptyFrames = 10_000

@@ -18,6 +18,8 @@ final class StreamRecord {
     var index = 0
     /// Whether the head has been received; what follows is trailers.
     var hasHead = false
+    /// Whether a server has begun its answer.
+    var isAnswered = false
     /// Whether the library waits to be told that there is something to send.
     var isDeferred = false
     var ending = Ending.open
@@ -60,6 +62,7 @@ final class StreamRecord {
     func clear() {
         id = 0
         hasHead = false
+        isAnswered = false
         isDeferred = false
         ending = .open
         outbound.removeAll(keepingCapacity: outbound.capacity <= Self.keptCapacity)

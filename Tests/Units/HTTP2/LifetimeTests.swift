@@ -126,7 +126,7 @@ import Testing
             }
         }
         pair.atServer.onWritable = { server.finish($0, trailers: ["grpc-status": "0"]) }
-        pair.atServer.onEnded = { server.respond($0, ok) }
+        pair.atServer.onEnded = { if $0 > 5 { server.respond($0, ok) } }
         var again = 0
         pair.atClient.onClosed = { _ in
             again += 1
@@ -147,6 +147,31 @@ import Testing
         try pair.run()
         #expect(pair.atServer.closings == ["closed 1 8"])
         #expect(!pair.atServer.events.contains("ended 1"))
+    }
+
+    @Test("Sessions of several threads build their frames in shared memory without disturbing each other")
+    func threads() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let pairs = (0..<50).map { _ in Pair() }
+                    for pair in pairs {
+                        pair.atServer.onEnded = { [unowned pair] stream in
+                            pair.server.respond(stream, ok, body: pair.atServer.bodies[stream])
+                        }
+                    }
+                    for round in 0..<10 {
+                        let body = [UInt8](repeating: UInt8(round), count: 1 + 30 * round)
+                        for pair in pairs {
+                            let stream = try pair.client.request(post, body: body)
+                            try pair.run()
+                            #expect(pair.atClient.bodies[stream] == body)
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
     }
 
     @Test("A session is freed with streams open and bytes waiting")
