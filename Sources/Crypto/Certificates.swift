@@ -10,6 +10,12 @@ public enum Certificates {
         public let certificate: String
         /// The private key.
         public let key: String
+
+        /// A certificate and its key from PEM text, for an authority that was kept in files.
+        public init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
+        }
     }
 
     /// What a certificate may be shown as.

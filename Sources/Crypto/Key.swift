@@ -79,7 +79,7 @@ internal import Glibc
         return text.takeText()
     }
 
-    /// Whether this is a key on the curve P-256, named and not described by its parameters.
+    /// Whether this is a key on the curve P-256.
     var isOnP256: Bool {
         var name = [CChar](repeating: 0, count: 32)
         var count = 0
