@@ -104,23 +104,22 @@ public struct Deliver: CourierMessage {
 
     /// Appends the message.
     public func encode(into output: inout [UInt8]) {
+        output.append(addingCapacity: byteCount) { encode(into: &$0) }
+    }
+
+    /// Appends the message where ``byteCount`` bytes are free.
+    func encode(into output: inout OutputSpan<UInt8>) {
         output.appendField(1, delivery)
-        output.append(2 << 3 | 2)
-        output.append(UInt8(Self.identityByteCount))
-        output.append(addingCapacity: Self.identityByteCount) { bytes in
-            for shift in stride(from: 56, through: 0, by: -8) {
-                bytes.append(UInt8(truncatingIfNeeded: identity.high >> shift))
-            }
-            for shift in stride(from: 56, through: 0, by: -8) {
-                bytes.append(UInt8(truncatingIfNeeded: identity.low >> shift))
-            }
-        }
-        output.appendField(3, topic)
-        output.appendField(4, payload)
+        output.appendVarint(2 << 3 | 2)
+        output.appendVarint(UInt64(Self.identityByteCount))
+        output.appendBigEndian(identity.high, count: 8)
+        output.appendBigEndian(identity.low, count: 8)
+        output.appendField(3, topic.utf8.span)
+        output.appendField(4, payload.span)
         output.appendField(5, UInt64(priority.rawValue))
         output.appendField(6, expirationMilliseconds)
-        if let collapseIdentifier { output.appendField(7, collapseIdentifier) }
-        if let pushType { output.appendField(8, pushType) }
+        if let collapseIdentifier { output.appendField(7, collapseIdentifier.utf8.span) }
+        if let pushType { output.appendField(8, pushType.utf8.span) }
         output.appendField(9, acceptedAtMilliseconds)
     }
 

@@ -118,14 +118,15 @@ public func frameDeliver(_ notification: Notification, delivery: UInt64, into ou
     let deliver = Deliver(notification, delivery: delivery)
     let body = deliver.byteCount
     let message = 1 + ProtobufSize.varint(UInt64(body)) + body
-    let needed = output.count + MessageFraming.prefixByteCount + message
+    let size = MessageFraming.prefixByteCount + message
+    let needed = output.count + size
     if needed > output.capacity { output.reserveCapacity(max(needed, output.capacity * 2)) }
-    output.append(0)
-    for shift in stride(from: 24, through: 0, by: -8) {
-        output.append(UInt8(truncatingIfNeeded: message >> shift))
+    output.append(addingCapacity: size) { bytes in
+        bytes.append(0)
+        bytes.appendBigEndian(UInt64(message), count: MessageFraming.prefixByteCount - 1)
+        bytes.appendVarint(UInt64(RelayMessage.deliverField) << 3 | 2)
+        bytes.appendVarint(UInt64(body))
+        deliver.encode(into: &bytes)
     }
-    output.appendVarint(UInt64(RelayMessage.deliverField) << 3 | 2)
-    output.appendVarint(UInt64(body))
-    deliver.encode(into: &output)
     assert(output.count == needed, "the size of a delivery was computed wrongly")
 }
