@@ -24,8 +24,8 @@ public struct Backoff: Sendable {
     ///
     /// - Parameters:
     ///   - upMilliseconds: how long the last link was welcome; 0 where it never was.
-    ///   - retryAfterMilliseconds: what the relay's goodbye asked for, 0 where there was none. It is the floor,
-    ///     to which the jitter is added; ``Notifications/Limits/retryAfterMilliseconds`` bounds it.
+    ///   - retryAfterMilliseconds: what the relay's goodbye asked for, 0 where there was none. It is the
+    ///     floor, to which the jitter is added; ``Notifications/Limits/retryAfterMilliseconds`` bounds it.
     ///   - random: 64 random bits.
     public mutating func delayMilliseconds(
         afterLinkUp upMilliseconds: Int,

@@ -121,6 +121,9 @@ public struct DeviceLink: Sendable {
             guard (1...DeliveryWindow.largest).contains(Int(welcome.window)) else {
                 throw fail("A window of \(welcome.window) deliveries is not possible.")
             }
+            guard welcome.keepaliveSeconds > 0 else {
+                throw fail("A keepalive of 0 seconds is not possible.")
+            }
             state = .open(DeliveryWindow(size: Int(welcome.window)))
             return .welcomed(welcome, send: reconciliation(with: welcome.registrations))
         case .goodbye(let goodbye):

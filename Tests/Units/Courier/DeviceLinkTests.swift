@@ -43,6 +43,10 @@ import Testing
         let table: [(RelayMessage, [Outcome])] = [
             (.welcome(welcome), [.error, .event(.welcomed(welcome, send: [])), .error] + late),
             (
+                .welcome(Welcome(keepaliveSeconds: 0, window: 2, registrations: [], pending: 0)),
+                [.error, .error, .error] + late
+            ),
+            (
                 .welcome(Welcome(keepaliveSeconds: 1, window: 0, registrations: [], pending: 0)),
                 [.error, .error, .error] + late
             ),
