@@ -4,11 +4,13 @@ internal import COpenSSL
 /// make or change without the key. Deterministic: it needs no nonce, and the same plaintext gives the same
 /// bytes again.
 ///
-/// Of a plaintext of exactly one block without associated data, the RFC leaves two AES calls: ``` V =
-/// CMAC(K1, P xor CMAC(K1, 0)) = AES(K1, P xor CMAC(K1, 0) xor dbl(AES(K1, 0)))          (section 2.4) C = P
-/// xor AES(K2, V with the top bits of its last two 32-bit words cleared)               (section 2.6) ```
-/// These take a tenth of the time of OpenSSL's general AES-SIV, which is fit for every request. Bytes lie
-/// in the vectors as in memory: byte 0 is the lowest of word 0 (little endian).
+/// Of a plaintext of exactly one block without associated data, the RFC leaves two AES calls:
+/// ```
+/// V = AES(K1, P xor CMAC(K1, 0) xor dbl(AES(K1, 0)))                         (section 2.4)
+/// C = P xor AES(K2, V with the top bits of its last two 32-bit words cleared) (section 2.6)
+/// ```
+/// These take a tenth of the time of OpenSSL's general AES-SIV, which makes it fit for every request. Bytes
+/// lie in the vectors as in memory: byte 0 is the lowest of word 0 (little endian).
 ///
 /// Used by one thread at a time: each shard has its own.
 public final class SyntheticIV {
