@@ -81,7 +81,7 @@ public import Notifications
 
     /// A log that grew beyond this many bytes is cut back when it starts anew. Overwriting a log is cheaper
     /// than growing it.
-    private static let keptLogBytes = 128 << 20
+    private static let keptLogBytes = 64 << 20
 
     /// Prepares one statement, to be kept and run many times.
     public func prepare(_ sql: String) throws(StoreError) -> Statement {

@@ -23,7 +23,9 @@ public final class SQLiteStore: Store {
     /// Fails with ``StoreError/Kind/busy`` when another process owns the directory, and with
     /// ``StoreError/Kind/unusable`` when a file in it is not ours, damaged, or of a newer version.
     public convenience init(directory: String, log: Log) throws(StoreError) {
-        try self.init(directory: directory, log: log, logPages: 16_384)
+        // 32 MiB. A log that is overwritten is synced twice as fast as one that grows (165 against 370 µs
+        // for a batch of 28 KB), so it should come round often; each round costs syncs of the file.
+        try self.init(directory: directory, log: log, logPages: 8192)
     }
 
     /// Opens the store with write-ahead logs that are copied into their files from `logPages` pages of 4 KiB
