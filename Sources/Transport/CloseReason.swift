@@ -1,0 +1,48 @@
+/// Who ended a connection, and why.
+public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
+    /// This side had nothing more to say.
+    case localClose
+    /// The peer closed in order.
+    case peerClosed
+    /// The peer, or the network, cut the connection.
+    case peerReset
+    /// No connection came about: nobody listens, or there is no way there.
+    case refused(String)
+    /// No connection came about in time.
+    case connectTimeout
+    /// TLS was not agreed on.
+    case handshakeFailed(String)
+    /// TLS was not agreed on in time.
+    case handshakeTimeout
+    /// Output waited for the peer longer than the limit.
+    case writeTimeout
+    /// Nothing was heard from the peer for longer than its session allows.
+    case idleTimeout
+    /// The peer does not speak the protocol of this port.
+    case protocolNotNegotiated
+    /// The peer broke the protocol.
+    case protocolError(String)
+    /// This side has no room for the connection.
+    case overloaded
+    /// The event loop ended.
+    case loopStopped
+
+    /// One phrase for logs.
+    public var description: String {
+        switch self {
+        case .localClose: "closed by this side"
+        case .peerClosed: "closed by the peer"
+        case .peerReset: "cut by the peer"
+        case .refused(let why): "refused: \(why)"
+        case .connectTimeout: "no connection in time"
+        case .handshakeFailed(let why): "the TLS handshake failed: \(why)"
+        case .handshakeTimeout: "no TLS handshake in time"
+        case .writeTimeout: "the peer did not take what was sent to it in time"
+        case .idleTimeout: "nothing heard from the peer in time"
+        case .protocolNotNegotiated: "the peer does not speak the protocol of this port"
+        case .protocolError(let why): "the peer broke the protocol: \(why)"
+        case .overloaded: "no room"
+        case .loopStopped: "the event loop ended"
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import Crypto
+
+/// From a socket to an established connection.
+extension Connection {
+    /// An accepted socket begins.
+    func begin(for listener: Listener) {
+        self.listener = listener
+        guard tls == nil else {
+            setDeadline(limits.handshakeMilliseconds)
+            return
+        }
+        established()
+    }
+
+    /// The outcome of a connect is there.
+    func finishConnecting() {
+        if let error = Socket.pendingError(number) {
+            end(.refused(error.text))
+            return
+        }
+        connected()
+    }
+
+    /// The socket is connected; TLS comes next.
+    func connected() {
+        guard tls == nil else {
+            phase = .handshaking
+            setDeadline(limits.handshakeMilliseconds)
+            continueHandshake()
+            return
+        }
+        established()
+    }
+
+    func continueHandshake() {
+        guard let tls else { preconditionFailure("bug: a handshake without TLS") }
+        do {
+            switch try tls.handshake() {
+            case .complete: established()
+            case .wantsRead: handshakeAwaits = .readable
+            case .wantsWrite: handshakeAwaits = .writable
+            }
+            updateInterest()
+        } catch {
+            // The alert that says why is on its way, and must not be overtaken by a reset.
+            finish(.handshakeFailed(error.description))
+        }
+    }
+
+    /// The first moment at which the protocol may speak.
+    private func established() {
+        guard let loop else { return }
+        deadline = nil
+        phase = .open
+        if let tls {
+            peer.negotiatedProtocol = tls.negotiatedProtocol
+            peer.certificate = tls.peerCertificate
+        } else if peer.credentials == nil, peer.address.hasPrefix("unix:") {
+            peer = Peer(address: peer.address, credentials: Socket.credentials(number))
+        }
+        if let listener {
+            session = listener.makeSession(peer)
+            guard session != nil else {
+                end(.overloaded)
+                return
+            }
+            self.listener = nil
+        }
+        let token = token
+        session?.opened(on: self)
+        guard loop.holds(token) else { return }
+        updateInterest()
+        // What came with the end of the handshake is in TLS already, where the poller does not see it.
+        if tls != nil { readInput() }
+    }
+}

@@ -1,0 +1,236 @@
+internal import Crypto
+
+/// One socket, plain or with TLS, and the session that it serves. It belongs to one loop at a time, on whose thread
+/// everything happens; `detach()` and `EventLoop.adopt` take it to another.
+///
+/// An idle connection holds no buffers: input goes through the loop's, and only output that the socket did not take
+/// stays here.
+public final class Connection: Wire {
+    enum Phase {
+        case connecting
+        case handshaking
+        case open
+        /// The session has closed; what it flushes last is on its way.
+        case closing(CloseReason)
+        /// The session is gone, our output has ended, and the peer's end is waited for.
+        case lingering
+        /// On its way to another loop.
+        case moving
+        case ended
+    }
+
+    let limits: ConnectionLimits
+    let number: Int32
+    var descriptor: Descriptor?
+    var tls: TLSStream?
+    var session: (any Session)?
+    /// Who accepted it, until it has a session.
+    var listener: Listener?
+    /// The loop that holds it; nil while it is moving and when it has ended.
+    var loop: EventLoop?
+    var token: EventLoop.Token = 0
+    var phase: Phase
+    /// Runs for the phase at hand: connecting, handshake, blocked output, lingering.
+    var deadline: (any LoopTimer)?
+
+    /// Output that the socket did not take, from `pendingStart` on.
+    var pending: [UInt8] = []
+    var pendingStart = 0
+    /// What the socket must become before output goes on; empty when none is pending. TLS may have to read first.
+    var outputAwaits: Readiness = []
+    /// What the handshake waits for.
+    var handshakeAwaits: Readiness
+    /// TLS may have to write before it can read.
+    var inputAwaitsWritable = false
+    var hasInputEnded = false
+    var isDirty = false
+    var isFlushing = false
+
+    var registeredInterest: Readiness = []
+    var isInterestQueued = false
+
+    /// The other end.
+    public internal(set) var peer: Peer
+
+    init(
+        _ descriptor: consuming Descriptor, _ phase: Phase, on loop: EventLoop, tls: TLSStream?, peer: Peer,
+        limits: ConnectionLimits
+    ) throws(SystemError) {
+        number = descriptor.number
+        self.descriptor = consume descriptor
+        self.phase = phase
+        self.loop = loop
+        self.tls = tls
+        self.peer = peer
+        self.limits = limits
+        if case .connecting = phase { handshakeAwaits = .writable } else { handshakeAwaits = .readable }
+        try watch(on: loop)
+    }
+
+    /// Whether output waits for the socket; then the session is not asked to flush.
+    public var isBlocked: Bool { !outputAwaits.isEmpty }
+
+    /// Asks for one `flush(into:)` at the end of this turn.
+    public func setNeedsFlush() {
+        guard !isDirty, !isBlocked, let loop else { return }
+        switch phase {
+        case .open, .closing:
+            isDirty = true
+            loop.needsFlush(token)
+        case .connecting, .handshaking, .lingering, .moving, .ended: return
+        }
+    }
+
+    /// Ends the connection in order; see `Wire`.
+    public func close(_ reason: CloseReason) {
+        switch phase {
+        case .connecting, .handshaking: end(reason)
+        case .open:
+            phase = .closing(reason)
+            setNeedsFlush()
+            updateInterest()
+        case .closing, .lingering, .moving, .ended: return
+        }
+    }
+
+    /// Ends the connection at once; see `Wire`.
+    public func abort(_ reason: CloseReason) {
+        switch phase {
+        case .connecting, .handshaking, .open, .closing: end(reason)
+        case .lingering, .moving, .ended: return
+        }
+    }
+
+    /// The socket is ready for something.
+    func ready(_ readiness: Readiness) {
+        guard let loop else { return }
+        let token = token
+        switch phase {
+        case .connecting: finishConnecting()
+        case .handshaking: continueHandshake()
+        case .open, .closing:
+            let isCut = !readiness.isDisjoint(with: [.hangUp, .error])
+            if isBlocked, isCut || !readiness.isDisjoint(with: outputAwaits) { resumeOutput() }
+            guard loop.holds(token) else { return }
+            if isCut || readiness.contains(.readable) || inputAwaitsWritable { readInput() }
+            guard loop.holds(token) else { return }
+            if isCut && hasInputEnded { endCut() }
+        case .lingering: discardInput()
+        case .moving, .ended: return
+        }
+    }
+
+    /// The loop ends: a word to the peer if the socket takes it, and out.
+    func loopStopped() {
+        tls?.shutdown()
+        end(.loopStopped)
+    }
+}
+
+// MARK: - The end
+
+extension Connection {
+    /// Everything has been sent: ends our output, and waits for the peer's end. Closing at once would let unread input
+    /// turn into a reset, which can overtake our last words.
+    func finish(_ reason: CloseReason) {
+        dismiss(reason)
+        tls?.shutdown()
+        Socket.endOutput(number)
+        guard limits.lingerMilliseconds > 0, !hasInputEnded else {
+            end(reason)
+            return
+        }
+        phase = .lingering
+        setDeadline(limits.lingerMilliseconds)
+        updateInterest()
+    }
+
+    /// Closes the socket, and has the session told if it does not know yet.
+    func end(_ reason: CloseReason) {
+        guard let loop else { return }
+        dismiss(reason)
+        phase = .ended
+        deadline = nil
+        loop.unwatch(number)
+        loop.connectionCount -= 1
+        tls = nil
+        descriptor = nil
+        pending = []
+        outputAwaits = []
+        self.loop = nil
+    }
+
+    private func endCut() {
+        if case .closing(let reason) = phase { end(reason) } else { end(.peerClosed) }
+    }
+
+    private func dismiss(_ reason: CloseReason) {
+        if let session { loop?.departs(session, reason) }
+        session = nil
+        listener?.connectionFailed(reason)
+        listener = nil
+    }
+
+    func setDeadline(_ milliseconds: Int) {
+        let timer = deadline ?? loop?.makeTimer { [unowned self] in deadlinePassed() }
+        timer?.arm(afterMilliseconds: milliseconds)
+        deadline = timer
+    }
+
+    private func deadlinePassed() {
+        switch phase {
+        case .connecting: end(.connectTimeout)
+        case .handshaking: end(.handshakeTimeout)
+        case .open, .closing: end(.writeTimeout)
+        case .lingering: end(.localClose)
+        case .moving, .ended: return
+        }
+    }
+}
+
+// MARK: - Interest
+
+extension Connection {
+    /// Starts to be watched by `loop`.
+    func watch(on loop: EventLoop) throws(SystemError) {
+        registeredInterest = interest
+        token = try loop.watch(number, registeredInterest, .connection(self))
+        loop.connectionCount += 1
+    }
+
+    /// Whether a peer that does not listen is not listened to.
+    var isReadingPaused: Bool {
+        switch limits.whileBlocked {
+        case .pausesReading: outputAwaits == .writable
+        case .keepsReading: false
+        }
+    }
+
+    private var interest: Readiness {
+        switch phase {
+        case .connecting, .handshaking: return handshakeAwaits
+        case .lingering: return .readable
+        case .moving, .ended: return []
+        case .open, .closing:
+            var interest = outputAwaits
+            if inputAwaitsWritable { interest.insert(.writable) }
+            if !hasInputEnded && !isReadingPaused { interest.insert(.readable) }
+            return interest
+        }
+    }
+
+    /// Notes that another interest may be due; the poller is told once a turn, and only of what is new.
+    func updateInterest() {
+        guard !isInterestQueued, interest != registeredInterest, let loop else { return }
+        isInterestQueued = true
+        loop.interestChanged(token)
+    }
+
+    func applyInterest() {
+        isInterestQueued = false
+        let interest = interest
+        guard interest != registeredInterest else { return }
+        registeredInterest = interest
+        loop?.change(number, interest, token)
+    }
+}

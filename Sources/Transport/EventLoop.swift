@@ -1,0 +1,264 @@
+internal import CLinux
+internal import Glibc
+
+/// One thread's loop: sockets, timers and mailboxes, worked off in turns. It is created, used and left on the
+/// thread that runs it; a `Mailbox` is the only way in from elsewhere.
+///
+/// One turn: poll → read the clocks once → timers → readable sockets → mailboxes → closed connections →
+/// `turnEnded` → flush → apply changes of interest. So locks and system calls scale with turns, not with work.
+@safe public final class EventLoop: Scheduler {
+    /// What a descriptor number stands for. The generation tells a late event of a closed descriptor from an
+    /// event of the one that got its number.
+    private struct Slot {
+        var generation: UInt32 = 0
+        var watched: Watched = .nothing
+    }
+
+    /// Who hears of a descriptor's events. Connections, being many, are called directly.
+    enum Watched {
+        case nothing
+        case connection(Connection)
+        case source(any EventSource)
+    }
+
+    /// Generation and number of a descriptor. The lists of a turn hold these, never connections: a connection on a
+    /// list may be closed, or belong to another thread, before its turn comes.
+    typealias Token = UInt64
+
+    private static let inputCapacity = 64 * 1024
+    /// An output buffer that grew beyond this is given back.
+    private static let keptOutputCapacity = 1024 * 1024
+
+    private let poller: Poller
+    private var slots: [Slot] = []
+    private let timers: TimerTable
+    private var isStopping = false
+
+    private var rung: [any LetterSource] = []
+    private var unread: [Token] = []
+    private var departed: [(session: any Session, reason: CloseReason)] = []
+    private var dirty: [Token] = []
+    private var interestChanged: [Token] = []
+    private var spareTokens: [Token] = []
+    private var output: [UInt8] = []
+
+    /// What every connection of this loop reads into; its content lasts for one `received`.
+    let input: UnsafeMutableBufferPointer<UInt8>
+
+    /// Monotonic nanoseconds, read once per turn.
+    public private(set) var now: UInt64
+    /// Milliseconds since 1970, read once per turn.
+    public private(set) var wallMilliseconds: Int64
+    /// How many connections this loop holds, those included that are being established or ended.
+    public internal(set) var connectionCount = 0
+
+    /// Called when a turn's events have been handled, before the flush, and again after a flush: here letters
+    /// that were gathered during the turn are posted.
+    public var turnEnded: (() -> Void)?
+
+    /// A loop that does nothing yet.
+    public init() throws(TransportError) {
+        do {
+            poller = try Poller()
+        } catch {
+            throw TransportError("Cannot make an event loop: \(error.text).")
+        }
+        // TLS writes with plain write(2), which would end the process when the peer is gone.
+        Signals.ignoreBrokenPipes()
+        unsafe input = .allocate(capacity: Self.inputCapacity)
+        unsafe input.initialize(repeating: 0)
+        now = Self.read(CLOCK_MONOTONIC)
+        wallMilliseconds = Int64(Self.read(CLOCK_REALTIME) / 1_000_000)
+        timers = TimerTable(now: now)
+    }
+
+    deinit { unsafe input.deallocate() }
+
+    /// Works until `stop()`. Then every connection is cut, and its session told so.
+    public func run() {
+        while !isStopping { turn() }
+        for index in slots.indices {
+            switch slots[index].watched {
+            case .nothing: break
+            case .connection(let connection): connection.loopStopped()
+            case .source(let source): source.loopStopped()
+            }
+        }
+        while !departed.isEmpty { tellDeparted() }
+    }
+
+    /// Lets `run()` return after this turn. From this loop's thread only.
+    public func stop() { isStopping = true }
+
+    /// A timer on this loop, not yet armed.
+    public func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { timers.makeTimer(fire) }
+
+    /// Has `receive` called with all letters that have arrived, in order, once a turn. The array's storage is reused:
+    /// leave it, or empty it.
+    public func attach<Letter: Sendable>(
+        _ mailbox: Mailbox<Letter>, _ receive: @escaping (inout [Letter]) -> Void
+    ) throws(TransportError) {
+        let source = MailboxSource(mailbox, on: self, receive)
+        do {
+            _ = try watch(mailbox.bellNumber, [.readable, .edgeTriggered], .source(source))
+        } catch {
+            throw TransportError("Cannot watch a mailbox: \(error.text).")
+        }
+    }
+
+    /// Has `receive` called with the number of each of `signals` that arrives. They have to be blocked in all threads:
+    /// `Signals.block`.
+    public func onSignal(_ signals: [Int32], _ receive: @escaping (Int32) -> Void) throws(TransportError) {
+        do {
+            let source = try SignalSource(signals, receive)
+            _ = try watch(source.number, .readable, .source(source))
+        } catch {
+            throw TransportError("Cannot watch signals: \(error.text).")
+        }
+    }
+}
+
+// MARK: - A turn
+
+extension EventLoop {
+    /// One turn. It waits until something happens, or not at all if something is left to be done.
+    func turn() {
+        let count = poller.wait(milliseconds: waitMilliseconds)
+        now = Self.read(CLOCK_MONOTONIC)
+        wallMilliseconds = Int64(Self.read(CLOCK_REALTIME) / 1_000_000)
+        timers.advance(to: now)
+        readUnread()
+        for index in 0..<count { dispatch(poller[index]) }
+        deliverLetters()
+        tellDeparted()
+        turnEnded?()
+        if flushDirty() { turnEnded?() }
+        applyInterests()
+    }
+
+    private var waitMilliseconds: Int32 {
+        guard !isStopping, unread.isEmpty, dirty.isEmpty, departed.isEmpty else { return 0 }
+        return timers.nextMilliseconds.map { Int32(clamping: $0) } ?? -1
+    }
+
+    func dispatch(_ event: (token: Token, readiness: Readiness)) {
+        let number = Int(truncatingIfNeeded: event.token & 0xFFFF_FFFF)
+        guard slots[number].generation == UInt32(event.token >> 32) else { return }
+        switch slots[number].watched {
+        case .nothing: break
+        case .connection(let connection): connection.ready(event.readiness)
+        case .source(let source): source.ready(event.readiness)
+        }
+    }
+
+    /// The connection of a token, if it is still here.
+    private func connection(_ token: Token) -> Connection? {
+        let number = Int(truncatingIfNeeded: token & 0xFFFF_FFFF)
+        guard slots[number].generation == UInt32(token >> 32) else { return nil }
+        guard case .connection(let connection) = slots[number].watched else { return nil }
+        return connection
+    }
+
+    private func readUnread() {
+        guard !unread.isEmpty else { return }
+        var batch: [Token] = []
+        swap(&batch, &unread)
+        for token in batch { connection(token)?.readBuffered() }
+    }
+
+    private func deliverLetters() {
+        guard !rung.isEmpty else { return }
+        var batch: [any LetterSource] = []
+        swap(&batch, &rung)
+        for source in batch { source.deliver() }
+    }
+
+    private func tellDeparted() {
+        guard !departed.isEmpty else { return }
+        var batch: [(session: any Session, reason: CloseReason)] = []
+        swap(&batch, &departed)
+        for (session, reason) in batch { session.closed(reason) }
+    }
+
+    /// Connections that ask for another flush meanwhile get it in the next turn.
+    private func flushDirty() -> Bool {
+        guard !dirty.isEmpty else { return false }
+        var batch: [Token] = []
+        swap(&batch, &spareTokens)
+        swap(&batch, &dirty)
+        var buffer: [UInt8] = []
+        swap(&buffer, &output)
+        for token in batch { connection(token)?.flush(using: &buffer) }
+        if buffer.capacity > Self.keptOutputCapacity { buffer = [] }
+        swap(&buffer, &output)
+        batch.removeAll(keepingCapacity: true)
+        swap(&batch, &spareTokens)
+        return true
+    }
+
+    private func applyInterests() {
+        guard !interestChanged.isEmpty else { return }
+        for token in interestChanged { connection(token)?.applyInterest() }
+        interestChanged.removeAll(keepingCapacity: true)
+    }
+
+    private static func read(_ clock: Int32) -> UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(clock, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}
+
+// MARK: - What the loop's own sources ask of it
+
+extension EventLoop {
+    /// Watches `number` and returns the token under which its events come.
+    func watch(_ number: Int32, _ interest: Readiness, _ watched: Watched) throws(SystemError) -> Token {
+        let index = Int(number)
+        while slots.count <= index { slots.append(Slot()) }
+        if case .nothing = slots[index].watched {} else { preconditionFailure("bug: watched twice") }
+        slots[index].generation &+= 1
+        let token = UInt64(slots[index].generation) << 32 | UInt64(index)
+        try poller.add(number, interest, token: token)
+        slots[index].watched = watched
+        return token
+    }
+
+    func change(_ number: Int32, _ interest: Readiness, _ token: Token) {
+        precondition(holds(token))
+        do {
+            try poller.modify(number, interest, token: token)
+        } catch {
+            preconditionFailure("bug: epoll_ctl, \(error.text)")
+        }
+    }
+
+    /// Ends the watch; events of it that are still to be dispatched are dropped.
+    func unwatch(_ number: Int32) {
+        do {
+            try poller.remove(number)
+        } catch {
+            preconditionFailure("bug: epoll_ctl, \(error.text)")
+        }
+        slots[Int(number)].watched = .nothing
+        slots[Int(number)].generation &+= 1
+    }
+
+    /// Whether a descriptor is still what it was. The one question that may be asked after a call into a session:
+    /// the connection itself may already belong to another thread.
+    func holds(_ token: Token) -> Bool {
+        slots[Int(truncatingIfNeeded: token & 0xFFFF_FFFF)].generation == UInt32(token >> 32)
+    }
+
+    func heardBell(of source: any LetterSource) { rung.append(source) }
+
+    func needsFlush(_ token: Token) { dirty.append(token) }
+
+    func hasUnreadInput(_ token: Token) { unread.append(token) }
+
+    func interestChanged(_ token: Token) { interestChanged.append(token) }
+
+    func departs(_ session: any Session, _ reason: CloseReason) { departed.append((session, reason)) }
+
+    var hasStopped: Bool { isStopping }
+}

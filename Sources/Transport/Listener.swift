@@ -1,0 +1,103 @@
+internal import CLinux
+internal import Crypto
+internal import Glibc
+
+/// A listening socket on one loop. Several loops may listen on the same TCP address; the kernel spreads the
+/// connections over them (SO_REUSEPORT).
+public final class Listener: EventSource {
+    private static let acceptsPerTurn = 64
+    /// How long accepting rests when the process has no descriptor left.
+    private static let restMilliseconds = 100
+
+    /// Where it listens, with the port that the kernel chose if 0 was asked for.
+    public let address: SocketAddress
+    /// How many connections it took in.
+    public private(set) var acceptedCount = 0
+    /// How many it closed at once, because too few descriptors are left.
+    public private(set) var refusedCount = 0
+    /// How many ended before they had a session: failed handshakes for the most part.
+    public private(set) var failedCount = 0
+
+    private var descriptor: Descriptor?
+    private var loop: EventLoop?
+    private var token: EventLoop.Token = 0
+    private let tls: TLSContext?
+    private let limits: ConnectionLimits
+    private let descriptorCeiling: Int
+    private var rest: (any LoopTimer)?
+    /// Nil refuses the connection.
+    let makeSession: (Peer) -> (any Session)?
+
+    init(
+        _ descriptor: consuming Descriptor, at address: SocketAddress, on loop: EventLoop, tls: TLSContext?,
+        limits: ConnectionLimits, makeSession: @escaping (Peer) -> (any Session)?
+    ) throws(SystemError) {
+        let number = descriptor.number
+        self.address = address
+        self.descriptor = consume descriptor
+        self.loop = loop
+        self.tls = tls
+        self.limits = limits
+        self.makeSession = makeSession
+        descriptorCeiling = Descriptors.limit - limits.descriptorReserve
+        token = try loop.watch(number, .readable, .source(self))
+        rest = loop.makeTimer { [unowned self] in watch(.readable) }
+    }
+
+    /// Stops listening; accepted connections stay. The file of a Unix socket is removed.
+    public func close() {
+        guard let loop, let number = descriptor?.number else { return }
+        rest = nil
+        loop.unwatch(number)
+        descriptor = nil
+        self.loop = nil
+        if let path = address.unixPath { _ = unsafe unlink(path) }
+    }
+
+    func loopStopped() { close() }
+
+    func ready(_ readiness: Readiness) {
+        for _ in 0..<Self.acceptsPerTurn {
+            guard let number = descriptor?.number else { return }
+            var origin = sockaddr_storage()
+            switch Socket.accept(number, from: &origin) {
+            case .done(let accepted): take(Descriptor(owning: Int32(accepted)), from: origin)
+            case .wouldBlock: return
+            case .failed(let error):
+                guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.number) else { continue }
+                watch([])
+                rest?.arm(afterMilliseconds: Self.restMilliseconds)
+                return
+            }
+        }
+    }
+
+    func connectionFailed(_ reason: CloseReason) { failedCount += 1 }
+
+    /// A number near the limit means that nearly all descriptors are taken: the kernel gives out the lowest free one.
+    private func take(_ accepted: consuming Descriptor, from origin: sockaddr_storage) {
+        guard let loop, Int(accepted.number) < descriptorCeiling else {
+            refusedCount += 1
+            return
+        }
+        let number = accepted.number
+        let credentials = address.unixPath == nil ? nil : Socket.credentials(number)
+        let text = address.unixPath == nil ? SocketAddress(origin)?.description : address.description
+        let peer = Peer(address: text ?? "unknown", credentials: credentials)
+        do {
+            let stream = try tls.map { try TLSStream(context: $0, descriptor: number, role: .server) }
+            let connection = try Connection(
+                accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
+                limits: limits)
+            acceptedCount += 1
+            connection.begin(for: self)
+        } catch {
+            refusedCount += 1
+        }
+    }
+
+    private func watch(_ interest: Readiness) {
+        guard let loop, let number = descriptor?.number else { return }
+        loop.change(number, interest, token)
+    }
+}

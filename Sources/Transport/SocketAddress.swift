@@ -1,0 +1,151 @@
+internal import CLinux
+internal import Glibc
+
+/// Where a socket listens or connects to: `127.0.0.1:2197`, `[::1]:2197` or `unix:/run/postrider.sock`.
+public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
+    enum Kind: Hashable {
+        /// The address's bytes as they go over the network.
+        case ipv4(SIMD4<UInt8>, port: UInt16)
+        case ipv6(SIMD16<UInt8>, port: UInt16)
+        case unix(path: String)
+    }
+
+    /// `sun_path` without its closing zero.
+    private static let longestPath = 107
+
+    let kind: Kind
+
+    init(_ kind: Kind) { self.kind = kind }
+
+    /// Reads one of the three forms. Host names are not looked up here. Port 0 lets the kernel choose.
+    public init(_ text: String) throws(TransportError) {
+        if text.hasPrefix("unix:") {
+            try self.init(unixPath: String(text.dropFirst(5)))
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            throw TransportError("\(text) is no address: give 127.0.0.1:2197, [::1]:2197 or unix:/path.")
+        }
+        let host = text[..<colon]
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        try self.init(host: String(isBracketed ? host.dropFirst().dropLast() : host), port: port)
+        if isBracketed != isIPv6 {
+            throw TransportError("\(text) is no address: IPv6 addresses, and only these, stand in brackets.")
+        }
+    }
+
+    /// An address of the Internet: `host` is an IPv4 or IPv6 literal without brackets.
+    public init(host: String, port: UInt16) throws(TransportError) {
+        var four = SIMD4<UInt8>()
+        var sixteen = SIMD16<UInt8>()
+        if unsafe inet_pton(AF_INET, host, &four) == 1 {
+            kind = .ipv4(four, port: port)
+        } else if unsafe inet_pton(AF_INET6, host, &sixteen) == 1 {
+            kind = .ipv6(sixteen, port: port)
+        } else {
+            throw TransportError("\(host) is neither an IPv4 nor an IPv6 address.")
+        }
+    }
+
+    /// A Unix socket in the file system.
+    public init(unixPath path: String) throws(TransportError) {
+        guard !path.isEmpty, path.utf8.count <= Self.longestPath, !path.utf8.contains(0) else {
+            throw TransportError(
+                "The path of a Unix socket has 1 to \(Self.longestPath) bytes, unlike \"\(path)\".")
+        }
+        kind = .unix(path: path)
+    }
+
+    /// The port; nil for a Unix socket.
+    public var port: UInt16? {
+        switch kind {
+        case .ipv4(_, let port), .ipv6(_, let port): port
+        case .unix: nil
+        }
+    }
+
+    /// The path; nil for an address of the Internet.
+    public var unixPath: String? {
+        if case .unix(let path) = kind { path } else { nil }
+    }
+
+    /// The form that `init` reads.
+    public var description: String {
+        switch kind {
+        case .ipv4(let bytes, let port): "\(Self.text(AF_INET, bytes.indices.map { bytes[$0] })):\(port)"
+        case .ipv6(let bytes, let port): "[\(Self.text(AF_INET6, bytes.indices.map { bytes[$0] }))]:\(port)"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+
+    private var isIPv6: Bool {
+        if case .ipv6 = kind { true } else { false }
+    }
+
+    private static func text(_ family: Int32, _ bytes: [UInt8]) -> String {
+        var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        _ = unsafe inet_ntop(family, bytes, &buffer, socklen_t(buffer.count))
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+extension SocketAddress {
+    var family: Int32 {
+        switch kind {
+        case .ipv4: AF_INET
+        case .ipv6: AF_INET6
+        case .unix: AF_UNIX
+        }
+    }
+
+    /// What the kernel wrote into `storage`; nil for a family that is not ours.
+    init?(_ storage: sockaddr_storage) {
+        var copy = storage
+        let kind: Kind? = unsafe withUnsafeBytes(of: &copy) { bytes in
+            switch Int32(storage.ss_family) {
+            case AF_INET:
+                let address = unsafe bytes.load(as: sockaddr_in.self)
+                return .ipv4(
+                    unsafe bytes.loadUnaligned(fromByteOffset: 4, as: SIMD4<UInt8>.self),
+                    port: UInt16(bigEndian: address.sin_port))
+            case AF_INET6:
+                let address = unsafe bytes.load(as: sockaddr_in6.self)
+                return .ipv6(
+                    unsafe bytes.loadUnaligned(fromByteOffset: 8, as: SIMD16<UInt8>.self),
+                    port: UInt16(bigEndian: address.sin6_port))
+            case AF_UNIX:
+                let path = unsafe bytes.dropFirst(2).prefix { $0 != 0 }
+                return unsafe .unix(path: String(decoding: path, as: UTF8.self))
+            default: return nil
+            }
+        }
+        guard let kind else { return nil }
+        self.kind = kind
+    }
+
+    /// Calls `body` with the kernel's form of the address.
+    func withKernelForm<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        var storage = sockaddr_storage()
+        storage.ss_family = sa_family_t(family)
+        let length: Int = unsafe withUnsafeMutableBytes(of: &storage) { bytes in
+            switch kind {
+            case .ipv4(let address, let port):
+                unsafe bytes.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
+                unsafe bytes.storeBytes(of: address, toByteOffset: 4, as: SIMD4<UInt8>.self)
+                return MemoryLayout<sockaddr_in>.size
+            case .ipv6(let address, let port):
+                unsafe bytes.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
+                unsafe bytes.storeBytes(of: address, toByteOffset: 8, as: SIMD16<UInt8>.self)
+                return MemoryLayout<sockaddr_in6>.size
+            case .unix(let path):
+                for (index, byte) in path.utf8.enumerated() { unsafe bytes[2 + index] = byte }
+                return 2 + path.utf8.count + 1
+            }
+        }
+        return unsafe withUnsafePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(length))
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import Glibc
+import Testing
+
+@testable import Transport
+
+/// A session that remembers what it was told, and can be made to do things.
+final class Probe: Session {
+    var wire: (any Wire)?
+    var openings = 0
+    var input: [UInt8] = []
+    var inputEnds = 0
+    var reasons: [CloseReason] = []
+    var flushes = 0
+    /// What the next flush sends.
+    var output: [UInt8] = []
+    var onOpen: (Probe) -> Void = { _ in }
+    var onInput: (Probe) -> Void = { _ in }
+    var onEnd: (Probe) -> Void = { $0.wire?.close(.peerClosed) }
+
+    func opened(on wire: any Wire) {
+        self.wire = wire
+        openings += 1
+        onOpen(self)
+    }
+
+    func received(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe input.append(contentsOf: $0) }
+        onInput(self)
+    }
+
+    func inputEnded() {
+        inputEnds += 1
+        onEnd(self)
+    }
+
+    func flush(into output: inout [UInt8]) {
+        flushes += 1
+        output.append(contentsOf: self.output)
+        self.output = []
+    }
+
+    func closed(_ reason: CloseReason) {
+        reasons.append(reason)
+        wire = nil
+    }
+
+    func send(_ bytes: [UInt8]) {
+        output += bytes
+        wire?.setNeedsFlush()
+    }
+
+    static func echo() -> Probe {
+        let probe = Probe()
+        probe.onInput = { probe in
+            let input = probe.input
+            probe.input = []
+            probe.send(input)
+        }
+        return probe
+    }
+}
+
+extension EventLoop {
+    /// Turns until `condition` holds. The limit only keeps a broken test from hanging.
+    func turn(until condition: () -> Bool, _ location: SourceLocation = #_sourceLocation) {
+        var isLate = false
+        let limit = makeTimer { isLate = true }
+        limit.arm(afterMilliseconds: 30_000)
+        while !condition() && !isLate { turn() }
+        #expect(!isLate, "what the test waits for does not happen", sourceLocation: location)
+    }
+
+    /// Gives what might wrongly happen the turns to happen in.
+    func turnAFewTimes() {
+        for _ in 0..<20 {
+            let nudge = makeTimer {}
+            nudge.arm(afterMilliseconds: 1)
+            turn()
+        }
+    }
+}
+
+/// A path for a socket that goes away with the object.
+final class TemporaryPath {
+    let path: String
+    init() { path = "/tmp/transport-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).sock" }
+    deinit { unsafe unlink(path) }
+    var address: SocketAddress { get throws { try SocketAddress(unixPath: path) } }
+}
+
+/// Where echo tests run.
+enum Family: CaseIterable { case ipv4, ipv6, unix }
+
+/// A listening server and a connected client on one loop.
+struct Pair {
+    let loop: EventLoop
+    let listener: Listener
+    let server: Probe
+    let client: Probe
+    let path = TemporaryPath()
+
+    init(
+        _ family: Family = .ipv4, server: Probe = Probe(), client: Probe = Probe(),
+        serverLimits: ConnectionLimits = .server, clientLimits: ConnectionLimits = .client,
+        tls: TestTLS? = nil
+    ) throws {
+        loop = try EventLoop()
+        let address =
+            switch family {
+            case .ipv4: try SocketAddress("127.0.0.1:0")
+            case .ipv6: try SocketAddress("[::1]:0")
+            case .unix: try path.address
+            }
+        listener = try loop.listen(address, tls: tls?.server, limits: serverLimits) { _ in server }
+        self.server = server
+        self.client = client
+        loop.connect(
+            to: listener.address, tls: tls.map { ($0.client, "localhost") }, limits: clientLimits,
+            session: client)
+        loop.turn { server.openings == 1 && client.openings == 1 }
+    }
+}
+
+extension Connection {
+    /// Gives the socket a small buffer, so that little output blocks it.
+    func narrow() throws { try Socket.set(SOL_SOCKET, SO_SNDBUF, 16_384, on: number) }
+
+    /// Reads, or leaves what comes in the socket.
+    func setReading(_ isReading: Bool) {
+        hasInputEnded = !isReading
+        updateInterest()
+    }
+}
+
+/// Numbers that repeat under a seed (SplitMix64).
+struct SeededNumbers: RandomNumberGenerator {
+    var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Bytes whose order shows.
+func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }

@@ -1,0 +1,107 @@
+import Crypto
+import Glibc
+import Testing
+
+@testable import Transport
+
+@Suite struct TLSConnectionTests {
+    @Test("An echo over TLS keeps every byte, also of a large answer")
+    func echo() throws {
+        let pair = try Pair(server: .echo(), tls: try TestTLS())
+        #expect(pair.server.wire?.peer.negotiatedProtocol == "h2")
+        #expect(pair.client.wire?.peer.negotiatedProtocol == "h2")
+        #expect(pair.client.wire?.peer.certificate?.isVerified == true)
+        #expect(pair.server.wire?.peer.certificate == nil)
+        let bytes = pattern(300_000)
+        pair.client.send(bytes)
+        pair.loop.turn { pair.client.input.count == bytes.count }
+        #expect(pair.client.input == bytes)
+    }
+
+    @Test("Blocked TLS output goes on where it stopped")
+    func slowReader() throws {
+        let pair = try Pair(tls: try TestTLS())
+        let reader = try #require(pair.client.wire as? Connection)
+        try (pair.server.wire as? Connection)?.narrow()
+        reader.setReading(false)
+        pair.server.send(pattern(1_000_000))
+        pair.loop.turn { pair.server.wire?.isBlocked == true }
+        reader.setReading(true)
+        pair.loop.turn { pair.client.input.count == 1_000_000 }
+        #expect(pair.client.input == pattern(1_000_000))
+    }
+
+    @Test("What a client sends together with the end of its handshake is received")
+    func earlyBytes() throws {
+        let client = Probe()
+        client.onOpen = { $0.send([1, 2, 3]) }
+        let pair = try Pair(client: client, tls: try TestTLS())
+        pair.loop.turn { pair.server.input == [1, 2, 3] }
+    }
+
+    @Test("A closed TLS connection sends its last words, then its end")
+    func orderlyClose() throws {
+        let pair = try Pair(tls: try TestTLS())
+        pair.server.output = pattern(100_000)
+        pair.server.wire?.close(.localClose)
+        pair.loop.turn { pair.loop.connectionCount == 0 }
+        #expect(pair.client.input == pattern(100_000))
+        #expect(pair.client.inputEnds == 1)
+        #expect(pair.server.reasons == [.localClose])
+    }
+
+    @Test("A peer that never begins the handshake is cut off after the limit")
+    func handshakeTimeout() throws {
+        let loop = try EventLoop()
+        var limits = ConnectionLimits.server
+        limits.handshakeMilliseconds = 20
+        var sessions = 0
+        let listener = try loop.listen(
+            try SocketAddress("127.0.0.1:0"), tls: try TestTLS().server, limits: limits
+        ) { _ in
+            sessions += 1
+            return Probe()
+        }
+        let silent = Probe()
+        loop.connect(to: listener.address, session: silent)
+        loop.turn { !silent.reasons.isEmpty }
+        #expect(listener.failedCount == 1)
+        #expect(sessions == 0)
+    }
+
+    @Test("A server that never answers the handshake is given up")
+    func handshakeTimeoutOfClient() throws {
+        let loop = try EventLoop()
+        var limits = ConnectionLimits.client
+        limits.handshakeMilliseconds = 20
+        let listener = try loop.listen(try SocketAddress("127.0.0.1:0")) { _ in Probe() }
+        let probe = Probe()
+        loop.connect(
+            to: listener.address, tls: (try TestTLS().client, "localhost"), limits: limits, session: probe)
+        loop.turn { !probe.reasons.isEmpty }
+        #expect(probe.reasons == [.handshakeTimeout])
+    }
+
+    @Test("Plain text on a TLS port, a strange authority and a wrong name fail the handshake with a sentence")
+    func handshakeFailures() throws {
+        let (ours, strange) = (try TestTLS(), try TestTLS())
+        let loop = try EventLoop()
+        let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), tls: ours.server) { _ in Probe() }
+        let clear = Probe()
+        clear.onOpen = { $0.send(Array("GET / HTTP/1.1\r\n\r\n".utf8)) }
+        loop.connect(to: listener.address, session: clear)
+        loop.turn { listener.failedCount == 1 && !clear.reasons.isEmpty }
+        for (context, name) in [(strange.client, "localhost"), (ours.client, "elsewhere.example")] {
+            let probe = Probe()
+            loop.connect(to: listener.address, tls: (context, name), session: probe)
+            loop.turn { !probe.reasons.isEmpty }
+            guard case .handshakeFailed(let why) = probe.reasons.first else {
+                Issue.record("\(probe.reasons)")
+                continue
+            }
+            #expect(!why.isEmpty)
+        }
+        loop.turn { listener.failedCount == 3 }
+        loop.turn { loop.connectionCount == 0 }
+    }
+}
