@@ -1,0 +1,37 @@
+/// What a notification is about. An app extends it with its own:
+///
+///     extension NotificationName {
+///         static let orderShipped = NotificationName(rawValue: "orderShipped")
+///     }
+public struct NotificationName: RawRepresentable, Hashable, Sendable {
+    /// The name as text; two names are the same where their texts are.
+    public let rawValue: String
+
+    /// A name from its text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+}
+
+extension NotificationName: CustomStringConvertible {
+    /// The text.
+    public var description: String { rawValue }
+}
+
+/// Who posts: an object that is told from others by being itself. Nobody keeps it alive.
+public typealias NotificationSender = any AnyObject & Sendable
+
+/// One notification on its way through a ``NotificationDispatcher``: what its observers are given.
+public struct DispatchedNotification: Sendable {
+    /// What it is about.
+    public let name: NotificationName
+    /// Who posted it, nil where nobody in particular did.
+    public let sender: NotificationSender?
+    /// What it says; for a remote notification, the payload as the provider wrote it.
+    public let userInfo: UserInfo
+
+    /// A notification from its parts.
+    public init(name: NotificationName, sender: NotificationSender? = nil, userInfo: UserInfo = [:]) {
+        self.name = name
+        self.sender = sender
+        self.userInfo = userInfo
+    }
+}
