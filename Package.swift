@@ -85,6 +85,7 @@ let package = Package(
             ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport"]
         ),
         tests("AgentTests", "Units/Agent", ["Agent", "Clients", "Courier", "Notifications", "Storage"]),
+        tests("PostriderTests", "Units/postrider", ["postrider", "Options"]),
         tests("TidyTests", "Tidy"),
     ],
     swiftLanguageModes: [.v6]

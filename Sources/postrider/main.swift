@@ -1,1 +1,15 @@
-print("postrider")
+import Glibc
+import Transport
+
+// The process: what must happen before its first thread starts, then one command. All else is in `Commands`.
+
+Signals.ignoreBrokenPipes()
+Descriptors.raiseLimit()
+let arguments = Array(CommandLine.arguments.dropFirst())
+if let command = arguments.first.flatMap(Commands.named), command.endsInGoodOrder {
+    Termination.block()
+}
+
+// The main thread has nothing to do: commands run on the threads of Swift's concurrency, and start their own.
+Task.detached { exit(await Commands.run(arguments)) }
+while true { pause() }
