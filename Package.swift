@@ -2,8 +2,8 @@
 import PackageDescription
 
 /// Every Swift target is compiled with these. Warnings are errors, and a use of an unsafe construct that is
-/// not marked as such is a warning: "no pointers above the owners of the C modules" is checked by the compiler
-/// and by `TidyTests`.
+/// not marked as such is a warning: "no pointers above the owners of the C modules" is checked by the
+/// compiler and by `TidyTests`.
 let house: [SwiftSetting] = [
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
@@ -50,15 +50,21 @@ let package = Package(
         library("Courier", ["Notifications"]),
         library("Storage", ["CSQLite", "Notifications"]),
 
-        // 3 · The far ends of both sockets, and the library that an app links.
-        library("Clients", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier"]),
-        library("PostriderKit", ["Transport", "HTTP2", "Courier"]),
+        // 3 · An HTTP/2 session on a wire.
+        library("Endpoints", ["Transport", "HTTP2"]),
 
-        // 4 · The server, the device agent.
-        library("Relay", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier"]),
-        library("Agent", ["Clients", "Courier", "HTTP2", "Transport", "Storage", "Notifications"]),
+        // 4 · The far ends of both sockets, and the library that an app links.
+        library("Clients", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints"]),
+        library("PostriderKit", ["Notifications", "Transport", "HTTP2", "Courier", "Endpoints"]),
 
-        // 5 · The commands; the only place where everything meets.
+        // 5 · The server, the device agent.
+        library("Relay", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints"]),
+        library(
+            "Agent",
+            ["Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Transport", "Storage", "Notifications"]
+        ),
+
+        // 6 · The commands; the only place where everything meets.
         .executableTarget(
             name: "postrider",
             dependencies: [

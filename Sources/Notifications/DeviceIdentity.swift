@@ -1,8 +1,8 @@
-/// The name of one device, drawn at random when it enrols: 12 bytes, so that with a registration number it fills
-/// one AES block inside a device token.
+/// The name of one device, drawn at random when it enrols: 12 bytes, so that with a registration number it
+/// fills one AES block inside a device token.
 ///
-/// `home(device) = hash(device) % shards` is a pure function of these bytes (see ``home(among:)``): every thread of
-/// the relay agrees on the one shard that owns a device without asking anybody.
+/// `home(device) = hash(device) % shards` is a pure function of these bytes (see ``home(among:)``): every
+/// thread of the relay agrees on the one shard that owns a device without asking anybody.
 public struct DeviceIdentity: Hashable, Sendable {
     /// Bytes 0 to 7, most significant first.
     public let high: UInt64
@@ -46,7 +46,8 @@ public struct DeviceIdentity: Hashable, Sendable {
         return bytes
     }
 
-    /// The shard that owns this device among `shards` of them. The identity is random, so its low word is a hash.
+    /// The shard that owns this device among `shards` of them. The identity is random, so its low word is a
+    /// hash.
     public func home(among shards: Int) -> Int {
         precondition(shards > 0, "a relay has at least one shard")
         return Int(low) % shards
@@ -58,8 +59,8 @@ extension DeviceIdentity: CustomStringConvertible {
     public var description: String { Hexadecimal.text(bytes) }
 }
 
-/// The number of one app's registration on one device, counted up by the device's home and never reused: a token
-/// of an earlier registration of the same topic stays dead.
+/// The number of one app's registration on one device, counted up by the device's home and never reused: a
+/// token of an earlier registration of the same topic stays dead.
 public struct RegistrationNumber: Hashable, Comparable, Sendable {
     /// The number, from 1.
     public let value: UInt32

@@ -1,7 +1,8 @@
-/// A device token: 32 opaque bytes that name one app on one device. Providers write them as 64 hexadecimal digits.
+/// A device token: 32 opaque bytes that name one app on one device. Providers write them as 64 hexadecimal
+/// digits.
 ///
-/// The bytes are `AES-SIV(secret, device identity ‖ registration number)`; only the relay's token seal can tell what
-/// they mean. Apple's contract lets tokens be of any length, ours are always 32 bytes.
+/// The bytes are `AES-SIV(secret, device identity ‖ registration number)`; only the relay's token seal can
+/// tell what they mean. Apple's contract lets tokens be of any length, ours are always 32 bytes.
 public struct DeviceToken: Hashable, Sendable {
     /// The bytes as four words; a word holds its eight bytes in memory order (little endian).
     public let words: SIMD4<UInt64>

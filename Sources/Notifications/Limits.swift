@@ -8,10 +8,11 @@ public enum Limits {
     public static let voipPayloadBytes = 5120
     /// Bytes of `apns-collapse-id`.
     public static let collapseIdentifierBytes = 64
-    /// Bytes of `apns-topic`. Apple publishes none; a bundle identifier ends at 155 characters, suffixes add 25.
+    /// Bytes of `apns-topic`. Apple publishes none; a bundle identifier ends at 155 characters, suffixes add
+    /// 25.
     public static let topicBytes = 255
-    /// Bytes of a request body that are read before the stream is reset, so that one that is too large still gets
-    /// its 413. Nothing above the payload limit is kept.
+    /// Bytes of a request body that are read before the stream is reset, so that one that is too large still
+    /// gets its 413. Nothing above the payload limit is kept.
     public static let drainedBodyBytes = 65_536
     /// Depth of arrays and objects in a payload.
     public static let jsonDepth = 64
@@ -37,7 +38,8 @@ public enum Limits {
 
     /// Bytes of one message from a device; the largest, an acknowledgement of a whole window, is below 1 KiB.
     public static let deviceMessageBytes = 16_384
-    /// Deliveries that may wait for a device's acknowledgement at once. At 5 KiB of payload each: 320 KiB a device.
+    /// Deliveries that may wait for a device's acknowledgement at once. At 5 KiB of payload each: 320 KiB a
+    /// device.
     public static let deliveryWindow = 64
     /// Topics that one device may register.
     public static let registrationsPerDevice = 256
@@ -46,11 +48,15 @@ public enum Limits {
     /// Milliseconds from a device connection's first byte to its hello.
     public static let helloMilliseconds = 10_000
 
+    /// Milliseconds that open pushes and devices have to finish when the relay stops.
+    public static let drainMilliseconds = 10_000
+
     // What waits.
 
     /// Pending notifications of one app on one device. The oldest of lowest priority is dropped and counted.
     public static let pendingPerRegistration = 1000
-    /// Letters in one shard's or the ledger's mailbox. At about 100 bytes each: 6 MiB. A full one answers 429.
+    /// Letters in one shard's or the ledger's mailbox. At about 100 bytes each: 6 MiB. A full one answers
+    /// 429.
     public static let letters = 65_536
     /// Operations in one ledger transaction.
     public static let ledgerBatch = 1024

@@ -1,5 +1,5 @@
-/// Where the house writes what an operator should know. It is never called on the data path, and never with a secret, a
-/// whole device token or a payload.
+/// Where the house writes what an operator should know. It is never called on the data path, and never with a
+/// secret, a whole device token or a payload.
 public struct Log: Sendable {
     /// How much a line matters, by syslog's numbers (RFC 5424 section 6.2.1).
     public enum Level: Int, Comparable, CaseIterable, Sendable {

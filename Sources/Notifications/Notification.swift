@@ -1,7 +1,7 @@
 /// One accepted push, immutable from the moment that a relay admits it until it is settled.
 ///
-/// It crosses from the provider's shard to the device's home and to the ledger by reference; nothing of it is copied on
-/// the way.
+/// It crosses from the provider's shard to the device's home and to the ledger by reference; nothing of it is
+/// copied on the way.
 public final class Notification: Sendable {
     /// Who it is; the device drops a second one of the same identity and topic.
     public let identity: NotificationIdentity
@@ -17,7 +17,8 @@ public final class Notification: Sendable {
     public let priority: Priority
     /// How long it is worth keeping.
     public let expiration: Expiration
-    /// `apns-collapse-id`, nil where the provider sent none; at most ``Limits/collapseIdentifierBytes`` bytes.
+    /// `apns-collapse-id`, nil where the provider sent none; at most ``Limits/collapseIdentifierBytes``
+    /// bytes.
     public let collapseIdentifier: String?
     /// The JSON object as the provider sent it.
     public let payload: [UInt8]
@@ -49,10 +50,11 @@ public final class Notification: Sendable {
         self.acceptedAt = acceptedAt
     }
 
-    /// The place that this notification takes among a device's pending ones; a later one in the same slot replaces it.
+    /// The place that this notification takes among a device's pending ones; a later one in the same slot
+    /// replaces it.
     public var slot: Slot {
         if let collapseIdentifier {
-            .collapse(registration, collapseIdentifier)
+            .collapse(registration, Array(collapseIdentifier.utf8))
         } else {
             .identity(registration, identity)
         }
@@ -63,6 +65,7 @@ public final class Notification: Sendable {
 public enum Slot: Hashable, Sendable {
     /// A notification without collapse identifier stands for itself: only a resend of it meets it here.
     case identity(RegistrationNumber, NotificationIdentity)
-    /// Notifications of one app with one collapse identifier share a slot; the newest holds it.
-    case collapse(RegistrationNumber, String)
+    /// Notifications of one app with one collapse identifier share a slot; the newest holds it. Bytes,
+    /// because two texts that Unicode takes for the same are not the same header value.
+    case collapse(RegistrationNumber, [UInt8])
 }

@@ -1,7 +1,7 @@
 /// The identity of a notification: the UUID of its `apns-id`, sent by the provider or drawn by the relay.
 ///
-/// A provider's own spelling is echoed byte for byte by the session that answers it; this value is what the relay
-/// and the device compare.
+/// A provider's own spelling is echoed byte for byte by the session that answers it; this value is what the
+/// relay and the device compare.
 public struct NotificationIdentity: Hashable, Sendable {
     /// Bytes 0 to 7, most significant first.
     public let high: UInt64
@@ -74,7 +74,8 @@ public struct NotificationIdentity: Hashable, Sendable {
         return bytes
     }
 
-    /// The 36 characters of the canonical form in upper case, as Apple prints the identities that it generates.
+    /// The 36 characters of the canonical form in upper case, as Apple prints the identities that it
+    /// generates.
     public var upperCaseText: [UInt8] {
         var text = [UInt8]()
         text.reserveCapacity(Self.textByteCount)

@@ -18,8 +18,8 @@ public struct DeviceRecord: Hashable, Sendable {
     }
 }
 
-/// One app's registration on one device. It stays in the registry when the app is gone, so that its token is answered
-/// with 410 and the moment.
+/// One app's registration on one device. It stays in the registry when the app is gone, so that its token is
+/// answered with 410 and the moment.
 public struct RegistrationRecord: Hashable, Sendable {
     /// The device.
     public let device: DeviceIdentity

@@ -1,5 +1,6 @@
-/// The reasons with which a push is refused: Apple's words and statuses in one table ("Handling notification responses
-/// from APNs"; the contract's section 4.2). No other word is ever sent: clients turn unknown reasons into crashes.
+/// The reasons with which a push is refused: Apple's words and statuses in one table ("Handling notification
+/// responses from APNs"; the contract's section 4.2). No other word is ever sent: clients turn unknown
+/// reasons into crashes.
 public enum Rejection: String, CaseIterable, Error, Sendable {
     case badCollapseIdentifier = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -55,8 +56,8 @@ public enum Rejection: String, CaseIterable, Error, Sendable {
         }
     }
 
-    /// The JSON body of the reply. A 410 carries `timestamp`, the moment since which the token is dead, as an integer
-    /// of milliseconds; no other status does.
+    /// The JSON body of the reply. A 410 carries `timestamp`, the moment since which the token is dead, as an
+    /// integer of milliseconds; no other status does.
     public func body(since timestamp: Moment? = nil) -> [UInt8] {
         precondition((status == 410) == (timestamp != nil), "a 410, and only a 410, carries its timestamp")
         guard let timestamp else { return Array("{\"reason\":\"\(rawValue)\"}".utf8) }

@@ -24,8 +24,8 @@ public struct QueuedNotification: Sendable {
     }
 }
 
-/// What the memory holds of a stored notification: everything that the home needs to order, collapse and expire it, but
-/// not its payload.
+/// What the memory holds of a stored notification: everything that the home needs to order, collapse and
+/// expire it, but not its payload.
 public struct QueueEntry: Hashable, Sendable {
     /// Where it lies.
     public let row: QueueRow
@@ -59,7 +59,8 @@ public struct QueueEntry: Hashable, Sendable {
 }
 
 extension QueueEntry {
-    /// The entry of a notification at its row. One with ``Expiration/nowOrNever`` is never stored and has none.
+    /// The entry of a notification at its row. One with ``Expiration/nowOrNever`` is never stored and has
+    /// none.
     public init(row: QueueRow, notification: Notification) {
         guard case .at(let expiresAt) = notification.expiration else {
             preconditionFailure("a notification that is never stored has no row")
@@ -77,7 +78,8 @@ extension QueueEntry {
 
 /// What one ledger transaction does to the queue. Rows are settled before notifications are enqueued.
 public struct QueueBatch: Sendable {
-    /// Notifications to append, each with expiration ``Expiration/at(_:)``; one that never is stored has no row.
+    /// Notifications to append, each with expiration ``Expiration/at(_:)``; one that never is stored has no
+    /// row.
     public var enqueued: [QueuedNotification] = []
     /// Rows to remove; one that is not there is no error.
     public var settled: [QueueRow] = []
@@ -91,16 +93,16 @@ public struct QueueBatch: Sendable {
 
 /// The seam behind which a storage engine stands: the registry, and the queue of notifications that wait.
 ///
-/// One thread, the ledger's, calls a store. It is batched and completes asynchronously, so that an engine that
-/// pipelines fits; an engine that does not (SQLite) completes before the call returns. A completion is called exactly
-/// once, on the calling thread. When it succeeds, the change survives power loss.
+/// One thread, the ledger's, calls a store. It is batched and completes asynchronously, so that an engine
+/// that pipelines fits; an engine that does not (SQLite) completes before the call returns. A completion is
+/// called exactly once, on the calling thread. When it succeeds, the change survives power loss.
 public protocol Store: AnyObject {
     /// Everything in the registry: token secrets in the order of their addition, everything else in the order
     /// of the bytes of its key. Called once, at start-up.
     func loadRegistry() throws(StoreError) -> Registry
 
-    /// Visits the entry of every stored notification in the order of rows, and answers the last row ever used (0 where
-    /// there is none), so that row numbers never return. Called once, at start-up.
+    /// Visits the entry of every stored notification in the order of rows, and answers the last row ever used
+    /// (0 where there is none), so that row numbers never return. Called once, at start-up.
     func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow
 
     /// Applies changes to the registry in order, all or none.

@@ -3,8 +3,8 @@ public struct Topic: Hashable, Sendable {
     /// The text as the provider writes it in `apns-topic`.
     public let text: String
 
-    /// A topic, or nil when the text is empty, longer than ``Limits/topicBytes`` or holds anything but ASCII letters,
-    /// digits, `.`, `-` and `_` (a bundle identifier, and what real topics add to it).
+    /// A topic, or nil when the text is empty, longer than ``Limits/topicBytes`` or holds anything but ASCII
+    /// letters, digits, `.`, `-` and `_` (a bundle identifier, and what real topics add to it).
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= Limits.topicBytes, text.utf8.allSatisfy(Self.isAllowed) else {
             return nil

@@ -1,1 +1,163 @@
-// Filled by its first change.
+import Crypto
+public import Notifications
+import Synchronization
+public import Transport
+
+/// A running relay: one thread for each shard, one for the ledger.
+///
+///     provider → ProviderSession → Admission → Switchboard ══ letter ══▶ home shard: Device → DeviceSession
+///     → device
+///                                                                            └─ Ledger → Store
+public final class Relay: Sendable {
+    /// Where providers connect, with the port that the kernel chose if 0 was asked for.
+    public let providerAddress: SocketAddress
+    /// Where devices connect, likewise.
+    public let deviceAddress: SocketAddress
+
+    private let mailboxes: RelayMailboxes
+    private let drained: Countdown
+    private let closed: Countdown
+
+    private init(
+        _ listening: ShardThread.Listening, _ mailboxes: RelayMailboxes, drained: Countdown, closed: Countdown
+    ) {
+        providerAddress = listening.provider
+        deviceAddress = listening.device
+        self.mailboxes = mailboxes
+        self.drained = drained
+        self.closed = closed
+    }
+
+    /// Starts a relay. It listens, and everything in its store is loaded, when this returns.
+    ///
+    /// - Parameter openStore: opens the store; called on the ledger's thread, which owns it from then on.
+    /// - Throws: `CryptoError`, `TransportError` or ``Notifications/StoreError``, each with one sentence for
+    ///   the operator.
+    public static func start(
+        _ configuration: RelayConfiguration,
+        log: Log,
+        openStore: @escaping @Sendable () throws(StoreError) -> any Store
+    ) async throws -> Relay {
+        let tls = try TLSContext.server(
+            certificateChainFile: configuration.certificateChainFile,
+            privateKeyFile: configuration.privateKeyFile,
+            alpn: ["h2"],
+            allowsMissingALPN: true,
+            clientCertificates: .none
+        )
+        try Listener.requireFree(configuration.providerAddress)
+        try Listener.requireFree(configuration.deviceAddress)
+        let mailboxes = try RelayMailboxes(shards: configuration.shards)
+        let (drained, closed) = (Countdown(from: configuration.shards), Countdown(from: 1))
+
+        let ledger = LedgerThread(mailboxes: mailboxes, closed: closed, log: log, openStore: openStore)
+        let loaded = try await ledger.start()
+        let authority = Authority(
+            generation: 1,
+            providerKeys: loaded.registry.providerKeys,
+            topics: loaded.registry.topics,
+            enrolmentKeys: loaded.registry.enrolmentKeys,
+            log: log
+        )
+        let rows = RowCounter(after: loaded.lastRow)
+        var configuration = configuration
+        var listening: ShardThread.Listening?
+        for index in 0..<configuration.shards {
+            let thread = ShardThread(
+                index: index,
+                configuration: configuration,
+                tls: tls,
+                mailboxes: mailboxes,
+                rows: rows,
+                authority: authority,
+                loaded: loaded,
+                drained: drained,
+                log: log
+            )
+            let addresses = try await thread.start()
+            // Port 0 becomes a port with the first shard; the others share it.
+            configuration.providerAddress = addresses.provider
+            configuration.deviceAddress = addresses.device
+            listening = addresses
+        }
+        guard let listening else { preconditionFailure("a relay has at least one shard") }
+        return Relay(listening, mailboxes, drained: drained, closed: closed)
+    }
+
+    /// Stops in good order: open pushes are answered, devices are told to come back, everything accepted is
+    /// on the disk.
+    public func stop() async {
+        mailboxes.postToAllShards(.drain)
+        await drained.reachesZero()
+        mailboxes.post(.close)
+        await closed.reachesZero()
+        mailboxes.postToAllShards(.stop)
+    }
+}
+
+/// The mailboxes of all threads of a relay.
+final class RelayMailboxes: Sendable {
+    let shards: [Mailbox<Letter>]
+    let ledger: Mailbox<LedgerLetter>
+
+    init(shards count: Int) throws(TransportError) {
+        var shards: [Mailbox<Letter>] = []
+        for _ in 0..<count { shards.append(try Mailbox(capacity: Limits.letters)) }
+        self.shards = shards
+        ledger = try Mailbox(capacity: Limits.letters)
+    }
+
+    /// The way of a shard to everybody else, or, for nil, of the ledger.
+    func switchboard(ofShard index: Int?) -> Switchboard {
+        Switchboard(
+            ownIndex: index,
+            shards: shards.map { mailbox in { mailbox.post(contentsOf: &$0) } },
+            ledger: { [ledger] in ledger.post(contentsOf: &$0) }
+        )
+    }
+
+    /// Posts one of the rare letters of start and stop. There is room: nothing else is posted in such
+    /// numbers.
+    func postToAllShards(_ letter: Letter) {
+        for mailbox in shards where !mailbox.post(letter) {
+            preconditionFailure("the mailbox has no room to stop")
+        }
+    }
+
+    /// Posts one of the rare letters of start and stop to the ledger.
+    func post(_ letter: LedgerLetter) {
+        guard ledger.post(letter) else { preconditionFailure("the mailbox has no room to stop") }
+    }
+}
+
+/// Something that so many threads have to reach before somebody goes on.
+final class Countdown: Sendable {
+    private let state: Mutex<(left: Int, waiting: CheckedContinuation<Void, Never>?)>
+
+    init(from count: Int) { state = Mutex((count, nil)) }
+
+    /// One has reached it.
+    func countDown() {
+        let waiting = state.withLock { state in
+            state.left -= 1
+            precondition(state.left >= 0, "each counts down once")
+            guard state.left == 0 else { return nil as CheckedContinuation<Void, Never>? }
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume()
+    }
+
+    /// Returns when all have reached it. One task may wait.
+    func reachesZero() async {
+        await withCheckedContinuation { continuation in
+            let isReached = state.withLock { state in
+                guard state.left > 0 else { return true }
+                precondition(state.waiting == nil, "one task waits")
+                state.waiting = continuation
+                return false
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+}

@@ -143,7 +143,7 @@ extension QueueEntry {
             row: QueueRow(row.integer(0)),
             device: device,
             registration: number,
-            slot: row.isNull(6) ? .identity(number, identity) : .collapse(number, row.text(6)),
+            slot: row.isNull(6) ? .identity(number, identity) : .collapse(number, row.bytes(6)),
             priority: priority,
             expiresAt: Moment(milliseconds: row.integer(4))
         )

@@ -1,0 +1,96 @@
+public import HTTP2
+public import Transport
+
+/// What speaks through an endpoint: it is told of streams (``HTTP2/SessionHandler``) and of the connection's
+/// two ends.
+public protocol EndpointOwner: SessionHandler {
+    /// The connection is established, TLS included; requests may come or be made.
+    func opened()
+
+    /// The connection is gone, and every stream of it has been closed. Last call, exactly once.
+    func disconnected(_ reason: CloseReason)
+}
+
+/// An HTTP/2 session at one end of a wire: the piece between Transport, which knows no protocol, and HTTP2,
+/// which knows no socket. Server or client, TLS or Unix socket, it is the same.
+///
+/// The wire holds the endpoint, the endpoint holds its owner until the connection is gone; the owner looks
+/// back without holding.
+public final class Endpoint: Transport.Session {
+    /// The streams. After saying something on one, call ``setNeedsFlush()``.
+    public let streams: HTTP2.Session
+    /// The connection; nil before it is established and after it is gone.
+    public private(set) var wire: (any Wire)?
+    /// Who speaks through this endpoint; nil after the connection is gone.
+    public private(set) var owner: (any EndpointOwner)?
+    private var hasHeard = false
+
+    /// An endpoint in this role for `owner`.
+    public init(role: HTTP2.Session.Role, settings: SessionSettings, owner: any EndpointOwner) {
+        streams = HTTP2.Session(role: role, settings: settings, handler: owner)
+        self.owner = owner
+    }
+
+    /// Whoever is at the other end, once the connection is established.
+    public var peer: Peer? { wire?.peer }
+
+    /// What was said on the streams leaves at the end of this turn.
+    public func setNeedsFlush() { wire?.setNeedsFlush() }
+
+    /// Says what is left to say, then GOAWAY with this debug data, and closes. Open streams end with it.
+    public func close(_ reason: CloseReason, errorCode: UInt32 = ErrorCode.noError, debug: [UInt8] = []) {
+        streams.goaway(errorCode: errorCode, debug: debug)
+        wire?.close(reason)
+    }
+
+    /// Whether anything was received since this was last asked: what a keepalive needs to know.
+    public func takeHeard() -> Bool {
+        defer { hasHeard = false }
+        return hasHeard
+    }
+
+    /// Takes the connection off its loop, to be continued on another; nil when it is gone. Not to be called
+    /// while the endpoint is at work on what it received.
+    public func detach() -> ConnectionCrate? {
+        (wire as? Connection)?.detach()
+    }
+
+    // MARK: What the wire calls
+
+    public func opened(on wire: any Wire) {
+        self.wire = wire
+        owner?.opened()
+        wire.setNeedsFlush()
+    }
+
+    public func received(_ bytes: Span<UInt8>) {
+        hasHeard = true
+        do throws(SessionError) {
+            try streams.receive(bytes)
+            if streams.isFinished { wire?.close(.localClose) }
+        } catch {
+            wire?.close(.protocolError(error.description))
+        }
+        if streams.wantsToSend { wire?.setNeedsFlush() }
+    }
+
+    public func inputEnded() {
+        wire?.close(.peerClosed)
+    }
+
+    public func flush(into output: inout [UInt8]) {
+        streams.drain(into: &output)
+        if streams.wantsToSend {
+            wire?.setNeedsFlush()
+        } else if streams.isFinished {
+            wire?.close(streams.failure.map { .protocolError($0.description) } ?? .localClose)
+        }
+    }
+
+    public func closed(_ reason: CloseReason) {
+        wire = nil
+        streams.end()
+        owner?.disconnected(reason)
+        owner = nil
+    }
+}

@@ -1,0 +1,132 @@
+import Crypto
+import Notifications
+
+/// Whether a push is taken on, in the order of checks that the contract prescribes (section 4.4). The
+/// device's home completes it: only the home knows whether the registration inside the token is good.
+struct Admission {
+    let authority: Authority
+    let tokens: ProviderTokens
+    let seal: TokenSeal
+    let now: Moment
+
+    /// The notification that a complete request stands for.
+    ///
+    /// - Throws: the first rejection in the order of checks.
+    func admit(_ request: PushRequest, _ credentials: inout ProviderCredentials) throws(Rejection)
+        -> Notification
+    {
+        let (fields, echo) = (request.values, request.echo)
+        let values = fields.span
+
+        // 1, 2 · What is asked for.
+        guard let method = request.range(.method), values.extracting(method).spells("POST") else {
+            throw .methodNotAllowed
+        }
+        guard let path = request.range(.path), Self.isDevicePath(values.extracting(path)) else {
+            throw .badPath
+        }
+
+        // 3 · Nothing is said twice.
+        guard !request.hasDuplicates else { throw .duplicateHeaders }
+
+        // 4 · Who asks.
+        guard let authorization = request.range(.authorization) else { throw .missingProviderToken }
+        let team = try credentials.authenticate(values.extracting(authorization), tokens, authority, now: now)
+
+        // 5 to 9 · How the notification is to be treated.
+        guard let identity = NotificationIdentity(text: echo.span) else { throw .badMessageIdentifier }
+        let expiration = try expiration(request, values)
+        let priority = try priority(request, values)
+        let pushType = try pushType(request, values)
+        let collapseIdentifier = try collapseIdentifier(request, values)
+
+        // 10 · For which app.
+        let topic = try topic(request, values, of: team)
+
+        // 11 · For which device.
+        let digits = path.lowerBound + Self.devicePath.utf8.count..<path.upperBound
+        guard !digits.isEmpty else { throw .missingDeviceToken }
+        guard let token = DeviceToken(hex: values.extracting(digits)) else { throw .badDeviceToken }
+
+        // 12 · What it says.
+        let limit =
+            topic.text.hasSuffix(".voip") ? Limits.voipPayloadBytes : (pushType ?? .alert).payloadByteLimit
+        guard request.bodyByteCount <= limit else { throw .payloadTooLarge }
+        let payload = request.takeBody()
+        guard !payload.isEmpty, JSONSyntax.isObject(payload.span) else { throw .payloadEmpty }
+
+        // 13 · Whether the token is ours; the device's home goes on from here.
+        guard let (device, registration) = seal.open(token) else { throw .badDeviceToken }
+
+        return Notification(
+            identity: identity,
+            device: device,
+            registration: registration,
+            topic: topic,
+            pushType: pushType,
+            priority: priority,
+            expiration: expiration,
+            collapseIdentifier: collapseIdentifier,
+            payload: payload,
+            acceptedAt: now
+        )
+    }
+
+    private static let devicePath = "/3/device/"
+
+    private static func isDevicePath(_ path: Span<UInt8>) -> Bool {
+        path.count >= devicePath.utf8.count && path.extracting(..<devicePath.utf8.count).spells(devicePath)
+    }
+
+    /// `apns-expiration`: epoch seconds. The earlier of it and the storage limit counts; a moment that has
+    /// passed is treated as now or never.
+    private func expiration(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Expiration {
+        let latest = now.advanced(byMilliseconds: Limits.storedDays * 24 * 60 * 60 * 1000)
+        guard let range = request.range(.expiration) else { return .at(latest) }
+        let digits = values.extracting(range)
+        guard (1...19).contains(digits.count) else { throw .badExpirationDate }
+        var seconds: Int64 = 0
+        for index in digits.indices {
+            guard 0x30...0x39 ~= digits[index] else { throw .badExpirationDate }
+            let (product, productOverflow) = seconds.multipliedReportingOverflow(by: 10)
+            let (sum, sumOverflow) = product.addingReportingOverflow(Int64(digits[index] - 0x30))
+            guard !productOverflow, !sumOverflow else { throw .badExpirationDate }
+            seconds = sum
+        }
+        let moment = Moment(seconds: seconds)
+        return moment <= now ? .nowOrNever : .at(min(moment, latest))
+    }
+
+    private func priority(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Priority {
+        guard let range = request.range(.priority) else { return .immediate }
+        guard let priority = Priority(values.extracting(range)) else { throw .badPriority }
+        return priority
+    }
+
+    private func pushType(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> PushType? {
+        guard let range = request.range(.pushType) else { return nil }
+        guard let type = PushType(values.extracting(range)) else { throw .invalidPushType }
+        return type
+    }
+
+    private func collapseIdentifier(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection)
+        -> String?
+    {
+        guard let range = request.range(.collapseIdentifier) else { return nil }
+        guard range.count <= Limits.collapseIdentifierBytes,
+            let text = String(validating: request.values[range], as: UTF8.self)
+        else { throw .badCollapseIdentifier }
+        return text
+    }
+
+    private func topic(_ request: PushRequest, _ values: Span<UInt8>, of team: String) throws(Rejection)
+        -> Topic
+    {
+        guard let range = request.range(.topic), !range.isEmpty else { throw .missingTopic }
+        guard let topic = Topic(String(decoding: request.values[range], as: UTF8.self)) else {
+            throw .badTopic
+        }
+        guard authority.topics[topic] == team else { throw .topicDisallowed }
+        return topic
+    }
+}

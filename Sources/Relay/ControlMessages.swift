@@ -1,0 +1,123 @@
+/// What is said on the control socket, as JSON (`docs/control.md`). Times are milliseconds since the epoch.
+public enum Control {
+    /// `GET /v1/status`.
+    public struct Status: Codable, Sendable {
+        /// Where every accepted notification is; summed over shards.
+        public struct Counters: Codable, Sendable {
+            /// Taken on by a device's home.
+            public var accepted: UInt64
+            /// Acknowledged by the device.
+            public var delivered: UInt64
+            /// Waiting for the device.
+            public var pending: UInt64
+            /// Given up because their time was over.
+            public var expired: UInt64
+            /// Superseded by a newer one in the same slot, or sent twice.
+            public var replaced: UInt64
+            /// Now-or-never ones whose device was not there.
+            public var discarded: UInt64
+            /// By cause.
+            public var dropped: [String: UInt64]
+            /// accepted = delivered + pending + expired + replaced + discarded + dropped.
+            public var isBalanced: Bool
+        }
+
+        /// Event loops.
+        public var shards: Int
+        /// Open connections of providers.
+        public var providerConnections: Int
+        /// Open connections of devices.
+        public var deviceConnections: Int
+        /// Enrolled devices.
+        public var devices: Int
+        /// Where every accepted notification is.
+        public var counters: Counters
+    }
+
+    /// One of `GET /v1/keys`.
+    public struct ProviderKey: Codable, Sendable {
+        /// The `kid`.
+        public var identifier: String
+        /// The team.
+        public var team: String
+        /// When it was added.
+        public var addedAt: Int64
+    }
+
+    /// `PUT /v1/keys/<identifier>`.
+    public struct ProviderKeyAddition: Codable, Sendable {
+        /// The team.
+        public var team: String
+        /// P-256, PEM.
+        public var publicKey: String
+
+        /// An addition from its parts.
+        public init(team: String, publicKey: String) {
+            self.team = team
+            self.publicKey = publicKey
+        }
+    }
+
+    /// One of `GET /v1/topics`.
+    public struct Topic: Codable, Sendable {
+        /// The topic.
+        public var topic: String
+        /// The team.
+        public var team: String
+    }
+
+    /// `PUT /v1/topics/<topic>`.
+    public struct TopicAddition: Codable, Sendable {
+        /// The team.
+        public var team: String
+
+        /// An addition from its parts.
+        public init(team: String) { self.team = team }
+    }
+
+    /// One of `GET /v1/enrolment-keys`.
+    public struct EnrolmentKey: Codable, Sendable {
+        /// Its name.
+        public var name: String
+        /// When it was added.
+        public var addedAt: Int64
+    }
+
+    /// The answer to `PUT /v1/enrolment-keys/<name>`: the only time that the key is shown.
+    public struct NewEnrolmentKey: Codable, Sendable {
+        /// Its name.
+        public var name: String
+        /// The key.
+        public var key: String
+    }
+
+    /// One of `GET /v1/devices`.
+    public struct Device: Codable, Sendable {
+        /// One app on a device.
+        public struct Registration: Codable, Sendable {
+            /// The app.
+            public var topic: String
+            /// Its device token, 64 hexadecimal digits.
+            public var token: String
+        }
+
+        /// 24 hexadecimal digits.
+        public var identity: String
+        /// Its name.
+        public var name: String
+        /// When it enrolled.
+        public var enrolledAt: Int64
+        /// Whether its connection is open.
+        public var isConnected: Bool
+        /// Notifications that wait for it.
+        public var pending: Int
+        /// Its good registrations.
+        public var registrations: [Registration]
+    }
+
+    /// The answer to anything that was not done: one sentence.
+    public struct Refusal: Codable, Sendable {
+        /// What was wrong, where, what to do.
+        public var sentence: String
+    }
+}

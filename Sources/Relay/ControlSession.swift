@@ -1,0 +1,82 @@
+import Endpoints
+import HTTP2
+import Notifications
+import Transport
+
+/// One connection of the control socket. Only the user who runs the relay and root are let in; the kernel
+/// says who they are.
+final class ControlSession: EndpointOwner {
+    private let desk: ControlDesk
+    private let user: UInt32
+    private let log: Log
+    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    private var requests: [Int32: (method: String, path: String, body: [UInt8])] = [:]
+    private var isOpen = true
+
+    /// Bytes of a request's body; the largest is a public key.
+    private static let bodyBytes = 65_536
+
+    private static let settings: SessionSettings = {
+        var settings = SessionSettings()
+        settings.maxConcurrentStreams = 32
+        return settings
+    }()
+
+    /// A session of `desk` for the user of this identifier, who runs the relay.
+    init(desk: ControlDesk, user: UInt32, log: Log) {
+        self.desk = desk
+        self.user = user
+        self.log = log
+    }
+
+    func opened() {
+        let caller = endpoint.peer?.credentials?.user
+        guard caller == user || caller == 0 else {
+            log.warning("the control socket refused user \(caller.map(String.init) ?? "unknown")")
+            endpoint.close(.refused("not the relay's user"))
+            return
+        }
+    }
+
+    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head, let method = block.text(of: ":method"), let path = block.text(of: ":path") else {
+            return
+        }
+        requests[stream] = (method, path, [])
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard let count = requests[stream]?.body.count else { return }
+        guard count + bytes.count <= Self.bodyBytes else {
+            requests[stream] = nil
+            endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
+            return
+        }
+        for index in bytes.indices { requests[stream]?.body.append(bytes[index]) }
+    }
+
+    func ended(_ stream: Int32) {
+        guard let request = requests[stream] else { return }
+        desk.handle(request.method, request.path, body: request.body) { [self] answer in
+            respond(stream, answer)
+        }
+    }
+
+    func closed(_ stream: Int32, errorCode: UInt32) { requests[stream] = nil }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+
+    func disconnected(_ reason: CloseReason) { isOpen = false }
+
+    /// Answers, unless the caller has gone.
+    private func respond(_ stream: Int32, _ answer: ControlDesk.Answer) {
+        guard isOpen, requests[stream] != nil else { return }
+        var head = HeaderBlock()
+        head.add(":status", String(answer.status))
+        head.add("content-type", "application/json")
+        endpoint.streams.openResponse(stream, head)
+        endpoint.streams.send(stream, answer.body.span)
+        endpoint.streams.finish(stream)
+        endpoint.setNeedsFlush()
+    }
+}

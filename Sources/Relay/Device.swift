@@ -1,0 +1,291 @@
+import Courier
+import Notifications
+
+/// One enrolled device as its home sees it: its registrations, what is pending for it, and what is in flight.
+///
+/// The pure heart of the relay. Events come in as method calls with the time, what is to be done about them
+/// goes out as effects, in order; it knows no socket, no disk and no clock. Only the device's home shard
+/// touches it, so "store it" and "the device just reconnected" cannot race.
+struct Device {
+    /// What the home has to do.
+    enum Effect {
+        /// Tell the provider.
+        case answer(Receipt, Verdict)
+        /// Write it down the device's connection under this number.
+        case send(delivery: UInt64, Notification)
+        /// Make it durable.
+        case store(QueuedNotification)
+        /// Remove it from the disk.
+        case settle(QueueRow)
+        /// Fetch these from the disk.
+        case load([QueueRow])
+    }
+
+    /// One app on the device.
+    struct Registration {
+        let topic: Topic
+        let registeredAt: Moment
+        /// Since when its token is dead; nil while it is good.
+        var unregisteredAt: Moment?
+        /// Its pending notifications.
+        var pending = 0
+    }
+
+    /// The connection that the device keeps open.
+    struct Link {
+        var window = DeliveryWindow(size: Limits.deliveryWindow)
+        /// What each delivery under way carries.
+        var rows: [UInt64: QueueRow] = [:]
+    }
+
+    let record: DeviceRecord
+    var registrations: [RegistrationNumber: Registration] = [:]
+    var queue = PendingQueue()
+    var link: Link?
+    var isLoading = false
+    /// Further receipts for one pending notification: the same push sent again before it was durable, or an
+    /// older push that it replaced.
+    var alsoWaiting: [QueueRow: [Receipt]] = [:]
+
+    init(_ record: DeviceRecord) {
+        self.record = record
+    }
+
+    /// Whether its connection is open.
+    var isConnected: Bool { link != nil }
+
+    /// The number of notifications that wait for it.
+    var pendingCount: Int { queue.count }
+
+    // MARK: Registrations
+
+    /// The number and record of the good registration of a topic.
+    func registration(of topic: Topic) -> RegistrationNumber? {
+        registrations.first { $0.value.topic == topic && $0.value.unregisteredAt == nil }?.key
+    }
+
+    /// The number for its next registration.
+    var nextRegistrationNumber: RegistrationNumber {
+        RegistrationNumber((registrations.keys.max()?.value ?? 0) + 1)
+    }
+
+    /// Takes on a registration, or the end of one, that the ledger has made durable (or that is read at
+    /// start-up). What is pending for one that ended is dropped.
+    mutating func apply(_ record: RegistrationRecord, _ tally: inout Tally, _ effects: inout [Effect]) {
+        precondition(record.device == self.record.identity, "a registration belongs to its device")
+        let pending = registrations[record.number]?.pending ?? 0
+        registrations[record.number] = Registration(
+            topic: record.topic,
+            registeredAt: record.registeredAt,
+            unregisteredAt: record.unregisteredAt,
+            pending: pending
+        )
+        guard let moment = record.unregisteredAt else { return }
+        for row in queue.rows(where: { $0.registration == record.number }) {
+            drop(row, .unregistered, answering: .rejected(.unregistered, since: moment), &tally, &effects)
+        }
+    }
+
+    /// Takes on a notification that was found on the disk at start-up.
+    mutating func restore(_ entry: QueueEntry, _ tally: inout Tally) {
+        queue.append(
+            Pending(
+                row: entry.row,
+                slot: entry.slot,
+                registration: entry.registration,
+                priority: entry.priority,
+                expiresAt: entry.expiresAt,
+                notification: nil,
+                durability: .stored,
+                receipt: nil,
+                delivery: nil
+            )
+        )
+        registrations[entry.registration]?.pending += 1
+        tally.accepted += 1
+        tally.pending += 1
+    }
+
+    // MARK: A push's life
+
+    /// A provider's push: refused, or taken on at `row`.
+    mutating func offer(
+        _ notification: Notification,
+        at row: QueueRow,
+        for receipt: Receipt,
+        now: Moment,
+        _ tally: inout Tally,
+        _ effects: inout [Effect]
+    ) {
+        if let rejection = refusal(of: notification) {
+            effects.append(.answer(receipt, rejection))
+            return
+        }
+        tally.accepted += 1
+        let slot = notification.slot
+        var superseded: Pending?
+        if let older = queue.row(in: slot) {
+            if case .identity = slot {
+                merge(receipt, into: older, &tally, &effects)
+                return
+            }
+            superseded = supersede(older, by: row, &tally)
+        } else {
+            makeRoom(in: notification.registration, &tally, &effects)
+        }
+        switch notification.expiration {
+        case .nowOrNever:
+            offerNowOrNever(notification, at: row, &tally, &effects)
+            effects.append(.answer(receipt, .accepted))
+        case .at(let moment):
+            enqueue(notification, at: row, expiresAt: moment, receipt, &tally)
+            effects.append(.store(QueuedNotification(row: row, notification: notification)))
+        }
+        // After the store of the newer: whatever a crash leaves, one of the two is on the disk.
+        if let superseded { settle(superseded, &effects) }
+        sendNext(now, &tally, &effects)
+    }
+
+    /// The ledger has made the notification at `row` durable, or has failed to.
+    mutating func stored(_ row: QueueRow, _ isDurable: Bool, _ tally: inout Tally, _ effects: inout [Effect])
+    {
+        guard let pending = queue[row] else { return }
+        guard isDurable else {
+            if pending.delivery != nil {
+                // It is in the device's hands: its acknowledgement is as good as the disk.
+                queue.update(row) { $0.durability = .memoryOnly }
+            } else {
+                drop(row, .unstorable, answering: .rejected(.serviceUnavailable), &tally, &effects)
+            }
+            return
+        }
+        let staysInMemory = pending.delivery != nil || link != nil && queue.count <= Limits.deliveryWindow * 4
+        queue.update(row) { pending in
+            pending.durability = .stored
+            pending.receipt = nil
+            if !staysInMemory { pending.notification = nil }
+        }
+        answerAll(pending, .accepted, &effects)
+    }
+
+    /// The device has acknowledged deliveries of its present connection. Numbers that are not outstanding
+    /// have been refused by the session.
+    mutating func acknowledged(
+        _ deliveries: [UInt64], now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
+    ) {
+        let stranger = link?.window.acknowledge(deliveries)
+        precondition(stranger == nil, "the session has refused what is not under way")
+        for delivery in deliveries {
+            guard let row = link?.rows.removeValue(forKey: delivery) else { continue }
+            // One that was replaced or dropped while it was in flight is accounted for already.
+            guard let pending = takeOut(row, &tally) else { continue }
+            tally.delivered += 1
+            settle(pending, &effects)
+            answerAll(pending, .accepted, &effects)
+        }
+        sendNext(now, &tally, &effects)
+    }
+
+    /// The device has a new connection, which has been welcomed. What is pending goes out, in order.
+    mutating func connected(now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
+        if link != nil { disconnected(&tally, &effects) }
+        link = Link()
+        sendNext(now, &tally, &effects)
+    }
+
+    /// The device's connection is gone. What was in flight is pending again, except now-or-never ones.
+    mutating func disconnected(_ tally: inout Tally, _ effects: inout [Effect]) {
+        guard link != nil else { return }
+        link = nil
+        isLoading = false
+        for row in queue.rows(where: { $0.durability == .memoryOnly }) {
+            guard let pending = queue[row] else { continue }
+            if pending.expiresAt == nil {
+                _ = takeOut(row, &tally)
+                tally.discarded += 1
+                answerAll(pending, .accepted, &effects)
+            } else {
+                drop(row, .unstorable, answering: .rejected(.serviceUnavailable), &tally, &effects)
+            }
+        }
+        queue.rewind()
+        for row in queue.rows(where: { $0.durability == .stored && $0.notification != nil }) {
+            queue.update(row) { $0.notification = nil }
+        }
+    }
+
+    /// The ledger has fetched notifications from the disk. One that was asked for and is not there any more
+    /// cannot be delivered by anyone.
+    mutating func loaded(
+        _ asked: [QueueRow],
+        _ found: [QueuedNotification],
+        now: Moment,
+        _ tally: inout Tally,
+        _ effects: inout [Effect]
+    ) {
+        isLoading = false
+        for queued in found where queue[queued.row] != nil {
+            queue.update(queued.row) { $0.notification = queued.notification }
+        }
+        for row in asked where queue[row].map({ $0.notification == nil }) ?? false {
+            drop(row, .unreadable, answering: .accepted, &tally, &effects)
+        }
+        sendNext(now, &tally, &effects)
+    }
+
+    /// Gives up what has passed its expiration and is not in the device's hands.
+    mutating func expire(now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
+        for row in queue.rows(where: { $0.delivery == nil && $0.hasExpired(at: now) }) {
+            expire(row, &tally, &effects)
+        }
+    }
+
+    /// The device is removed: everything that is pending for it is dropped.
+    mutating func removed(_ tally: inout Tally, _ effects: inout [Effect]) {
+        link = nil
+        for row in queue.rows(where: { _ in true }) {
+            drop(row, .unregistered, answering: .rejected(.badDeviceToken), &tally, &effects)
+        }
+    }
+
+    private mutating func offerNowOrNever(
+        _ notification: Notification,
+        at row: QueueRow,
+        _ tally: inout Tally,
+        _ effects: inout [Effect]
+    ) {
+        // The attempt is all that is promised: the provider need not wait for it.
+        if link == nil {
+            tally.discarded += 1
+            for receipt in alsoWaiting.removeValue(forKey: row) ?? [] {
+                effects.append(.answer(receipt, .accepted))
+            }
+        } else {
+            enqueue(notification, at: row, expiresAt: nil, nil, &tally)
+        }
+    }
+
+    private mutating func enqueue(
+        _ notification: Notification,
+        at row: QueueRow,
+        expiresAt: Moment?,
+        _ receipt: Receipt?,
+        _ tally: inout Tally
+    ) {
+        queue.append(
+            Pending(
+                row: row,
+                slot: notification.slot,
+                registration: notification.registration,
+                priority: notification.priority,
+                expiresAt: expiresAt,
+                notification: notification,
+                durability: expiresAt == nil ? .memoryOnly : .storing,
+                receipt: receipt,
+                delivery: nil
+            )
+        )
+        registrations[notification.registration]?.pending += 1
+        tally.pending += 1
+    }
+}

@@ -1,0 +1,19 @@
+import Notifications
+
+/// A device's place at its home: the device, the connection that it keeps open, and its requests to the
+/// registry, which are worked off one after the other.
+final class DeviceSeat {
+    /// What a device asks of the registry.
+    enum Request {
+        case register(Topic)
+        case unregister(Topic)
+    }
+
+    var device: Device
+    /// The connection, once it has been welcomed; nil while the device is away.
+    var session: DeviceSession?
+    /// Requests that have not been answered; the first is with the ledger.
+    var requests: [(request: Request, session: DeviceSession)] = []
+
+    init(_ record: DeviceRecord) { device = Device(record) }
+}

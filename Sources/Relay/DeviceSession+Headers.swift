@@ -1,0 +1,38 @@
+import Courier
+import Endpoints
+import HTTP2
+import Notifications
+
+/// The header blocks of gRPC over HTTP/2 ("PROTOCOL-HTTP2", Responses).
+extension DeviceSession {
+    /// Refuses a call before anything was said: a response of trailers only.
+    func refuse(_ stream: Int32, _ status: GRPCStatus, _ message: String) {
+        var block = Self.responseHead
+        Self.add(status, message, to: &block)
+        endpoint.streams.respond(stream, block)
+        endpoint.setNeedsFlush()
+    }
+
+    static let responseHead: HeaderBlock = [":status": "200", "content-type": "application/grpc"]
+
+    static func trailers(_ status: GRPCStatus, _ message: String) -> HeaderBlock {
+        var block = HeaderBlock()
+        add(status, message, to: &block)
+        return block
+    }
+
+    private static func add(_ status: GRPCStatus, _ message: String, to block: inout HeaderBlock) {
+        block.add("grpc-status", String(status.rawValue))
+        if !message.isEmpty {
+            let encoded = GRPCMessage.encode(message)
+            block.add("grpc-message", encoded.span)
+        }
+    }
+}
+
+extension Span where Element == UInt8 {
+    /// Whether these bytes begin with the UTF-8 of `text`.
+    func begins(with text: String) -> Bool {
+        count >= text.utf8.count && extracting(..<text.utf8.count).spells(text)
+    }
+}

@@ -1,0 +1,298 @@
+import Courier
+import Crypto
+import Endpoints
+import HTTP2
+import Notifications
+import Transport
+
+/// One device's connection: the gRPC service `Courier`. It begins on the shard that accepted it and, once the
+/// device has said hello, moves to the device's home.
+final class DeviceSession: EndpointOwner {
+    /// What a stream carries.
+    private enum Call {
+        /// `Enroll`: the request is still arriving.
+        case enrolRequest(MessageFraming)
+        /// `Enroll`: the home makes the device durable; this is the secret that the answer carries.
+        case enrolling(secret: [UInt8])
+        /// `Connect`.
+        case connect(MessageFraming)
+    }
+
+    /// The connection's number on its present shard.
+    private(set) var number: UInt64
+    private(set) unowned var shard: Shard
+    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    /// The device at the other end, once its home has let it in.
+    private(set) var seat: DeviceSeat?
+    private var calls: [Int32: Call] = [:]
+    private var link = RelayLink()
+    /// The stream of `Connect`; a connection has one.
+    private var linkStream: Int32?
+    private var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
+    private var isAwaitingPong = false
+    private var isEnding = false
+    /// First for the hello, then for the keepalive.
+    private var timer: (any LoopTimer)?
+
+    /// How long a PING may stay unanswered at most.
+    private static let pongSeconds: UInt32 = 20
+    /// How long a device may take to end a stream that the relay has ended.
+    private static let endingSeconds: UInt32 = 5
+
+    private static let settings: SessionSettings = {
+        var settings = SessionSettings()
+        settings.maxConcurrentStreams = 8
+        settings.maxHeaderListBytes = Limits.headerListBytes
+        settings.maxHeaderFields = Limits.headerFields
+        settings.connectionWindowSize = 65_535
+        return settings
+    }()
+
+    init(number: UInt64, shard: Shard) {
+        self.number = number
+        self.shard = shard
+    }
+
+    // MARK: EndpointOwner
+
+    func opened() {
+        shard.devices[number] = self
+        arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
+    }
+
+    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head else { return }
+        var method: CourierMethod?
+        var isGRPC = false
+        block.forEach { name, value in
+            if name.spells(":path") { method = CourierMethod(path: value) }
+            if name.spells("content-type") { isGRPC = value.begins(with: "application/grpc") }
+        }
+        let framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
+        switch method {
+        case _ where !isGRPC:
+            refuse(stream, .invalidArgument, "This port speaks gRPC: content-type must be application/grpc.")
+        case nil, .attach:
+            refuse(
+                stream, .unimplemented,
+                "The service is postrider.courier.v1.Courier, its methods Enroll and Connect.")
+        case .enroll:
+            calls[stream] = .enrolRequest(framing)
+        case .connect where linkStream != nil:
+            refuse(stream, .failedPrecondition, "A connection carries one Connect stream.")
+        case .connect:
+            linkStream = stream
+            calls[stream] = .connect(framing)
+            endpoint.streams.openResponse(stream, Self.responseHead)
+            endpoint.setNeedsFlush()
+        }
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard let call = calls.removeValue(forKey: stream) else { return }
+        switch call {
+        case .enrolRequest(var framing):
+            framing.feed(bytes)
+            calls[stream] = .enrolRequest(framing)
+        case .enrolling:
+            calls[stream] = call
+        case .connect(var framing):
+            framing.feed(bytes)
+            receive(stream, &framing)
+        }
+    }
+
+    func ended(_ stream: Int32) {
+        switch calls[stream] {
+        case .enrolRequest(var framing): enrol(stream, &framing)
+        case .connect: end(.ok, "")
+        case .enrolling, nil: break
+        }
+    }
+
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        calls[stream] = nil
+        guard stream == linkStream else { return }
+        linkStream = nil
+        shard.left(self)
+        endpoint.close(.peerClosed)
+    }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+
+    func pingAcknowledged() { isAwaitingPong = false }
+
+    func disconnected(_ reason: CloseReason) {
+        timer = nil
+        shard.devices[number] = nil
+        shard.left(self)
+        seat = nil
+        shard.log.debug("device connection \(number) ended: \(reason)")
+        shard.connectionEnded()
+    }
+
+    // MARK: Moving home
+
+    /// The connection is about to leave this shard for the device's home.
+    func depart() {
+        timer = nil
+        shard.devices[number] = nil
+    }
+
+    /// The connection has arrived at the device's home.
+    func arrive(at home: Shard, number: UInt64) {
+        shard = home
+        self.number = number
+        home.devices[number] = self
+        endpoint.setNeedsFlush()
+    }
+
+    // MARK: The link
+
+    /// The device is let in: it is told what it has, and what waits for it follows.
+    func welcome(_ seat: DeviceSeat, _ hello: Hello, registrations: [Registered]) {
+        self.seat = seat
+        keepaliveSeconds = hello.grantedKeepaliveSeconds
+        let pending = UInt64(seat.device.pendingCount)
+        let welcome = link.welcome(
+            keepaliveSeconds: keepaliveSeconds,
+            registrations: registrations,
+            pending: pending
+        )
+        say(.welcome(welcome))
+        _ = endpoint.takeHeard()
+        arm(seconds: keepaliveSeconds)
+    }
+
+    /// Sends a notification as the delivery of this number. After a goodbye nothing is sent; it stays
+    /// pending.
+    func deliver(_ notification: Notification, as delivery: UInt64) {
+        guard let linkStream, !isEnding, let number = link.deliver() else { return }
+        precondition(number == delivery, "the device and its link count the same deliveries")
+        shard.withFrame { frame in
+            frameDeliver(notification, delivery: delivery, into: &frame)
+            endpoint.streams.send(linkStream, frame.span)
+        }
+        endpoint.setNeedsFlush()
+    }
+
+    /// Says something on the link, where there still is one.
+    func say(_ message: RelayMessage) {
+        guard let linkStream, !isEnding else { return }
+        shard.withFrame { frame in
+            MessageFraming.frame(message, into: &frame)
+            endpoint.streams.send(linkStream, frame.span)
+        }
+        endpoint.setNeedsFlush()
+    }
+
+    /// Says goodbye and ends the link. The device keeps its pending notifications and comes back.
+    func leave(_ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32 = 0, _ detail: String) {
+        if let goodbye = link.goodbye(reason, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
+        {
+            say(.goodbye(goodbye))
+        }
+        end(reason.status, detail)
+    }
+
+    /// Ends the link's stream with a status. The connection ends when the device has ended the stream too, or
+    /// soon after.
+    func end(_ status: GRPCStatus, _ message: String) {
+        guard let linkStream, !isEnding else { return }
+        isEnding = true
+        endpoint.streams.finish(linkStream, trailers: Self.trailers(status, message))
+        shard.left(self)
+        endpoint.setNeedsFlush()
+        arm(seconds: Self.endingSeconds)
+    }
+
+    /// Whether the device still waits for its welcome.
+    var awaitsWelcome: Bool { linkStream != nil && !isEnding && seat == nil }
+
+    private func receive(_ stream: Int32, _ framing: inout MessageFraming) {
+        // While messages are worked off the call is out of the table.
+        do throws(CourierError) {
+            while let message = try framing.next(DeviceMessage.self) {
+                if let event = try link.receive(message) { take(event) }
+            }
+            if stream == linkStream { calls[stream] = .connect(framing) }
+        } catch {
+            shard.log.info("device connection \(number) is ended: \(error)")
+            say(.goodbye(error.goodbye))
+            end(error.status, error.description)
+        }
+    }
+
+    private func take(_ event: RelayLink.Event) {
+        switch event {
+        case .hello(let hello): shard.greet(self, hello)
+        case .register(let topic): shard.register(topic, for: self)
+        case .unregister(let topic): shard.unregister(topic, for: self)
+        case .acknowledged(let deliveries): shard.acknowledged(deliveries, by: self)
+        case .goodbye: end(.ok, "")
+        }
+    }
+
+    // MARK: Enrolment
+
+    private func enrol(_ stream: Int32, _ framing: inout MessageFraming) {
+        do throws(CourierError) {
+            guard let request = try framing.next(EnrollRequest.self) else {
+                refuse(stream, .invalidArgument, "Enroll takes one message.")
+                return
+            }
+            let secret = shard.entropy.bytes(Limits.deviceSecretBytes)
+            calls[stream] = .enrolling(secret: secret)
+            shard.enrol(request, secret: secret, for: self, stream)
+        } catch {
+            refuse(stream, error.status, error.description)
+        }
+    }
+
+    /// Answers an enrolment: the identity with the secret, or why not.
+    func enrolled(_ stream: Int32, _ result: Result<DeviceIdentity, EnrolmentRefusal>) {
+        guard case .enrolling(let secret) = calls.removeValue(forKey: stream) else { return }
+        switch result {
+        case .success(let identity):
+            endpoint.streams.openResponse(stream, Self.responseHead)
+            shard.withFrame { frame in
+                MessageFraming.frame(
+                    EnrollResponse(deviceIdentity: identity, deviceSecret: secret), into: &frame)
+                endpoint.streams.send(stream, frame.span)
+            }
+            endpoint.streams.finish(stream, trailers: Self.trailers(.ok, ""))
+            endpoint.setNeedsFlush()
+        case .failure(let refusal):
+            refuse(stream, refusal.status, refusal.sentence)
+        }
+    }
+
+    // MARK: Time
+
+    private func arm(seconds: UInt32) {
+        let timer = self.timer ?? shard.scheduler.makeTimer { [unowned self] in timeIsUp() }
+        self.timer = timer
+        timer.arm(afterMilliseconds: Int(seconds) * 1000)
+    }
+
+    /// No hello in time; or a keepalive interval is over. A device that was silent for one is asked with a
+    /// PING, and is dead if it stays silent.
+    private func timeIsUp() {
+        guard seat != nil, !isEnding else {
+            endpoint.close(isEnding ? .localClose : .idleTimeout)
+            return
+        }
+        endpoint.streams.forgiveEmptyFrames()
+        if endpoint.takeHeard() {
+            isAwaitingPong = false
+            arm(seconds: keepaliveSeconds)
+        } else if isAwaitingPong {
+            endpoint.wire?.abort(.idleTimeout)
+        } else {
+            isAwaitingPong = true
+            endpoint.streams.ping()
+            endpoint.setNeedsFlush()
+            arm(seconds: min(keepaliveSeconds, Self.pongSeconds))
+        }
+    }
+}

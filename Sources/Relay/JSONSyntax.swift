@@ -1,0 +1,201 @@
+import Notifications
+
+/// Whether bytes are one JSON object (RFC 8259): syntax, UTF-8 and depth, nothing of what it means.
+///
+/// The relay carries payloads and never reads them, so this looks at each byte once and builds nothing.
+/// Duplicate keys are let through, as Apple lets them through, and numbers are checked as text, so that none
+/// can blow up. Whether an open bracket is an object or an array is one bit of ``containers``: there is no
+/// recursion for an attacker to deepen.
+struct JSONSyntax {
+    private var index = 0
+    private var depth = 0
+    private var containers: UInt64 = 0
+
+    private init() {
+        precondition(Limits.jsonDepth <= UInt64.bitWidth, "a depth needs a bit of its own")
+    }
+
+    /// Whether `bytes` are one JSON object, with white space around it at most.
+    static func isObject(_ bytes: Span<UInt8>) -> Bool {
+        var syntax = JSONSyntax()
+        syntax.skipWhiteSpace(bytes)
+        guard syntax.index < bytes.count, bytes[syntax.index] == UInt8(ascii: "{") else { return false }
+        guard syntax.value(bytes) else { return false }
+        syntax.skipWhiteSpace(bytes)
+        return syntax.index == bytes.count
+    }
+
+    /// Passes over one value with everything in it.
+    private mutating func value(_ bytes: Span<UInt8>) -> Bool {
+        repeat {
+            // Here a value is due, and white space before it is over.
+            guard index < bytes.count else { return false }
+            switch bytes[index] {
+            case UInt8(ascii: "{"):
+                guard open(asObject: 1) else { return false }
+                skipWhiteSpace(bytes)
+                if !take(UInt8(ascii: "}"), bytes) {
+                    guard key(bytes) else { return false }
+                    continue
+                }
+                depth -= 1
+            case UInt8(ascii: "["):
+                guard open(asObject: 0) else { return false }
+                skipWhiteSpace(bytes)
+                if !take(UInt8(ascii: "]"), bytes) { continue }
+                depth -= 1
+            default:
+                guard scalar(bytes) else { return false }
+            }
+            guard afterValue(bytes) else { return false }
+        } while depth > 0
+        return true
+    }
+
+    /// After a value: closes every container that ends here, or passes the comma (and key) before the next
+    /// value.
+    private mutating func afterValue(_ bytes: Span<UInt8>) -> Bool {
+        while depth > 0 {
+            skipWhiteSpace(bytes)
+            guard index < bytes.count else { return false }
+            let byte = bytes[index]
+            index += 1
+            let isObject = containers & 1 << UInt64(depth - 1) != 0
+            if byte == UInt8(ascii: ",") {
+                skipWhiteSpace(bytes)
+                return isObject ? key(bytes) : true
+            }
+            guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { return false }
+            depth -= 1
+        }
+        return true
+    }
+
+    private mutating func open(asObject bit: UInt64) -> Bool {
+        guard depth < Limits.jsonDepth else { return false }
+        containers = containers & ~(1 << UInt64(depth)) | bit << UInt64(depth)
+        depth += 1
+        index += 1
+        return true
+    }
+
+    private mutating func key(_ bytes: Span<UInt8>) -> Bool {
+        guard string(bytes) else { return false }
+        skipWhiteSpace(bytes)
+        guard take(UInt8(ascii: ":"), bytes) else { return false }
+        skipWhiteSpace(bytes)
+        return true
+    }
+
+    private mutating func scalar(_ bytes: Span<UInt8>) -> Bool {
+        switch bytes[index] {
+        case UInt8(ascii: "\""): string(bytes)
+        case UInt8(ascii: "t"): word("true", bytes)
+        case UInt8(ascii: "f"): word("false", bytes)
+        case UInt8(ascii: "n"): word("null", bytes)
+        default: number(bytes)
+        }
+    }
+
+    private mutating func word(_ word: String, _ bytes: Span<UInt8>) -> Bool {
+        for byte in word.utf8 where !take(byte, bytes) { return false }
+        return true
+    }
+
+    /// `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
+    private mutating func number(_ bytes: Span<UInt8>) -> Bool {
+        _ = take(UInt8(ascii: "-"), bytes)
+        if !take(UInt8(ascii: "0"), bytes) {
+            guard digits(bytes) else { return false }
+        }
+        if take(UInt8(ascii: "."), bytes) {
+            guard digits(bytes) else { return false }
+        }
+        if take(UInt8(ascii: "e"), bytes) || take(UInt8(ascii: "E"), bytes) {
+            if !take(UInt8(ascii: "+"), bytes) { _ = take(UInt8(ascii: "-"), bytes) }
+            guard digits(bytes) else { return false }
+        }
+        return true
+    }
+
+    private mutating func digits(_ bytes: Span<UInt8>) -> Bool {
+        let start = index
+        while index < bytes.count, 0x30...0x39 ~= bytes[index] { index += 1 }
+        return index > start
+    }
+
+    /// A string with its quotes. Its bytes are checked as UTF-8 here; everything outside strings is ASCII.
+    private mutating func string(_ bytes: Span<UInt8>) -> Bool {
+        guard take(UInt8(ascii: "\""), bytes) else { return false }
+        while index < bytes.count {
+            let byte = bytes[index]
+            switch byte {
+            case UInt8(ascii: "\""):
+                index += 1
+                return true
+            case UInt8(ascii: "\\"):
+                guard escape(bytes) else { return false }
+            case 0x20..<0x80:
+                index += 1
+            case 0x80...:
+                guard multibyte(byte, bytes) else { return false }
+            default:
+                return false
+            }
+        }
+        return false
+    }
+
+    private mutating func escape(_ bytes: Span<UInt8>) -> Bool {
+        guard index + 1 < bytes.count else { return false }
+        let kind = bytes[index + 1]
+        index += 2
+        switch kind {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return true
+        case UInt8(ascii: "u"):
+            guard index + 4 <= bytes.count else { return false }
+            for offset in 0..<4 where Hexadecimal.value(bytes[index + offset]) == nil { return false }
+            index += 4
+            return true
+        default:
+            return false
+        }
+    }
+
+    /// One character of two to four bytes, by the table of well-formed sequences (Unicode 15, table 3-7).
+    private mutating func multibyte(_ lead: UInt8, _ bytes: Span<UInt8>) -> Bool {
+        let length: Int
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch lead {
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        case 0xF1...0xF3: length = 4
+        default: return false
+        }
+        guard index + length <= bytes.count, second ~= bytes[index + 1] else { return false }
+        for offset in 2..<max(2, length) where !(0x80...0xBF ~= bytes[index + offset]) { return false }
+        index += length
+        return true
+    }
+
+    private mutating func take(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
+        guard index < bytes.count, bytes[index] == byte else { return false }
+        index += 1
+        return true
+    }
+
+    private mutating func skipWhiteSpace(_ bytes: Span<UInt8>) {
+        while index < bytes.count {
+            switch bytes[index] {
+            case 0x20, 0x09, 0x0A, 0x0D: index += 1
+            default: return
+            }
+        }
+    }
+}

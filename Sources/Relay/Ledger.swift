@@ -1,0 +1,157 @@
+import Notifications
+
+/// The one writer of the store. A batch is whatever arrived while the last one was committed: under load
+/// batches grow and the cost of a commit is shared by many, without a timer and without waiting when there is
+/// no load.
+///
+/// A notification that is settled in the batch that would store it touches no disk at all.
+final class Ledger {
+    private let store: any Store
+    private let shardCount: Int
+    private let post: (Letter, Int) -> Void
+    private let log: Log
+    private var waiting: [LedgerLetter] = []
+    private var isCommitting = false
+    /// Rows whose removal failed with the batch that it was part of; the next batch tries again.
+    private var owed: [QueueRow] = []
+    private var onClosed: (() -> Void)?
+
+    /// Counts for the operator: notifications that were stored, and that were settled before they had to be.
+    private(set) var storedCount: UInt64 = 0
+    private(set) var annihilatedCount: UInt64 = 0
+
+    /// A ledger over `store`. `post` addresses a letter to a shard; `onClosed` is called after a
+    /// ``LedgerLetter/close``.
+    init(
+        store: any Store,
+        shardCount: Int,
+        log: Log,
+        post: @escaping (Letter, Int) -> Void,
+        onClosed: @escaping () -> Void
+    ) {
+        self.store = store
+        self.shardCount = shardCount
+        self.log = log
+        self.post = post
+        self.onClosed = onClosed
+    }
+
+    /// Takes on letters in the order of their arrival.
+    func receive(_ letters: [LedgerLetter]) {
+        waiting.append(contentsOf: letters)
+        commitNext()
+    }
+
+    /// Starts on what has arrived, unless a batch is under way; its completion goes on.
+    private func commitNext() {
+        while !isCommitting, !waiting.isEmpty {
+            let count = min(waiting.count, Limits.ledgerBatch)
+            let letters = Array(waiting[..<count])
+            waiting.removeFirst(count)
+            commit(letters)
+        }
+    }
+
+    private func commit(_ letters: [LedgerLetter]) {
+        var batch = LedgerBatch()
+        for letter in letters { batch.add(letter) }
+        batch.queue.settled += owed
+        owed = []
+        annihilatedCount += UInt64(batch.annihilated)
+        for change in batch.registryChanges {
+            store.apply(change.changes) { [self] result in
+                if case .failure(let error) = result { log.error("the registry was not changed: \(error)") }
+                post(.applied(ticket: change.ticket, result), change.shard)
+            }
+        }
+        if batch.queue.isEmpty {
+            finish(batch)
+            return
+        }
+        isCommitting = true
+        store.commit(batch.queue) { [self] result in
+            isCommitting = false
+            if case .failure(let error) = result {
+                log.error("notifications were not stored: \(error)")
+                owed = batch.queue.settled
+            }
+            tell(batch, result)
+            finish(batch)
+            commitNext()
+        }
+    }
+
+    /// Tells the homes what became of their notifications.
+    private func tell(_ batch: LedgerBatch, _ result: Result<Void, StoreError>) {
+        let isDurable =
+            switch result {
+            case .success: true
+            case .failure: false
+            }
+        var rows = [[StoredRow]](repeating: [], count: shardCount)
+        for queued in batch.queue.enqueued {
+            let device = queued.notification.device
+            rows[device.home(among: shardCount)].append(StoredRow(device: device, row: queued.row))
+        }
+        for (shard, rows) in rows.enumerated() where !rows.isEmpty {
+            post(.stored(rows, isDurable: isDurable), shard)
+        }
+        if isDurable { storedCount += UInt64(batch.queue.enqueued.count) }
+    }
+
+    /// What follows a commit: it must be seen by the loads that were asked for after it.
+    private func finish(_ batch: LedgerBatch) {
+        for load in batch.loads {
+            store.read(load.rows) { [self] result in
+                if case .failure(let error) = result { log.error("notifications were not read: \(error)") }
+                post(.loaded(load.device, asked: load.rows, result), load.device.home(among: shardCount))
+            }
+        }
+        if batch.closes {
+            precondition(waiting.isEmpty, "nothing is said to the ledger after close")
+            store.close()
+            onClosed?()
+            onClosed = nil
+        }
+    }
+}
+
+/// Letters to the ledger, sorted into what one transaction does.
+struct LedgerBatch {
+    var queue = QueueBatch()
+    var registryChanges: [(changes: [RegistryChange], shard: Int, ticket: UInt64)] = []
+    var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
+    var annihilated = 0
+    var closes = false
+    private var places: [QueueRow: Int] = [:]
+
+    /// Adds one letter. A row that is stored and settled in the same batch disappears from it.
+    mutating func add(_ letter: LedgerLetter) {
+        switch letter {
+        case .store(let queued):
+            places[queued.row] = queue.enqueued.count
+            queue.enqueued.append(queued)
+        case .settle(let row):
+            if let place = places.removeValue(forKey: row) {
+                annihilate(place)
+            } else {
+                queue.settled.append(row)
+            }
+        case .load(let device, let rows):
+            loads.append((device, rows))
+        case .apply(let changes, let shard, let ticket):
+            registryChanges.append((changes, shard, ticket))
+        case .close:
+            closes = true
+        }
+    }
+
+    /// Takes an enqueued notification out by putting the last one in its place.
+    private mutating func annihilate(_ place: Int) {
+        annihilated += 1
+        let last = queue.enqueued.removeLast()
+        guard place < queue.enqueued.count else { return }
+        queue.enqueued[place] = last
+        places[last.row] = place
+    }
+}

@@ -1,0 +1,96 @@
+import Notifications
+import Transport
+
+/// Everything that one shard may say to another, and the ledger to a shard. Nothing else crosses between
+/// threads on the data path.
+enum Letter: Sendable {
+    // The life of a push.
+
+    /// To the home: a push that was admitted.
+    case deliver(Notification, Receipt)
+    /// To the provider's shard: what to tell it.
+    case answer(Receipt, Verdict)
+    /// From the ledger, to the home: these are durable, or could not be made so.
+    case stored([StoredRow], isDurable: Bool)
+    /// From the ledger, to the home: notifications that a device waits for.
+    case loaded(DeviceIdentity, asked: [QueueRow], Result<[QueuedNotification], StoreError>)
+
+    // The life of a device.
+
+    /// To the home: the connection of a device that has said hello on another shard.
+    case adopt(DeviceArrival)
+    /// To the home: a device has enrolled; it is made durable and then answered.
+    case enrol(DeviceRecord, Receipt)
+    /// To the shard on which it enrolled: it is durable, or could not be made so.
+    case enrolled(Receipt, DeviceIdentity, isDurable: Bool)
+
+    // The registry and the operator.
+
+    /// From the ledger: registry changes are durable, or could not be made so.
+    case applied(ticket: UInt64, Result<Void, StoreError>)
+    /// To every shard: what providers and devices may do has changed.
+    case authority(Authority)
+    /// To every shard: a question of the operator's.
+    case question(Question, id: UInt64, asker: Int)
+    /// To the shard that asked.
+    case reply(Reply, id: UInt64)
+    /// To every shard: take on no more pushes, answer those that are open, say goodbye.
+    case drain
+    /// To every shard: all are drained and the ledger is closed; the loop ends.
+    case stop
+}
+
+/// A row that the ledger has dealt with, and whose it is.
+struct StoredRow: Sendable {
+    let device: DeviceIdentity
+    let row: QueueRow
+}
+
+/// What shards say to the ledger.
+enum LedgerLetter: Sendable {
+    /// Make it durable, then tell the device's home.
+    case store(QueuedNotification)
+    /// It is settled; forget it.
+    case settle(QueueRow)
+    /// Fetch what a device waits for.
+    case load(DeviceIdentity, [QueueRow])
+    /// Apply changes to the registry, all or none, then tell the shard.
+    case apply([RegistryChange], shard: Int, ticket: UInt64)
+    /// Everything before this is to be committed; then close the store and stop.
+    case close
+}
+
+/// What the operator asks of every shard.
+enum Question: Sendable {
+    /// How the counters stand.
+    case tally
+    /// Which devices there are.
+    case devices
+    /// Remove a device and everything that waits for it.
+    case remove(DeviceIdentity)
+}
+
+/// A shard's part of the answer to a question.
+enum Reply: Sendable {
+    case tally(ShardReport)
+    case devices([DeviceReport])
+    /// Whether the device was this shard's, and is removed.
+    case removed(Bool)
+}
+
+/// How one shard stands.
+struct ShardReport: Sendable {
+    var tally = Tally()
+    var providerConnections = 0
+    var deviceConnections = 0
+    var devices = 0
+}
+
+/// One device as the operator sees it.
+struct DeviceReport: Sendable {
+    let record: DeviceRecord
+    let isConnected: Bool
+    let pending: Int
+    /// The good registrations, with the token of each.
+    let registrations: [(topic: Topic, token: DeviceToken)]
+}

@@ -1,0 +1,122 @@
+import Notifications
+
+/// One notification that waits for its device.
+struct Pending {
+    /// How far the ledger is with it.
+    enum Durability {
+        /// Never stored: `apns-expiration: 0`, or the store failed while it was in the device's hands.
+        case memoryOnly
+        /// On its way to the disk.
+        case storing
+        /// On the disk.
+        case stored
+    }
+
+    let row: QueueRow
+    let slot: Slot
+    let registration: RegistrationNumber
+    let priority: Priority
+    /// Nil: now or never.
+    let expiresAt: Moment?
+    /// Nil while it lies on the disk only.
+    var notification: Notification?
+    var durability: Durability
+    /// Where the 200 goes; nil once it has been sent.
+    var receipt: Receipt?
+    /// The number under which it waits for the device's acknowledgement; nil while it is not in flight.
+    var delivery: UInt64?
+}
+
+/// The pending notifications of one device, in the order of their rows, which is the order of their delivery.
+///
+/// Everything before the cursor is in flight or gone. Removal leaves a hole in the order that is closed when
+/// holes are the majority, so every operation is constant on average.
+struct PendingQueue {
+    private var entries: [QueueRow: Pending] = [:]
+    private var order: [QueueRow] = []
+    private var cursor = 0
+    private var slots: [Slot: QueueRow] = [:]
+
+    /// The number of pending notifications.
+    var count: Int { entries.count }
+
+    /// The notification at a row.
+    subscript(row: QueueRow) -> Pending? { entries[row] }
+
+    /// The row that holds a slot.
+    func row(in slot: Slot) -> QueueRow? { slots[slot] }
+
+    /// Appends a notification whose row is higher than every other's; it takes its slot.
+    mutating func append(_ pending: Pending) {
+        precondition(order.last.map { $0 < pending.row } ?? true, "rows rise")
+        entries[pending.row] = pending
+        order.append(pending.row)
+        slots[pending.slot] = pending.row
+    }
+
+    /// Changes the notification at a row, which must be there.
+    mutating func update(_ row: QueueRow, _ change: (inout Pending) -> Void) {
+        guard let index = entries.index(forKey: row) else {
+            preconditionFailure("only a pending notification is updated")
+        }
+        change(&entries.values[index])
+    }
+
+    /// Takes the notification at a row out.
+    mutating func remove(_ row: QueueRow) -> Pending? {
+        guard let pending = entries.removeValue(forKey: row) else { return nil }
+        if slots[pending.slot] == row { slots[pending.slot] = nil }
+        closeHoles()
+        return pending
+    }
+
+    /// The next notification to send, without moving on.
+    mutating func next() -> Pending? {
+        while cursor < order.count {
+            if let pending = entries[order[cursor]] { return pending }
+            cursor += 1
+        }
+        return nil
+    }
+
+    /// Marks the next notification as in flight and moves on.
+    mutating func advance(delivery: UInt64) {
+        update(order[cursor]) { $0.delivery = delivery }
+        cursor += 1
+    }
+
+    /// Nothing is in flight any more: everything is to be sent again, from the first.
+    mutating func rewind() {
+        cursor = 0
+        for row in order { entries[row]?.delivery = nil }
+    }
+
+    /// The first `limit` rows from the cursor on whose notifications are on the disk only.
+    func unloaded(limit: Int) -> [QueueRow] {
+        var rows: [QueueRow] = []
+        for row in order[cursor...] {
+            guard rows.count < limit else { break }
+            guard let pending = entries[row], pending.notification == nil else { continue }
+            rows.append(row)
+        }
+        return rows
+    }
+
+    /// The rows of all that fulfil a condition, in order.
+    func rows(where condition: (Pending) -> Bool) -> [QueueRow] {
+        order.filter { entries[$0].map(condition) ?? false }
+    }
+
+    private mutating func closeHoles() {
+        guard order.count > 32, entries.count * 2 < order.count else {
+            if entries.isEmpty {
+                order.removeAll(keepingCapacity: true)
+                cursor = 0
+            }
+            return
+        }
+        let sent = order[..<cursor].count { entries[$0] != nil }
+        order.removeAll { entries[$0] == nil }
+        cursor = sent
+    }
+}

@@ -1,0 +1,161 @@
+import Crypto
+import Endpoints
+import HTTP2
+import Notifications
+import Transport
+
+/// One provider's connection: requests in, answers out. It lives on the shard that accepted it.
+///
+/// A request is answered once, in one of the two shapes that clients silently rely on (the contract's section
+/// 1.5): a 200 is HEADERS with END_STREAM and nothing else, an error is HEADERS and exactly one DATA frame
+/// with END_STREAM.
+final class ProviderSession: EndpointOwner {
+    /// A stream that has not been answered.
+    private enum Exchange {
+        /// The request is still arriving.
+        case receiving(PushRequest)
+        /// The push is with the device's home; this is the `apns-id` of the reply.
+        case waiting(echo: [UInt8])
+    }
+
+    /// The connection's number, never used again, by which answers find it.
+    let number: UInt64
+    private unowned let shard: Shard
+    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    private var exchanges: [Int32: Exchange] = [:]
+    private var credentials = ProviderCredentials()
+    private var idleTimer: (any LoopTimer)?
+    private var lastRequestAt: UInt64
+    private var isDraining = false
+
+    private static let settings: SessionSettings = {
+        var settings = SessionSettings()
+        settings.maxConcurrentStreams = Limits.providerStreams
+        settings.maxHeaderListBytes = Limits.headerListBytes
+        settings.maxHeaderFields = Limits.headerFields
+        return settings
+    }()
+
+    init(number: UInt64, shard: Shard) {
+        self.number = number
+        self.shard = shard
+        lastRequestAt = shard.scheduler.now
+    }
+
+    /// Tells the provider what became of a push. One that was reset meanwhile is forgotten.
+    func answer(_ stream: Int32, _ verdict: Verdict) {
+        guard case .waiting(let echo) = exchanges.removeValue(forKey: stream) else { return }
+        respond(stream, verdict, echo)
+        closeIfDrained()
+    }
+
+    /// Answers what is open, then says goodbye; new pushes are answered with 503 `Shutdown` until then.
+    func drain() {
+        isDraining = true
+        closeIfDrained()
+    }
+
+    // MARK: EndpointOwner
+
+    func opened() {
+        idleTimer = shard.scheduler.makeTimer { [unowned self] in checkIdle() }
+        idleTimer?.arm(afterMilliseconds: Limits.providerIdleMilliseconds)
+        shard.providers[number] = self
+    }
+
+    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head else { return }
+        let request = shard.requestPool.popLast() ?? PushRequest()
+        request.begin(block) { NotificationIdentity(random: shard.entropy.next(), shard.entropy.next()) }
+        exchanges[stream] = .receiving(request)
+        lastRequestAt = shard.scheduler.now
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard case .receiving(let request) = exchanges[stream] else { return }
+        request.append(bytes)
+        if request.bodyByteCount > Limits.drainedBodyBytes {
+            endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
+        }
+    }
+
+    func ended(_ stream: Int32) {
+        guard case .receiving(let request) = exchanges[stream] else { return }
+        let echo = request.echo
+        if let rejection = take(request, stream) {
+            exchanges[stream] = nil
+            respond(stream, .rejected(rejection), echo)
+        } else {
+            exchanges[stream] = .waiting(echo: echo)
+        }
+        shard.requestPool.append(request)
+    }
+
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        if case .receiving(let request) = exchanges.removeValue(forKey: stream) {
+            shard.requestPool.append(request)
+        }
+    }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+
+    func disconnected(_ reason: CloseReason) {
+        shard.providers[number] = nil
+        idleTimer = nil
+        shard.log.debug("provider connection \(number) ended: \(reason)")
+        shard.connectionEnded()
+    }
+
+    // MARK: A request's way
+
+    /// Admits a complete request and sends it to the device's home, or tells why not.
+    private func take(_ request: PushRequest, _ stream: Int32) -> Rejection? {
+        guard !isDraining else { return .shutdown }
+        let admission = Admission(
+            authority: shard.authority,
+            tokens: shard.tokens,
+            seal: shard.seal,
+            now: shard.now
+        )
+        do throws(Rejection) {
+            let notification = try admission.admit(request, &credentials)
+            let home = shard.home(of: notification.device)
+            guard !shard.switchboard.isCongested(home) else { return .tooManyRequests }
+            let receipt = Receipt(shard: Int32(shard.index), stream: stream, connection: number)
+            shard.switchboard.send(.deliver(notification, receipt), to: home)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func respond(_ stream: Int32, _ verdict: Verdict, _ echo: [UInt8]) {
+        shard.reply.removeAll()
+        switch verdict {
+        case .accepted:
+            shard.reply.add(":status", "200")
+            shard.reply.addUnindexed("apns-id", echo.span)
+            endpoint.streams.respond(stream, shard.reply)
+        case .rejected(let rejection, let since):
+            shard.reply.add(":status", String(rejection.status))
+            shard.reply.add("content-type", "application/json")
+            shard.reply.addUnindexed("apns-id", echo.span)
+            endpoint.streams.respond(stream, shard.reply, body: rejection.body(since: since))
+        }
+        endpoint.setNeedsFlush()
+    }
+
+    private func closeIfDrained() {
+        guard isDraining, exchanges.isEmpty else { return }
+        endpoint.close(.localClose, debug: Rejection.shutdown.body())
+    }
+
+    private func checkIdle() {
+        let idleMilliseconds = Int((shard.scheduler.now - lastRequestAt) / 1_000_000)
+        guard idleMilliseconds >= Limits.providerIdleMilliseconds, exchanges.isEmpty else {
+            idleTimer?.arm(afterMilliseconds: max(1000, Limits.providerIdleMilliseconds - idleMilliseconds))
+            return
+        }
+        endpoint.close(.idleTimeout, debug: Rejection.idleTimeout.body())
+    }
+}

@@ -1,0 +1,182 @@
+import Crypto
+import FoundationEssentials
+import Notifications
+
+/// A provider token that has been verified ("Establishing a token-based connection to APNs"): a JSON Web
+/// Token signed with ES256 by one of a team's keys.
+struct ProviderToken: Sendable, Equatable {
+    /// The `iss` claim: the team that the key belongs to.
+    let team: String
+    /// The `kid` of the header.
+    let keyIdentifier: String
+    /// The `iat` claim.
+    let issuedAt: Moment
+
+    /// How far `iat` may lie from now, on either side.
+    static let lifetimeMilliseconds: Int64 = 60 * 60 * 1000
+
+    /// Whether the token is neither too old nor from the future.
+    func isCurrent(at now: Moment) -> Bool {
+        let distance = now.milliseconds.subtractingReportingOverflow(issuedAt.milliseconds)
+        return !distance.overflow && distance.partialValue.magnitude <= UInt64(Self.lifetimeMilliseconds)
+    }
+
+    /// Reads and verifies a token's text against the keys of `authority`. The algorithm is the stored key's,
+    /// never the header's choice; keys inside the token are not looked at.
+    ///
+    /// Accepted as real libraries send them: base64url and padded base64, raw and DER signatures, `iat` as an
+    /// integer, a float or a numeric string, claims that we do not know (the contract's section 3.1).
+    init(verifying text: Span<UInt8>, with authority: Authority) throws(Rejection) {
+        guard text.count <= Limits.providerTokenBytes else { throw .invalidProviderToken }
+        var dots: [Int] = []
+        for index in text.indices where text[index] == UInt8(ascii: ".") { dots.append(index) }
+        guard dots.count == 2,
+            let header: Header = Self.decode(text.extracting(..<dots[0])),
+            let claims: Claims = Self.decode(text.extracting(dots[0] + 1..<dots[1])),
+            let signature = Self.base64(text.extracting((dots[1] + 1)...)),
+            header.alg ?? "ES256" == "ES256",
+            header.crit == nil,
+            let key = authority.providerKeys[header.kid],
+            key.team == claims.iss,
+            key.publicKey.isValidSignature(signature.span, for: text.extracting(..<dots[1]))
+        else { throw .invalidProviderToken }
+        team = key.team
+        keyIdentifier = header.kid
+        issuedAt = claims.issuedAt
+    }
+
+    /// The JOSE header (RFC 7515 section 4.1), as far as it matters. A critical extension is one we do not
+    /// know.
+    private struct Header: Decodable {
+        let alg: String?
+        let kid: String
+        let crit: [String]?
+    }
+
+    private struct Claims: Decodable {
+        let iss: String
+        let issuedAt: Moment
+
+        private enum CodingKeys: CodingKey {
+            case iss
+            case iat
+        }
+
+        init(from decoder: any Decoder) throws {
+            let claims = try decoder.container(keyedBy: CodingKeys.self)
+            iss = try claims.decode(String.self, forKey: .iss)
+            let seconds: Double? =
+                if let text = try? claims.decode(String.self, forKey: .iat) {
+                    Double(text)
+                } else {
+                    try claims.decode(Double.self, forKey: .iat)
+                }
+            // 2^53 seconds are exact in a Double and far beyond any clock.
+            guard let seconds, seconds.magnitude < 9_007_199_254_740_992 else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .iat, in: claims, debugDescription: "not a time")
+            }
+            issuedAt = Moment(seconds: Int64(seconds))
+        }
+    }
+
+    private static func decode<Part: Decodable>(_ text: Span<UInt8>) -> Part? {
+        base64(text).flatMap { try? JSONDecoder().decode(Part.self, from: Data($0)) }
+    }
+
+    /// Base64 of either alphabet, with or without padding (RFC 4648 sections 4 and 5).
+    private static func base64(_ text: Span<UInt8>) -> [UInt8]? {
+        var standard: [UInt8] = []
+        standard.reserveCapacity(text.count + 3)
+        for index in text.indices {
+            switch text[index] {
+            case UInt8(ascii: "-"): standard.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "_"): standard.append(UInt8(ascii: "/"))
+            default: standard.append(text[index])
+            }
+        }
+        while !standard.count.isMultiple(of: 4) { standard.append(UInt8(ascii: "=")) }
+        return Data(base64Encoded: Data(standard)).map(Array.init)
+    }
+}
+
+/// The provider tokens that one shard has verified, so that a signature is checked once and not with every
+/// push.
+///
+/// Keyed by the digest of the whole token: its signature alone would be malleable. Bounded by two
+/// generations: when the younger is full it becomes the older, and what was not used since is forgotten.
+final class ProviderTokens {
+    private var younger: [SHA256Digest: ProviderToken] = [:]
+    private var older: [SHA256Digest: ProviderToken] = [:]
+    private var generation: UInt64 = 0
+
+    /// The verified token of this text, from memory or by verifying it now.
+    func token(_ text: Span<UInt8>, by authority: Authority) throws(Rejection) -> ProviderToken {
+        if generation != authority.generation {
+            // A key may have been removed: nothing that it signed is good any more.
+            (younger, older) = ([:], [:])
+            generation = authority.generation
+        }
+        let digest = SHA256.digest(text)
+        if let known = younger[digest] { return known }
+        let token: ProviderToken
+        if let known = older[digest] {
+            token = known
+        } else {
+            token = try ProviderToken(verifying: text, with: authority)
+        }
+        if younger.count >= Limits.cachedProviderTokens / 2 { (younger, older) = ([:], younger) }
+        younger[digest] = token
+        return token
+    }
+}
+
+/// What one connection knows of its provider: the token of its last push, so that the next push with the same
+/// text costs a comparison of bytes.
+struct ProviderCredentials {
+    private var text: [UInt8] = []
+    private var token: ProviderToken?
+    private var generation: UInt64 = 0
+
+    /// The team whose token stands in an `authorization` header.
+    ///
+    /// - Throws: `MissingProviderToken` where there is no bearer token, `InvalidProviderToken`,
+    ///   `ExpiredProviderToken`.
+    mutating func authenticate(
+        _ authorization: Span<UInt8>,
+        _ tokens: ProviderTokens,
+        _ authority: Authority,
+        now: Moment
+    ) throws(Rejection) -> String {
+        let token: ProviderToken
+        if let last = self.token, generation == authority.generation, isLast(authorization) {
+            token = last
+        } else {
+            let start = try Self.startOfToken(authorization)
+            token = try tokens.token(authorization.extracting(start...), by: authority)
+            text = authorization.indices.map { authorization[$0] }
+            self.token = token
+            generation = authority.generation
+        }
+        guard token.isCurrent(at: now) else { throw .expiredProviderToken }
+        return token.team
+    }
+
+    private func isLast(_ authorization: Span<UInt8>) -> Bool {
+        guard authorization.count == text.count else { return false }
+        return constantTimeEquals(text.span, authorization)
+    }
+
+    /// Where the token begins: after the scheme `bearer` in any case, and any number of spaces.
+    private static func startOfToken(_ authorization: Span<UInt8>) throws(Rejection) -> Int {
+        let scheme = "bearer "
+        guard authorization.count > scheme.utf8.count else { throw .missingProviderToken }
+        for (index, letter) in scheme.utf8.enumerated() where authorization[index] | 0x20 != letter {
+            throw .missingProviderToken
+        }
+        var index = scheme.utf8.count
+        while index < authorization.count, authorization[index] == UInt8(ascii: " ") { index += 1 }
+        guard index < authorization.count else { throw .missingProviderToken }
+        return index
+    }
+}

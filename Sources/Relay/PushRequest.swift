@@ -1,0 +1,89 @@
+import HTTP2
+import Notifications
+
+/// One request as a provider sends it: the fields that matter, byte for byte, and the body.
+///
+/// Pooled: its arrays keep their room from one push to the next. Fields that the relay does not use are not
+/// kept.
+final class PushRequest {
+    /// The fields that matter.
+    enum Field: Int, CaseIterable {
+        case method
+        case path
+        case authorization
+        case identifier
+        case topic
+        case pushType
+        case priority
+        case expiration
+        case collapseIdentifier
+
+        init?(_ name: Span<UInt8>) {
+            switch name.count {
+            case 5 where name.spells(":path"): self = .path
+            case 7 where name.spells(":method"): self = .method
+            case 7 where name.spells("apns-id"): self = .identifier
+            case 10 where name.spells("apns-topic"): self = .topic
+            case 13 where name.spells("authorization"): self = .authorization
+            case 13 where name.spells("apns-priority"): self = .priority
+            case 14 where name.spells("apns-push-type"): self = .pushType
+            case 15 where name.spells("apns-expiration"): self = .expiration
+            case 16 where name.spells("apns-collapse-id"): self = .collapseIdentifier
+            default: return nil
+            }
+        }
+    }
+
+    /// The values of all fields, one after the other; ``range(_:)`` tells where each lies.
+    private(set) var values: [UInt8] = []
+    private var ranges = [Range<Int>?](repeating: nil, count: Field.allCases.count)
+    /// Whether a field came twice.
+    private(set) var hasDuplicates = false
+    /// The body, up to the largest payload of any push type; ``bodyByteCount`` tells how long it was in
+    /// truth.
+    private(set) var body: [UInt8] = []
+    /// Bytes of the body as sent.
+    private(set) var bodyByteCount = 0
+    /// The `apns-id` of the reply: the request's own, byte for byte, or one that was drawn for it.
+    private(set) var echo: [UInt8] = []
+
+    /// Begins a request with its header block. `drawIdentity` is asked only where the provider sent no
+    /// `apns-id`.
+    func begin(_ block: borrowing HeaderBlock, drawIdentity: () -> NotificationIdentity) {
+        values.removeAll(keepingCapacity: true)
+        for index in ranges.indices { ranges[index] = nil }
+        hasDuplicates = false
+        body = []
+        bodyByteCount = 0
+        block.forEach { name, value in
+            guard let field = Field(name) else { return }
+            if ranges[field.rawValue] != nil { hasDuplicates = true }
+            let start = values.count
+            for index in value.indices { values.append(value[index]) }
+            ranges[field.rawValue] = start..<values.count
+        }
+        if let range = ranges[Field.identifier.rawValue] {
+            echo = Array(values[range])
+        } else {
+            echo = drawIdentity().upperCaseText
+        }
+    }
+
+    /// Adds bytes of the body. What exceeds every payload limit is counted, not kept.
+    func append(_ bytes: Span<UInt8>) {
+        bodyByteCount += bytes.count
+        guard bodyByteCount <= Limits.voipPayloadBytes else { return }
+        body.reserveCapacity(bodyByteCount)
+        for index in bytes.indices { body.append(bytes[index]) }
+    }
+
+    /// Where a field's value lies in ``values``, or nil where the provider sent none.
+    func range(_ field: Field) -> Range<Int>? { ranges[field.rawValue] }
+
+    /// Hands the body over: it becomes the notification's payload.
+    func takeBody() -> [UInt8] {
+        let taken = body
+        body = []
+        return taken
+    }
+}

@@ -1,0 +1,39 @@
+public import Transport
+
+/// What a relay is to do, as the command line and the configuration file say it.
+public struct RelayConfiguration: Sendable {
+    /// Where providers connect.
+    public var providerAddress: SocketAddress
+    /// Where devices connect.
+    public var deviceAddress: SocketAddress
+    /// The Unix socket where the operator's commands connect.
+    public var controlAddress: SocketAddress
+    /// The relay's certificate and those above it, PEM.
+    public var certificateChainFile: String
+    /// The key of the certificate, PEM.
+    public var privateKeyFile: String
+    /// The number of event loops; each has a thread of its own.
+    public var shards: Int
+    /// The user who may use the control socket, besides root.
+    public var user: UInt32
+
+    /// A configuration from its parts.
+    public init(
+        providerAddress: SocketAddress,
+        deviceAddress: SocketAddress,
+        controlAddress: SocketAddress,
+        certificateChainFile: String,
+        privateKeyFile: String,
+        shards: Int,
+        user: UInt32
+    ) {
+        precondition((1...256).contains(shards), "a relay has from 1 to 256 shards")
+        self.providerAddress = providerAddress
+        self.deviceAddress = deviceAddress
+        self.controlAddress = controlAddress
+        self.certificateChainFile = certificateChainFile
+        self.privateKeyFile = privateKeyFile
+        self.shards = shards
+        self.user = user
+    }
+}

@@ -1,0 +1,149 @@
+import Courier
+import Endpoints
+import Notifications
+import Transport
+
+/// A question that goes to every shard, with what has come back so far.
+struct Inquiry {
+    var missing: Int
+    var replies: [Reply] = []
+    let then: ([Reply]) -> Void
+}
+
+/// What the operator asks of a shard, and the shard's end.
+extension Shard {
+    /// Asks every shard and goes on when all have replied.
+    func ask(_ question: Question, then: @escaping ([Reply]) -> Void) {
+        let id = drawNumber()
+        inquiries[id] = Inquiry(missing: switchboard.shardCount, then: then)
+        switchboard.sendToAll(.question(question, id: id, asker: index))
+    }
+
+    /// Replies to the shard that asks.
+    func reply(to question: Question, _ id: UInt64, _ asker: Int) {
+        let reply: Reply =
+            switch question {
+            case .tally: .tally(report)
+            case .devices: .devices(seats.values.map(report))
+            case .remove(let identity): .removed(remove(identity))
+            }
+        switchboard.send(.reply(reply, id: id), to: asker)
+    }
+
+    /// Takes on one shard's reply.
+    func collect(_ reply: Reply, _ id: UInt64) {
+        guard var inquiry = inquiries.removeValue(forKey: id) else { return }
+        inquiry.replies.append(reply)
+        inquiry.missing -= 1
+        if inquiry.missing == 0 {
+            inquiry.then(inquiry.replies)
+        } else {
+            inquiries[id] = inquiry
+        }
+    }
+
+    private var report: ShardReport {
+        ShardReport(
+            tally: tally,
+            providerConnections: providers.count,
+            deviceConnections: devices.count,
+            devices: seats.count
+        )
+    }
+
+    private func report(on seat: DeviceSeat) -> DeviceReport {
+        let identity = seat.device.record.identity
+        return DeviceReport(
+            record: seat.device.record,
+            isConnected: seat.device.isConnected,
+            pending: seat.device.pendingCount,
+            registrations: seat.device.registrations
+                .filter { $0.value.unregisteredAt == nil }
+                .sorted { $0.key < $1.key }
+                .map { ($0.value.topic, seal.seal(identity, $0.key)) }
+        )
+    }
+
+    private func remove(_ identity: DeviceIdentity) -> Bool {
+        guard let seat = seats.removeValue(forKey: identity) else { return false }
+        seat.session?.leave(.removed, "the device was removed by the operator")
+        with(seat) { device, _, tally, effects in device.removed(&tally, &effects) }
+        return true
+    }
+
+    // MARK: The end
+
+    /// Takes on no more pushes, answers those that are open, says goodbye to devices, and tells when all is
+    /// done.
+    func drain() {
+        guard !isDraining else { return }
+        isDraining = true
+        for listener in listeners { listener.close() }
+        drainTimer = scheduler.makeTimer { [unowned self] in cutOff() }
+        drainTimer?.arm(afterMilliseconds: Limits.drainMilliseconds)
+        for provider in Array(providers.values) { provider.drain() }
+        for device in Array(devices.values) {
+            device.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
+        }
+        connectionEnded()
+    }
+
+    /// Whoever has not left when the drain's time is over is cut off.
+    private func cutOff() {
+        for provider in Array(providers.values) { provider.endpoint.wire?.abort(.localClose) }
+        for device in Array(devices.values) { device.endpoint.wire?.abort(.localClose) }
+    }
+
+    /// A connection of this shard is gone; perhaps it was the last that a drain waited for.
+    func connectionEnded() {
+        guard isDraining, providers.isEmpty, devices.isEmpty else { return }
+        onDrained?()
+        onDrained = nil
+    }
+}
+
+extension ShardReport {
+    static func += (left: inout ShardReport, right: ShardReport) {
+        left.tally += right.tally
+        left.providerConnections += right.providerConnections
+        left.deviceConnections += right.deviceConnections
+        left.devices += right.devices
+    }
+}
+
+extension Control.Status {
+    init(_ report: ShardReport, shards: Int) {
+        let tally = report.tally
+        self.init(
+            shards: shards,
+            providerConnections: report.providerConnections,
+            deviceConnections: report.deviceConnections,
+            devices: report.devices,
+            counters: Counters(
+                accepted: tally.accepted,
+                delivered: tally.delivered,
+                pending: tally.pending,
+                expired: tally.expired,
+                replaced: tally.replaced,
+                discarded: tally.discarded,
+                dropped: Dictionary(uniqueKeysWithValues: Tally.Drop.allCases.map { ("\($0)", tally[$0]) }),
+                isBalanced: tally.isBalanced
+            )
+        )
+    }
+}
+
+extension Control.Device {
+    init(_ report: DeviceReport) {
+        self.init(
+            identity: report.record.identity.description,
+            name: report.record.name,
+            enrolledAt: report.record.enrolledAt.milliseconds,
+            isConnected: report.isConnected,
+            pending: report.pending,
+            registrations: report.registrations.map {
+                Registration(topic: $0.topic.text, token: $0.token.hex)
+            }
+        )
+    }
+}

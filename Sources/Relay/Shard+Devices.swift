@@ -1,0 +1,251 @@
+import Courier
+import Crypto
+import Endpoints
+import Notifications
+import Transport
+
+/// A device's connection on its way to its home, with the hello that it said.
+struct DeviceArrival: Sendable {
+    let crate: ConnectionCrate
+    let hello: Hello
+}
+
+/// The home's part of a device's life: enrolment, hello, registrations, acknowledgements, leaving.
+extension Shard {
+    // MARK: Enrolment
+
+    /// A device asks to be enrolled over a connection of this shard. Its home makes it durable.
+    func enrol(_ request: EnrollRequest, secret: [UInt8], for session: DeviceSession, _ stream: Int32) {
+        guard authority.admitsEnrolment(with: Array(request.enrolmentKey.utf8)) else {
+            log.notice("an enrolment was refused: unknown key")
+            session.enrolled(stream, .failure(.unknownKey))
+            return
+        }
+        let record = DeviceRecord(
+            identity: DeviceIdentity(high: entropy.next(), low: UInt32(truncatingIfNeeded: entropy.next())),
+            secretDigest: SHA256.digest(secret.span).bytes,
+            name: request.name,
+            enrolledAt: now
+        )
+        let receipt = Receipt(shard: Int32(index), stream: stream, connection: session.number)
+        switchboard.send(.enrol(record, receipt), to: home(of: record.identity))
+    }
+
+    /// A device whose home this is has enrolled somewhere.
+    func enrol(_ record: DeviceRecord, _ receipt: Receipt) {
+        apply([.putDevice(record)]) { [unowned self] result in
+            let isDurable = result.isSuccess
+            if isDurable { seats[record.identity] = DeviceSeat(record) }
+            let letter = Letter.enrolled(receipt, record.identity, isDurable: isDurable)
+            switchboard.send(letter, to: Int(receipt.shard))
+        }
+    }
+
+    /// The answer for a device that enrolled over a connection of this shard.
+    func enrolled(_ receipt: Receipt, _ identity: DeviceIdentity, isDurable: Bool) {
+        devices[receipt.connection]?.enrolled(
+            receipt.stream, isDurable ? .success(identity) : .failure(.notDurable))
+    }
+
+    // MARK: Hello
+
+    /// A device has said hello on this shard: it is let in here, or moves home.
+    func greet(_ session: DeviceSession, _ hello: Hello) {
+        if isDraining {
+            session.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
+        } else if home(of: hello.deviceIdentity) == index {
+            letIn(session, hello)
+        } else {
+            departures.append((session, hello))
+        }
+    }
+
+    /// Sends the connections that said hello this turn to their homes. Not earlier: the session that said it
+    /// is still at work on what it received.
+    func sendDepartures() {
+        guard !departures.isEmpty else { return }
+        for (session, hello) in departures where session.awaitsWelcome {
+            guard let crate = session.endpoint.detach() else { continue }
+            session.depart()
+            let home = home(of: hello.deviceIdentity)
+            switchboard.send(.adopt(DeviceArrival(crate: crate, hello: hello)), to: home)
+        }
+        departures.removeAll(keepingCapacity: true)
+    }
+
+    /// Continues the connection of a device whose home this is.
+    func adopt(_ arrival: DeviceArrival) {
+        guard let session = adoptConnection(arrival.crate) else {
+            preconditionFailure("a device's connection carries a device's session")
+        }
+        session.arrive(at: self, number: drawNumber())
+        greet(session, arrival.hello)
+    }
+
+    /// Verifies the secret and makes this the device's connection. The newest wins: an older one gets
+    /// goodbye.
+    private func letIn(_ session: DeviceSession, _ hello: Hello) {
+        let digest = SHA256.digest(hello.deviceSecret.span).bytes
+        guard let seat = seats[hello.deviceIdentity],
+            constantTimeEquals(digest.span, seat.device.record.secretDigest.span)
+        else {
+            log.notice("a device was refused: unknown identity or wrong secret")
+            session.end(
+                .unauthenticated, "The device is not enrolled here, or its secret is wrong; enrol again.")
+            return
+        }
+        if let older = seat.session {
+            seat.session = nil
+            older.leave(.replaced, "the device has a newer connection")
+        }
+        let identity = hello.deviceIdentity
+        let registrations = seat.device.registrations
+            .filter { $0.value.unregisteredAt == nil }
+            .sorted { $0.key < $1.key }
+            .map { Registered(topic: $0.value.topic.text, deviceToken: seal.seal(identity, $0.key)) }
+        session.welcome(seat, hello, registrations: registrations)
+        seat.session = session
+        with(seat) { device, now, tally, effects in device.connected(now: now, &tally, &effects) }
+        log.info("device \(identity) connected, \(seat.device.pendingCount) pending")
+    }
+
+    /// A connection's link is over. What was in flight is pending again.
+    func left(_ session: DeviceSession) {
+        guard let seat = session.seat, seat.session === session else { return }
+        seat.session = nil
+        with(seat) { device, _, tally, effects in device.disconnected(&tally, &effects) }
+        log.info("device \(seat.device.record.identity) left, \(seat.device.pendingCount) pending")
+    }
+
+    /// A device has made deliveries safe.
+    func acknowledged(_ deliveries: [UInt64], by session: DeviceSession) {
+        guard let seat = session.seat, seat.session === session else { return }
+        with(seat) { device, now, tally, effects in
+            device.acknowledged(deliveries, now: now, &tally, &effects)
+        }
+    }
+
+    // MARK: Registrations
+
+    /// A device asks for a token.
+    func register(_ text: String, for session: DeviceSession) {
+        guard let seat = session.seat else { return }
+        guard let topic = Topic(text), authority.topics[topic] != nil else {
+            session.say(.refused(Refused(topic: text, reason: "The topic is not known to this relay.")))
+            return
+        }
+        enqueue(.register(topic), of: session, at: seat)
+    }
+
+    /// A device gives a topic up.
+    func unregister(_ text: String, for session: DeviceSession) {
+        guard let seat = session.seat else { return }
+        guard let topic = Topic(text) else {
+            session.say(.unregistered(topic: text))
+            return
+        }
+        enqueue(.unregister(topic), of: session, at: seat)
+    }
+
+    private func enqueue(_ request: DeviceSeat.Request, of session: DeviceSession, at seat: DeviceSeat) {
+        guard seat.requests.count < Limits.registrationsPerDevice else {
+            session.leave(.overloaded, retryAfterMilliseconds: 5_000, "too many registrations at once")
+            return
+        }
+        seat.requests.append((request, session))
+        if seat.requests.count == 1 { workOffRequest(at: seat) }
+    }
+
+    /// Works off the first request of a device to the registry; those that change nothing are answered at
+    /// once.
+    private func workOffRequest(at seat: DeviceSeat) {
+        while let (request, session) = seat.requests.first {
+            let identity = seat.device.record.identity
+            switch request {
+            case .register(let topic):
+                if let number = seat.device.registration(of: topic) {
+                    session.say(
+                        .registered(Registered(topic: topic.text, deviceToken: seal.seal(identity, number))))
+                } else if seat.device.registrations.count >= Limits.registrationsPerDevice {
+                    session.say(
+                        .refused(Refused(topic: topic.text, reason: "The device has too many registrations."))
+                    )
+                } else {
+                    put(newRegistration(of: topic, at: seat), at: seat)
+                    return
+                }
+            case .unregister(let topic):
+                if let record = endedRegistration(of: topic, at: seat) {
+                    put(record, at: seat)
+                    return
+                }
+                session.say(.unregistered(topic: topic.text))
+            }
+            seat.requests.removeFirst()
+        }
+    }
+
+    private func newRegistration(of topic: Topic, at seat: DeviceSeat) -> RegistrationRecord {
+        RegistrationRecord(
+            device: seat.device.record.identity,
+            number: seat.device.nextRegistrationNumber,
+            topic: topic,
+            registeredAt: now,
+            unregisteredAt: nil
+        )
+    }
+
+    private func endedRegistration(of topic: Topic, at seat: DeviceSeat) -> RegistrationRecord? {
+        guard let number = seat.device.registration(of: topic),
+            let registration = seat.device.registrations[number]
+        else { return nil }
+        return RegistrationRecord(
+            device: seat.device.record.identity,
+            number: number,
+            topic: topic,
+            registeredAt: registration.registeredAt,
+            unregisteredAt: now
+        )
+    }
+
+    /// Makes a registration, or the end of one, durable; then it is in force, the device is told, and its
+    /// next request is due.
+    private func put(_ record: RegistrationRecord, at seat: DeviceSeat) {
+        apply([.putRegistration(record)]) { [unowned self] result in
+            guard let (_, session) = seat.requests.first else {
+                preconditionFailure("a request waits for its answer")
+            }
+            let isPresent = seats[record.device] === seat
+            if result.isSuccess && isPresent {
+                with(seat) { device, _, tally, effects in device.apply(record, &tally, &effects) }
+                if record.unregisteredAt == nil {
+                    let token = seal.seal(record.device, record.number)
+                    session.say(.registered(Registered(topic: record.topic.text, deviceToken: token)))
+                } else {
+                    session.say(.unregistered(topic: record.topic.text))
+                }
+            } else {
+                session.leave(
+                    .overloaded, retryAfterMilliseconds: 5_000, "registrations cannot be stored now")
+            }
+            seat.requests.removeFirst()
+            workOffRequest(at: seat)
+        }
+    }
+
+    /// Has the ledger change the registry, and goes on when that is durable or has failed.
+    func apply(_ changes: [RegistryChange], then: @escaping (Result<Void, StoreError>) -> Void) {
+        let ticket = drawNumber()
+        applications[ticket] = then
+        switchboard.send(.apply(changes, shard: index, ticket: ticket))
+    }
+}
+
+extension Result where Success == Void {
+    var isSuccess: Bool {
+        switch self {
+        case .success: true
+        case .failure: false
+        }
+    }
+}

@@ -1,0 +1,236 @@
+import Courier
+import Crypto
+import HTTP2
+import Notifications
+import Transport
+
+/// One event loop's share of the relay: the connections that it accepted, and the devices whose home it is.
+///
+/// Confined to its thread. Shards share nothing and write each other letters; a device's presence, queue,
+/// collapse slots and acknowledgements are written by its home alone.
+final class Shard {
+    let index: Int
+    let scheduler: any Scheduler
+    let switchboard: Switchboard
+    let rows: RowCounter
+    let seal: TokenSeal
+    let entropy = Entropy()
+    let tokens = ProviderTokens()
+    let log: Log
+    var authority: Authority
+
+    /// The devices whose home this is.
+    var seats: [DeviceIdentity: DeviceSeat] = [:]
+    var tally = Tally()
+    var providers: [UInt64: ProviderSession] = [:]
+    /// Connections of devices on this shard, welcomed or not.
+    var devices: [UInt64: DeviceSession] = [:]
+    var isDraining = false
+    /// Whoever waits for the ledger to have changed the registry.
+    var applications: [UInt64: (Result<Void, StoreError>) -> Void] = [:]
+    /// Whoever waits for every shard's reply to a question.
+    var inquiries: [UInt64: Inquiry] = [:]
+    /// Connections that have said hello this turn and whose home is another shard.
+    var departures: [(session: DeviceSession, hello: Hello)] = []
+    /// Called when the drain is over: every push is answered and every connection closed.
+    var onDrained: (() -> Void)?
+    /// Ends the loop.
+    var onStop: (() -> Void)?
+    /// Where this shard listens.
+    var listeners: [Listener] = []
+    /// Continues a connection that another shard let go, on this shard's loop.
+    let adoptConnection: (ConnectionCrate) -> DeviceSession?
+
+    /// Reused from one push to the next.
+    var requestPool: [PushRequest] = []
+    var reply = HeaderBlock()
+    private var frame: [UInt8] = []
+    private var effects: [Device.Effect] = []
+    private var ownLetters: [Letter] = []
+    private var lastNumber: UInt64 = 0
+    private var sweepTimer: (any LoopTimer)?
+    private var retryTimer: (any LoopTimer)?
+    var drainTimer: (any LoopTimer)?
+
+    /// How often expired notifications of absent devices are looked for.
+    private static let sweepMilliseconds = 10_000
+
+    init(
+        index: Int,
+        scheduler: any Scheduler,
+        switchboard: Switchboard,
+        rows: RowCounter,
+        seal: TokenSeal,
+        authority: Authority,
+        log: Log,
+        adoptConnection: @escaping (ConnectionCrate) -> DeviceSession?
+    ) {
+        self.index = index
+        self.scheduler = scheduler
+        self.switchboard = switchboard
+        self.rows = rows
+        self.seal = seal
+        self.authority = authority
+        self.log = log
+        self.adoptConnection = adoptConnection
+    }
+
+    /// Begins the work that time brings.
+    func start() {
+        sweepTimer = scheduler.makeTimer { [unowned self] in sweep() }
+        sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
+        retryTimer = scheduler.makeTimer {}
+    }
+
+    /// Lends an empty array that keeps its room, for one message on its way to a stream.
+    func withFrame(_ body: (inout [UInt8]) -> Void) {
+        frame.removeAll(keepingCapacity: true)
+        body(&frame)
+    }
+
+    /// The moment of this turn.
+    var now: Moment { Moment(milliseconds: scheduler.wallMilliseconds) }
+
+    /// A number that this shard never gave before.
+    func drawNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// The shard that owns a device.
+    func home(of device: DeviceIdentity) -> Int { device.home(among: switchboard.shardCount) }
+
+    /// Takes on what the store holds of the devices whose home this is.
+    func restore(_ loaded: LoadedStore) {
+        for record in loaded.registry.devices where home(of: record.identity) == index {
+            seats[record.identity] = DeviceSeat(record)
+        }
+        for record in loaded.registry.registrations {
+            guard let seat = seats[record.device] else { continue }
+            seat.device.apply(record, &tally, &effects)
+        }
+        for entry in loaded.entries[index] {
+            if let seat = seats[entry.device] {
+                seat.device.restore(entry, &tally)
+            } else {
+                // The device was removed, and the relay stopped before its queue was settled.
+                switchboard.send(.settle(entry.row))
+            }
+        }
+        precondition(effects.isEmpty, "nothing is pending before it is restored")
+    }
+
+    // MARK: Letters
+
+    /// Works off letters from other threads.
+    func receive(_ letters: inout [Letter]) {
+        for letter in letters { open(letter) }
+        letters.removeAll(keepingCapacity: true)
+    }
+
+    /// The end of a turn: works off the letters to itself and posts those to others.
+    func turnEnded() {
+        sendDepartures()
+        switchboard.takeOwn(into: &ownLetters)
+        while !ownLetters.isEmpty {
+            receive(&ownLetters)
+            switchboard.takeOwn(into: &ownLetters)
+        }
+        if !switchboard.post() {
+            // A mailbox was full: have another turn soon, even if nothing else happens.
+            retryTimer?.arm(afterMilliseconds: 1)
+        }
+    }
+
+    private func open(_ letter: Letter) {
+        switch letter {
+        case .deliver(let notification, let receipt): offer(notification, receipt)
+        case .answer(let receipt, let verdict): providers[receipt.connection]?.answer(receipt.stream, verdict)
+        case .stored(let rows, let isDurable): stored(rows, isDurable)
+        case .loaded(let device, let asked, let result): loaded(device, asked, result)
+        case .adopt(let arrival): adopt(arrival)
+        case .enrol(let record, let receipt): enrol(record, receipt)
+        case .enrolled(let receipt, let device, let isDurable):
+            enrolled(receipt, device, isDurable: isDurable)
+        case .applied(let ticket, let result): applications.removeValue(forKey: ticket)?(result)
+        case .authority(let authority): self.authority = authority
+        case .question(let question, let id, let asker): reply(to: question, id, asker)
+        case .reply(let reply, let id): collect(reply, id)
+        case .drain: drain()
+        case .stop: onStop?()
+        }
+    }
+
+    // MARK: The home's part of a push
+
+    private func offer(_ notification: Notification, _ receipt: Receipt) {
+        guard let seat = seats[notification.device] else {
+            answer(receipt, .rejected(.badDeviceToken))
+            return
+        }
+        let row = rows.draw()
+        seat.device.offer(notification, at: row, for: receipt, now: now, &tally, &effects)
+        perform(for: seat)
+    }
+
+    private func stored(_ rows: [StoredRow], _ isDurable: Bool) {
+        for stored in rows {
+            guard let seat = seats[stored.device] else { continue }
+            seat.device.stored(stored.row, isDurable, &tally, &effects)
+            perform(for: seat)
+        }
+    }
+
+    private func loaded(
+        _ device: DeviceIdentity,
+        _ asked: [QueueRow],
+        _ result: Result<[QueuedNotification], StoreError>
+    ) {
+        guard let seat = seats[device] else { return }
+        switch result {
+        case .success(let found):
+            seat.device.loaded(asked, found, now: now, &tally, &effects)
+            perform(for: seat)
+        case .failure:
+            // What waits on the disk cannot be had now. The device is asked to come back; its return asks
+            // again.
+            seat.session?.leave(
+                .overloaded, retryAfterMilliseconds: 5_000, "stored notifications cannot be read now")
+        }
+    }
+
+    /// Lets `change` happen to a device and does what follows from it.
+    func with(
+        _ seat: DeviceSeat, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Void
+    ) {
+        change(&seat.device, now, &tally, &effects)
+        perform(for: seat)
+    }
+
+    /// Does what a device's events ask for, in order.
+    private func perform(for seat: DeviceSeat) {
+        for effect in effects {
+            switch effect {
+            case .answer(let receipt, let verdict): answer(receipt, verdict)
+            case .send(let delivery, let notification): seat.session?.deliver(notification, as: delivery)
+            case .store(let queued): switchboard.send(.store(queued))
+            case .settle(let row): switchboard.send(.settle(row))
+            case .load(let rows): switchboard.send(.load(seat.device.record.identity, rows))
+            }
+        }
+        effects.removeAll(keepingCapacity: true)
+    }
+
+    /// Answers a push wherever its provider is connected.
+    func answer(_ receipt: Receipt, _ verdict: Verdict) {
+        switchboard.send(.answer(receipt, verdict), to: Int(receipt.shard))
+    }
+
+    private func sweep() {
+        for seat in seats.values where seat.device.pendingCount > 0 {
+            with(seat) { device, now, tally, effects in device.expire(now: now, &tally, &effects) }
+        }
+        assert(tally.isBalanced, "every accepted notification is accounted for")
+        sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
+    }
+}

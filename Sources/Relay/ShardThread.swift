@@ -1,0 +1,89 @@
+import Crypto
+import Endpoints
+import Notifications
+import Transport
+
+/// Where a shard runs: a loop that listens for providers and devices (and shard 0 for the operator).
+struct ShardThread: Sendable {
+    /// Where a shard listens.
+    struct Listening: Sendable {
+        let provider: SocketAddress
+        let device: SocketAddress
+    }
+
+    let index: Int
+    let configuration: RelayConfiguration
+    let tls: TLSContext
+    let mailboxes: RelayMailboxes
+    let rows: RowCounter
+    let authority: Authority
+    let loaded: LoadedStore
+    let drained: Countdown
+    let log: Log
+
+    /// Starts the thread; the shard listens when this returns.
+    func start() async throws -> Listening {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                _ = try Thread.spawn(name: "shard-\(index)") { run(continuation) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private func run(_ continuation: CheckedContinuation<Listening, any Error>) {
+        do {
+            let loop = try EventLoop()
+            let shard = try makeShard(on: loop)
+            shard.restore(loaded)
+            let listening = try listen(shard, on: loop)
+            shard.start()
+            continuation.resume(returning: listening)
+            withExtendedLifetime(shard) { loop.run() }
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+
+    private func makeShard(on loop: EventLoop) throws -> Shard {
+        let shard = Shard(
+            index: index,
+            scheduler: loop,
+            switchboard: mailboxes.switchboard(ofShard: index),
+            rows: rows,
+            seal: try TokenSeal(secrets: loaded.registry.tokenSecrets),
+            authority: authority,
+            log: log,
+            adoptConnection: { [unowned loop] crate in
+                (loop.adopt(crate) as? Endpoint)?.owner as? DeviceSession
+            }
+        )
+        shard.onDrained = { drained.countDown() }
+        shard.onStop = { [unowned loop] in loop.stop() }
+        loop.turnEnded = { [unowned shard] in shard.turnEnded() }
+        try loop.attach(mailboxes.shards[index]) { [unowned shard] letters in shard.receive(&letters) }
+        return shard
+    }
+
+    private func listen(_ shard: Shard, on loop: EventLoop) throws -> Listening {
+        let provider = try loop.listen(configuration.providerAddress, tls: tls, port: .shared) {
+            [unowned shard] _ in
+            shard.isDraining ? nil : ProviderSession(number: shard.drawNumber(), shard: shard).endpoint
+        }
+        let device = try loop.listen(configuration.deviceAddress, tls: tls, port: .shared) {
+            [unowned shard] _ in
+            shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
+        }
+        shard.listeners = [provider, device]
+        if index == 0 {
+            let desk = ControlDesk(loaded.registry, shard: shard)
+            shard.listeners.append(
+                try loop.listen(configuration.controlAddress) { _ in
+                    ControlSession(desk: desk, user: configuration.user, log: log).endpoint
+                }
+            )
+        }
+        return Listening(provider: provider.address, device: device.address)
+    }
+}

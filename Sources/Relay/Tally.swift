@@ -1,0 +1,53 @@
+/// What became of every notification that a shard's devices accepted. The counters balance at every moment:
+/// `accepted = delivered + pending + expired + replaced + discarded + dropped`.
+struct Tally: Sendable, Equatable {
+    /// Why an accepted notification was given up, where it is nobody's wish.
+    enum Drop: Int, CaseIterable, Sendable {
+        /// The app had ``Limits/pendingPerRegistration`` others pending.
+        case overflow
+        /// The app unregistered, or the device was removed.
+        case unregistered
+        /// The store could not make it durable, and the provider was told 503.
+        case unstorable
+        /// The store had no such row any more when it was to be sent.
+        case unreadable
+    }
+
+    /// Notifications that a device's home took on.
+    var accepted: UInt64 = 0
+    /// Acknowledged by the device.
+    var delivered: UInt64 = 0
+    /// Not delivered before their expiration.
+    var expired: UInt64 = 0
+    /// Superseded by a newer one in the same slot, or the same one sent again.
+    var replaced: UInt64 = 0
+    /// Now-or-never ones whose device was not there, or left before it acknowledged.
+    var discarded: UInt64 = 0
+    /// Given up, by cause.
+    private var drops = [UInt64](repeating: 0, count: Drop.allCases.count)
+    /// Waiting for their device.
+    var pending: UInt64 = 0
+
+    /// Those that were given up for this cause.
+    subscript(_ drop: Drop) -> UInt64 {
+        get { drops[drop.rawValue] }
+        set { drops[drop.rawValue] = newValue }
+    }
+
+    /// Given up in all.
+    var dropped: UInt64 { drops.reduce(0, +) }
+
+    /// Whether every accepted notification is accounted for.
+    var isBalanced: Bool { accepted == delivered + pending + expired + replaced + discarded + dropped }
+
+    /// Adds another shard's counters.
+    static func += (left: inout Tally, right: Tally) {
+        left.accepted += right.accepted
+        left.delivered += right.delivered
+        left.expired += right.expired
+        left.replaced += right.replaced
+        left.discarded += right.discarded
+        left.pending += right.pending
+        for drop in Drop.allCases { left[drop] += right[drop] }
+    }
+}
