@@ -1,0 +1,49 @@
+# Everything that a developer or a machine does with this repository. `make` alone lists it.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CONFIGURATION ?= debug
+SOURCES := Sources Tests Package.swift
+CLANG = $(dir $(realpath $(shell command -v swift)))clang
+
+.PHONY: help deps build test test-tsan test-asan format format-check demo clean
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+deps: ## Install the Debian and Python packages that are missing
+	@.ci/dependencies
+
+build: ## Build everything (CONFIGURATION=release for the fast one)
+	swift build --configuration $(CONFIGURATION)
+
+test: deps ## Build everything and run every test
+	swift build --build-tests
+	swift test --skip-build --disable-xctest
+
+# The library tells the sanitizer about locks that it cannot see; its file says how.
+test-tsan: deps ## Run every test under ThreadSanitizer
+	swift build --build-tests --scratch-path .build/thread --sanitize thread
+	$(CLANG) -shared -fPIC -O1 -D_GNU_SOURCE -o .build/thread/futex.so Tests/Sanitizers/futex.c
+	LD_PRELOAD="$$PWD/.build/thread/futex.so" TSAN_OPTIONS=halt_on_error=1 \
+		swift test --skip-build --disable-xctest --scratch-path .build/thread --sanitize thread
+
+# Leaks are not looked for: the test runner itself has some.
+test-asan: deps ## Run every test under AddressSanitizer
+	swift build --build-tests --scratch-path .build/address --sanitize address
+	ASAN_OPTIONS=detect_leaks=0 \
+		swift test --skip-build --disable-xctest --scratch-path .build/address --sanitize address
+
+format: ## Format every Swift file
+	swift format --in-place --parallel --recursive $(SOURCES)
+
+format-check: ## Say which Swift files are not formatted
+	swift format lint --strict --parallel --recursive $(SOURCES)
+
+demo: deps build ## Show a push on its whole way, from curl and Python to an app's observer
+	deploy/demo.sh
+
+clean: ## Remove everything that was built
+	rm -rf .build
