@@ -137,7 +137,9 @@ extension EventLoop {
     }
 
     private var waitMilliseconds: Int32 {
-        guard !isStopping, unread.isEmpty, dirty.isEmpty, departed.isEmpty else { return 0 }
+        guard !isStopping, unread.isEmpty, dirty.isEmpty, departed.isEmpty, interestChanged.isEmpty else {
+            return 0
+        }
         return timers.nextMilliseconds.map { Int32(clamping: $0) } ?? -1
     }
 

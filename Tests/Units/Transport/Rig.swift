@@ -70,13 +70,16 @@ extension EventLoop {
         #expect(!isLate, "what the test waits for does not happen", sourceLocation: location)
     }
 
+    /// One turn that waits a millisecond at most: for tests that take turns with two loops.
+    func turnBriefly() {
+        let nudge = makeTimer {}
+        nudge.arm(afterMilliseconds: 1)
+        turn()
+    }
+
     /// Gives what might wrongly happen the turns to happen in.
     func turnAFewTimes() {
-        for _ in 0..<20 {
-            let nudge = makeTimer {}
-            nudge.arm(afterMilliseconds: 1)
-            turn()
-        }
+        for _ in 0..<20 { turnBriefly() }
     }
 }
 
@@ -123,7 +126,7 @@ struct Pair {
 
 extension Connection {
     /// Gives the socket a small buffer, so that little output blocks it.
-    func narrow() throws { try Socket.set(SOL_SOCKET, SO_SNDBUF, 16_384, on: number) }
+    func narrow() throws { try Socket.set(SOL_SOCKET, SO_SNDBUF, 131_072, on: number) }
 
     /// Reads, or leaves what comes in the socket.
     func setReading(_ isReading: Bool) {

@@ -1,0 +1,207 @@
+import Crypto
+import Testing
+
+@testable import Transport
+
+/// An echo that moves to another loop whenever it has received the byte 255, and counts what it has seen.
+private final class Wanderer: Session {
+    var wire: (any Wire)?
+    var openings = 0
+    var closings = 0
+    var flushes = 0
+    var output: [UInt8] = []
+    /// Called last in `received`.
+    var onMove: (Wanderer) -> Void = { _ in }
+
+    func opened(on wire: any Wire) {
+        self.wire = wire
+        openings += 1
+    }
+
+    func received(_ bytes: Span<UInt8>) {
+        var moves = false
+        for index in bytes.indices {
+            output.append(bytes[index])
+            if bytes[index] == 255 { moves = true }
+        }
+        wire?.setNeedsFlush()
+        if moves { onMove(self) }
+    }
+
+    func inputEnded() { wire?.close(.peerClosed) }
+
+    func flush(into output: inout [UInt8]) {
+        flushes += 1
+        output.append(contentsOf: self.output)
+        self.output = []
+    }
+
+    func closed(_ reason: CloseReason) {
+        closings += 1
+        wire = nil
+    }
+}
+
+private enum Letter: Sendable {
+    case adopt(ConnectionCrate)
+    case stop
+}
+
+/// A loop on a thread of its own that adopts what it is sent, and sends it on when it is asked to.
+private func startStation(_ mailbox: Mailbox<Letter>, sendsTo next: Mailbox<Letter>) throws -> ThreadHandle {
+    try Thread.spawn(name: "station") {
+        do {
+            let loop = try EventLoop()
+            try loop.attach(mailbox) { letters in
+                for letter in letters {
+                    switch letter {
+                    case .stop: loop.stop()
+                    case .adopt(let crate):
+                        let session = loop.adopt(crate) as? Wanderer
+                        session?.onMove = { move($0, to: next) }
+                    }
+                }
+            }
+            loop.run()
+        } catch {
+            Issue.record(error)
+        }
+    }
+}
+
+private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
+    guard let connection = session.wire as? Connection, let crate = connection.detach() else {
+        Issue.record("a live connection can be moved")
+        return
+    }
+    #expect(mailbox.post(.adopt(crate)))
+}
+
+@Suite struct CrateTests {
+    @Test(
+        "A live connection moves between two loops, there and back, without losing a byte",
+        arguments: [false, true])
+    func thereAndBack(usesTLS: Bool) throws {
+        let tls = usesTLS ? try TestTLS() : nil
+        let loop = try EventLoop()
+        let home = try Mailbox<Letter>(capacity: 16)
+        let away = try Mailbox<Letter>(capacity: 16)
+        let station = try startStation(away, sendsTo: home)
+        let wanderer = Wanderer()
+        wanderer.onMove = { move($0, to: away) }
+        var returns = 0
+        try loop.attach(home) { letters in
+            for letter in letters {
+                guard case .adopt(let crate) = letter else { continue }
+                let session = loop.adopt(crate) as? Wanderer
+                session?.onMove = { move($0, to: away) }
+                returns += 1
+            }
+        }
+        let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), tls: tls?.server) { _ in wanderer }
+        let client = Probe()
+        loop.connect(to: listener.address, tls: tls.map { ($0.client, "localhost") }, session: client)
+        loop.turn { client.openings == 1 }
+        var expected: [UInt8] = []
+        for round in 0..<40 {
+            // The bytes behind the 255 are in TLS, or in the socket, when the connection moves.
+            let bytes =
+                [UInt8](repeating: UInt8(round), count: 40_000) + [255] + pattern(30_000).map { $0 & 127 }
+            expected += bytes
+            client.send(bytes)
+            loop.turn { client.input.count == expected.count }
+        }
+        #expect(client.input == expected)
+        loop.turn { returns == 20 }
+        #expect(wanderer.openings == 1)
+        client.wire?.close(.localClose)
+        loop.turn { wanderer.closings == 1 && loop.connectionCount == 0 }
+        #expect(away.post(.stop))
+        station.join()
+    }
+
+    @Test("Bytes that TLS holds when the connection moves are received by the loop that adopts it")
+    func bufferedBytes() throws {
+        let tls = try TestTLS()
+        var limits = ConnectionLimits.server
+        limits.readsPerTurn = 1
+        let pair = try Pair(serverLimits: limits, tls: tls)
+        let server = try #require(pair.server.wire as? Connection)
+        var crate: ConnectionCrate?
+        pair.server.onInput = { probe in
+            guard probe.input.count == 1 else { return }
+            crate = server.detach()
+        }
+        // Two flushes of one turn's distance: two records, read from the socket together.
+        server.setReading(false)
+        pair.loop.turnAFewTimes()
+        pair.client.send([1])
+        pair.loop.turnAFewTimes()
+        pair.client.send([2])
+        pair.loop.turnAFewTimes()
+        server.setReading(true)
+        pair.loop.turn { crate != nil }
+        #expect(pair.server.input == [1])
+        #expect(server.tls?.hasBufferedInput == true)
+        #expect(pair.loop.connectionCount == 1)
+        let other = try EventLoop()
+        other.adopt(try #require(crate))
+        #expect(other.connectionCount == 1)
+        other.turn { pair.server.input == [1, 2] }
+    }
+
+    @Test("Output that was blocked goes on in the loop that adopts the connection")
+    func blockedOutput() throws {
+        let pair = try Pair()
+        let (server, client) = (
+            try #require(pair.server.wire as? Connection), try #require(pair.client.wire as? Connection)
+        )
+        try server.narrow()
+        client.setReading(false)
+        pair.server.send(pattern(1_000_000))
+        pair.loop.turn { server.isBlocked }
+        let other = try EventLoop()
+        other.adopt(try #require(server.detach()))
+        client.setReading(true)
+        while pair.client.input.count < 1_000_000 {
+            other.turnBriefly()
+            pair.loop.turnBriefly()
+        }
+        #expect(pair.client.input == pattern(1_000_000))
+        #expect(!server.isBlocked)
+    }
+
+    @Test("Nothing can be moved that is not open")
+    func notOpen() throws {
+        let pair = try Pair()
+        let server = try #require(pair.server.wire as? Connection)
+        server.close(.localClose)
+        #expect(server.detach() == nil)
+        server.abort(.localClose)
+        #expect(server.detach() == nil)
+    }
+
+    @Test("A crate that is dropped closes its socket")
+    func dropped() throws {
+        let pair = try Pair()
+        do {
+            let crate = (pair.server.wire as? Connection)?.detach()
+            #expect(crate != nil)
+            pair.server.wire = nil
+        }
+        pair.loop.turn { pair.client.inputEnds == 1 || !pair.client.reasons.isEmpty }
+        #expect(pair.server.reasons.isEmpty)
+    }
+
+    @Test("A loop that has stopped cuts what it adopts")
+    func stoppedLoop() throws {
+        let pair = try Pair()
+        let crate = try #require((pair.server.wire as? Connection)?.detach())
+        let other = try EventLoop()
+        other.stop()
+        other.adopt(crate)
+        other.run()
+        #expect(pair.server.reasons == [.loopStopped])
+        #expect(other.connectionCount == 0)
+    }
+}
