@@ -1,12 +1,11 @@
 internal import CLinux
 internal import Glibc
-internal import Synchronization
 
 /// The only way from one thread into another's loop: letters under a lock, and a bell that is rung only when the
 /// box was empty. The receiver takes all letters at once by swapping arrays, so a lock and a system call are paid
 /// per turn, not per letter.
 public final class Mailbox<Letter: Sendable>: Sendable {
-    private let letters = Mutex<[Letter]>([])
+    private let letters = Locked<[Letter]>([])
     private let capacity: Int
     private let bell: Descriptor
 
