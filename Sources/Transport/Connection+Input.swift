@@ -1,7 +1,7 @@
 internal import Crypto
 
-/// Reading. After every call into the session the connection may be closed, or belong to another thread: `holds` is
-/// asked before anything of it is touched again.
+/// Reading. After every call into the session the connection may be closed, or belong to another thread:
+/// `holds` is asked before anything of it is touched again.
 extension Connection {
     enum Input {
         case bytes(Int)

@@ -1,6 +1,7 @@
 internal import Crypto
 
-/// Writing: what the session flushes goes to the socket at once, and only what the socket does not take is kept.
+/// Writing: what the session flushes goes to the socket at once, and only what the socket does not take is
+/// kept.
 extension Connection {
     private enum Output {
         case complete
@@ -8,7 +9,8 @@ extension Connection {
         case failed(CloseReason)
     }
 
-    /// Asks the session for its output and writes it. `output` is the loop's buffer, shared by all connections.
+    /// Asks the session for its output and writes it. `output` is the loop's buffer, shared by all
+    /// connections.
     func flush(using output: inout [UInt8]) {
         isDirty = false
         guard !isBlocked, let loop, let session else { return }

@@ -1,10 +1,10 @@
 internal import Crypto
 
-/// One socket, plain or with TLS, and the session that it serves. It belongs to one loop at a time, on whose thread
-/// everything happens; `detach()` and `EventLoop.adopt` take it to another.
+/// One socket, plain or with TLS, and the session that it serves. It belongs to one loop at a time, on
+/// whose thread everything happens; `detach()` and `EventLoop.adopt` take it to another.
 ///
-/// An idle connection holds no buffers: input goes through the loop's, and only output that the socket did not take
-/// stays here.
+/// An idle connection holds no buffers: input goes through the loop's, and only output that the socket did
+/// not take stays here.
 public final class Connection: Wire {
     enum Phase {
         case connecting
@@ -36,7 +36,8 @@ public final class Connection: Wire {
     /// Output that the socket did not take, from `pendingStart` on.
     var pending: [UInt8] = []
     var pendingStart = 0
-    /// What the socket must become before output goes on; empty when none is pending. TLS may have to read first.
+    /// What the socket must become before output goes on; empty when none is pending. TLS may have to read
+    /// first.
     var outputAwaits: Readiness = []
     /// What the handshake waits for.
     var handshakeAwaits: Readiness
@@ -130,8 +131,8 @@ public final class Connection: Wire {
 // MARK: - The end
 
 extension Connection {
-    /// Everything has been sent: ends our output, and waits for the peer's end. Closing at once would let unread input
-    /// turn into a reset, which can overtake our last words.
+    /// Everything has been sent: ends our output, and waits for the peer's end. Closing at once would let
+    /// unread input turn into a reset, which can overtake our last words.
     func finish(_ reason: CloseReason) {
         dismiss(reason)
         tls?.shutdown()

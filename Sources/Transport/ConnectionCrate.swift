@@ -1,18 +1,19 @@
-/// A connection with its session on its way to another loop. Dropped instead of adopted, it closes the socket and tells nobody.
+/// A connection with its session on its way to another loop. Dropped instead of adopted, it closes the
+/// socket and tells nobody.
 ///
-/// Unchecked: neither connection nor session is Sendable, but `detach` has taken both out of every list of their loop,
-/// and the crate is all that leads to them until `adopt` puts them into another's.
+/// Unchecked: neither connection nor session is Sendable, but `detach` has taken both out of every list of
+/// their loop, and the crate is all that leads to them until `adopt` puts them into another's.
 public struct ConnectionCrate: @unchecked Sendable {
     fileprivate let connection: Connection
 }
 
 extension Connection {
-    /// Takes the connection out of its loop, which calls nothing of it any more. Nil if it is not open (it may have
-    /// ended in this very turn).
+    /// Takes the connection out of its loop, which calls nothing of it any more. Nil if it is not open (it
+    /// may have ended in this very turn).
     ///
-    /// To be called last in `received`, after every call below it has returned, or outside of the session's calls
-    /// altogether; not in `flush`. From then on the session is the new loop's: the caller lets go of it. Timers of the
-    /// session belong to the old loop and have to be dropped before.
+    /// To be called last in `received`, after every call below it has returned, or outside of the session's
+    /// calls altogether; not in `flush`. From then on the session is the new loop's: the caller lets go of
+    /// it. Timers of the session belong to the old loop and have to be dropped before.
     public func detach() -> ConnectionCrate? {
         precondition(!isFlushing, "bug: a connection is detached while it is flushed")
         guard case .open = phase, let loop else { return nil }
@@ -48,8 +49,8 @@ extension Connection {
 }
 
 extension EventLoop {
-    /// Continues a connection that another loop let go, and returns its session. `opened` is not called again, and the
-    /// session's wire stays the same object.
+    /// Continues a connection that another loop let go, and returns its session. `opened` is not called
+    /// again, and the session's wire stays the same object.
     @discardableResult
     public func adopt(_ crate: ConnectionCrate) -> any Session {
         guard let session = crate.connection.session else {

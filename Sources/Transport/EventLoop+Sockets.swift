@@ -6,15 +6,15 @@ internal import Glibc
 public enum PortUse: Sendable {
     /// Nobody else listens there, and nobody else can.
     case exclusive
-    /// Loops of this user share it. An address that another program has is not noticed if that program shares it too: the
-    /// first listener of a program is preceded by `Listener.requireFree`.
+    /// Loops of this user share it. An address that another program has is not noticed if that program
+    /// shares it too: the first listener of a program is preceded by `Listener.requireFree`.
     case shared
 }
 
 extension EventLoop {
     /// Listens on this loop.
     /// - Parameters:
-    ///   - address: for a Unix socket the file is made with `mode`; a file that nobody listens behind is replaced.
+    ///   - address: the file of a Unix socket is made with `mode`; one that nobody listens behind is replaced.
     ///   - tls: nil: plain.
     ///   - makeSession: called when a connection is established, TLS included; nil refuses it.
     @discardableResult
@@ -32,7 +32,8 @@ extension EventLoop {
         }
     }
 
-    /// Connects from this loop. Whatever comes of it, `session` hears of it, and never before this call returns.
+    /// Connects from this loop. Whatever comes of it, `session` hears of it, and never before this call
+    /// returns.
     /// - Parameters:
     ///   - tls: the context, and the name that the server's certificate must carry; nil: plain.
     ///   - origin: where to connect from; nil: the kernel chooses.
@@ -123,8 +124,8 @@ extension Listener {
         return descriptor
     }
 
-    /// A socket's file outlives a process that was killed. It is removed only when nobody answers behind it, and
-    /// other files never are.
+    /// A socket's file outlives a process that was killed. It is removed only when nobody answers behind
+    /// it, and other files never are.
     private static func removeStale(_ address: SocketAddress, _ path: String) throws(SystemError) {
         let probe = try Socket.make(AF_UNIX)
         guard case .failed(let error) = Socket.connect(probe.number, to: address) else {

@@ -5,7 +5,8 @@ internal import Glibc
 /// thread that runs it; a `Mailbox` is the only way in from elsewhere.
 ///
 /// One turn: poll → read the clocks once → timers → readable sockets → mailboxes → closed connections →
-/// `turnEnded` → flush → apply changes of interest. So locks and system calls scale with turns, not with work.
+/// `turnEnded` → flush → apply changes of interest. So locks and system calls scale with turns, not with
+/// work.
 @safe public final class EventLoop: Scheduler {
     /// What a descriptor number stands for. The generation tells a late event of a closed descriptor from an
     /// event of the one that got its number.
@@ -21,8 +22,8 @@ internal import Glibc
         case source(any EventSource)
     }
 
-    /// Generation and number of a descriptor. The lists of a turn hold these, never connections: a connection on a
-    /// list may be closed, or belong to another thread, before its turn comes.
+    /// Generation and number of a descriptor. The lists of a turn hold these, never connections: a
+    /// connection on a list may be closed, or belong to another thread, before its turn comes.
     typealias Token = UInt64
 
     private static let inputCapacity = 64 * 1024
@@ -93,8 +94,8 @@ internal import Glibc
     /// A timer on this loop, not yet armed.
     public func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { timers.makeTimer(fire) }
 
-    /// Has `receive` called with all letters that have arrived, in order, once a turn. The array's storage is reused:
-    /// leave it, or empty it.
+    /// Has `receive` called with all letters that have arrived, in order, once a turn. The array's storage
+    /// is reused: leave it, or empty it.
     public func attach<Letter: Sendable>(
         _ mailbox: Mailbox<Letter>, _ receive: @escaping (inout [Letter]) -> Void
     ) throws(TransportError) {
@@ -106,8 +107,8 @@ internal import Glibc
         }
     }
 
-    /// Has `receive` called with the number of each of `signals` that arrives. They have to be blocked in all threads:
-    /// `Signals.block`.
+    /// Has `receive` called with the number of each of `signals` that arrives. They have to be blocked in
+    /// all threads: `Signals.block`.
     public func onSignal(_ signals: [Int32], _ receive: @escaping (Int32) -> Void) throws(TransportError) {
         do {
             let source = try SignalSource(signals, receive)
@@ -246,8 +247,8 @@ extension EventLoop {
         slots[Int(number)].generation &+= 1
     }
 
-    /// Whether a descriptor is still what it was. The one question that may be asked after a call into a session:
-    /// the connection itself may already belong to another thread.
+    /// Whether a descriptor is still what it was. The one question that may be asked after a call into a
+    /// session: the connection itself may already belong to another thread.
     func holds(_ token: Token) -> Bool {
         slots[Int(truncatingIfNeeded: token & 0xFFFF_FFFF)].generation == UInt32(token >> 32)
     }

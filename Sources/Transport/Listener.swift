@@ -74,7 +74,8 @@ public final class Listener: EventSource {
 
     func connectionFailed(_ reason: CloseReason) { failedCount += 1 }
 
-    /// A number near the limit means that nearly all descriptors are taken: the kernel gives out the lowest free one.
+    /// A number near the limit means that nearly all descriptors are taken: the kernel gives out the lowest
+    /// free one.
     private func take(_ accepted: consuming Descriptor, from origin: sockaddr_storage) {
         guard let loop, Int(accepted.number) < descriptorCeiling else {
             refusedCount += 1

@@ -1,11 +1,12 @@
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
-/// The only way from one thread into another's loop: letters under a lock, and a bell that is rung only when the
-/// box was empty. The receiver takes all letters at once by swapping arrays, so a lock and a system call are paid
-/// per turn, not per letter.
+/// The only way from one thread into another's loop: letters under a lock, and a bell that is rung only
+/// when the box was empty. The receiver takes all letters at once by swapping arrays, so a lock and a
+/// system call are paid per turn, not per letter.
 public final class Mailbox<Letter: Sendable>: Sendable {
-    private let letters = Locked<[Letter]>([])
+    private let letters = Mutex<[Letter]>([])
     private let capacity: Int
     private let bell: Descriptor
 
@@ -34,7 +35,8 @@ public final class Mailbox<Letter: Sendable>: Sendable {
         return isPosted
     }
 
-    /// Posts as many letters as there is room for, in order, and leaves the others in `batch`. True: all of them.
+    /// Posts as many letters as there is room for, in order, and leaves the others in `batch`. True: all of
+    /// them.
     public func post(contentsOf batch: inout [Letter]) -> Bool {
         guard !batch.isEmpty else { return true }
         var wasEmpty = false

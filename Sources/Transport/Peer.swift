@@ -6,6 +6,13 @@ public struct Peer: Sendable {
     public struct Credentials: Sendable, Equatable {
         /// The effective user and group when it connected (or began to listen), and its process.
         public let user: UInt32, group: UInt32, process: Int32
+
+        /// What the kernel said, or what a simulator says in its place.
+        public init(user: UInt32, group: UInt32, process: Int32) {
+            self.user = user
+            self.group = group
+            self.process = process
+        }
     }
 
     /// Where it is, as text: `127.0.0.1:4711`, or `unix:` and the path.
@@ -16,4 +23,15 @@ public struct Peer: Sendable {
     public internal(set) var negotiatedProtocol: String?
     /// The certificate that the peer showed, verified or not: its own field says.
     public internal(set) var certificate: PeerCertificate?
+
+    /// A peer from its parts, as a simulator's wire has one.
+    public init(
+        address: String, credentials: Credentials? = nil, negotiatedProtocol: String? = nil,
+        certificate: PeerCertificate? = nil
+    ) {
+        self.address = address
+        self.credentials = credentials
+        self.negotiatedProtocol = negotiatedProtocol
+        self.certificate = certificate
+    }
 }

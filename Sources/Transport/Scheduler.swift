@@ -12,7 +12,8 @@ public protocol Scheduler: AnyObject {
 
 /// A timer of a loop: made once, armed as often as needed without allocating.
 public protocol LoopTimer: AnyObject {
-    /// Fires once, never before `milliseconds` have gone by since the loop's `now`; replaces an earlier arming.
+    /// Fires once, never before `milliseconds` have gone by since the loop's `now`; replaces an earlier
+    /// arming.
     func arm(afterMilliseconds milliseconds: Int)
 
     /// Takes back the arming, if there is one.

@@ -1,5 +1,5 @@
-/// What a connection calls: the state of a protocol, which never sees a socket. All calls come on the loop that
-/// holds the connection, and none comes from inside a call that the session itself makes on its wire.
+/// What a connection calls: the state of a protocol, which never sees a socket. All calls come on the loop
+/// that holds the connection, and none comes from inside a call that the session itself makes on its wire.
 public protocol Session: AnyObject {
     /// The connection is established, TLS included. First call, once.
     func opened(on wire: any Wire)
@@ -7,11 +7,12 @@ public protocol Session: AnyObject {
     /// Bytes from the peer. The span is valid during the call only.
     func received(_ bytes: Span<UInt8>)
 
-    /// The peer will send nothing more; it may still be listening. At most once; nothing is received after it.
+    /// The peer will send nothing more; it may still be listening. At most once; nothing is received after
+    /// it.
     func inputEnded()
 
-    /// Everything that is to be sent now is to be appended to `output`. Called after `setNeedsFlush()`, once a turn,
-    /// and after blocked output has gone; never while output waits for the socket.
+    /// Everything that is to be sent now is to be appended to `output`. Called after `setNeedsFlush()`,
+    /// once a turn, and after blocked output has gone; never while output waits for the socket.
     func flush(into output: inout [UInt8])
 
     /// The connection is gone. Last call, exactly once, even if the connection never opened.

@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// Signals as events of a loop. They are blocked before the first thread starts, because threads inherit the mask.
+/// Signals as events of a loop. They are blocked before the first thread starts, because threads inherit
+/// the mask.
 public enum Signals {
     /// Lets a write to a closed socket be an error instead of the end of the process.
     public static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }

@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// What this module asks of sockets. All of them are non-blocking, and closed when another program is executed.
+/// What this module asks of sockets. All of them are non-blocking, and closed when another program is
+/// executed.
 enum Socket {
     static func make(_ family: Int32) throws(SystemError) -> Descriptor {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)

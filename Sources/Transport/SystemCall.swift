@@ -25,8 +25,9 @@ enum SystemResult {
     case failed(SystemError)
 }
 
-/// The funnel through which every system call goes: interrupted calls are repeated, "not now" becomes a value,
-/// and errors that can only mean a bug of ours (a closed descriptor, a bad pointer) stop the process.
+/// The funnel through which every system call goes: interrupted calls are repeated, "not now" becomes a
+/// value, and errors that can only mean a bug of ours (a closed descriptor, a bad pointer) stop the
+/// process.
 @inline(__always)
 func systemCall(_ name: StaticString, _ body: () -> Int) -> SystemResult {
     while true {

@@ -1,9 +1,10 @@
 /// When timers are due: a hierarchical wheel of seven levels with 64 slots each, pure and without a clock.
 ///
-/// A tick is a millisecond. An entry lies on the level of the highest six-bit group in which its deadline differs
-/// from the current tick; so every occupied slot of a level lies ahead of the current one, an entry moves down at
-/// most six times, and arming, disarming and finding the next deadline take constant time. Entries are indices
-/// into one array, linked by index: nothing is allocated or counted when a timer is armed.
+/// A tick is a millisecond. An entry lies on the level of the highest six-bit group in which its deadline
+/// differs from the current tick; so every occupied slot of a level lies ahead of the current one, an entry
+/// moves down at most six times, and arming, disarming and finding the next deadline take constant time.
+/// Entries are indices into one array, linked by index: nothing is allocated or counted when a timer is
+/// armed.
 struct TimerWheel {
     private struct Entry {
         var next: Int32 = none
@@ -66,8 +67,8 @@ struct TimerWheel {
         entries[Int(index)].place >= 0 || entries[Int(index)].place == Self.due
     }
 
-    /// Whether an entry that `advance` reported is still due: it may have been disarmed, armed anew or removed since. It can
-    /// be claimed once.
+    /// Whether an entry that `advance` reported is still due: it may have been disarmed, armed anew or
+    /// removed since. It can be claimed once.
     mutating func claim(_ index: Int32) -> Bool {
         guard entries[Int(index)].place == Self.due else { return false }
         entries[Int(index)].place = Self.idle

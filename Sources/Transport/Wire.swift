@@ -3,8 +3,8 @@ public protocol Wire: AnyObject {
     /// Asks for one `flush(into:)` at the end of this turn. Cheap, and as good once as many times.
     func setNeedsFlush()
 
-    /// Ends the connection in order: what the session flushes (bounded by the write deadline), then the end of our
-    /// output, then `closed(reason)`. Nothing more is received from now on.
+    /// Ends the connection in order: what the session flushes (bounded by the write deadline), then the end
+    /// of our output, then `closed(reason)`. Nothing more is received from now on.
     func close(_ reason: CloseReason)
 
     /// Ends the connection at once; `closed(reason)` follows before this turn ends.

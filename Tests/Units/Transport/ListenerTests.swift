@@ -56,8 +56,8 @@ import Testing
             }
             #expect(
                 error?.description
-                    == "Cannot listen on \(first.address): something else listens there; stop it, or choose another "
-                    + "address.")
+                    == "Cannot listen on \(first.address): something else listens there; "
+                    + "stop it, or choose another address.")
         }
     }
 

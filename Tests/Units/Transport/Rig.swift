@@ -151,4 +151,9 @@ struct SeededNumbers: RandomNumberGenerator {
 }
 
 /// Bytes whose order shows.
-func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
+func pattern(_ count: Int) -> [UInt8] {
+    let block = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    var bytes: [UInt8] = []
+    while bytes.count < count { bytes += block.prefix(count - bytes.count) }
+    return bytes
+}
