@@ -57,12 +57,14 @@ public final class Endpoint: Transport.Session {
 
     // MARK: What the wire calls
 
+    /// The connection is established: the owner may speak.
     public func opened(on wire: any Wire) {
         self.wire = wire
         owner?.opened()
         wire.setNeedsFlush()
     }
 
+    /// Bytes from the peer go to the streams; a peer that breaks HTTP/2 loses the connection.
     public func received(_ bytes: Span<UInt8>) {
         hasHeard = true
         do throws(SessionError) {
@@ -74,10 +76,12 @@ public final class Endpoint: Transport.Session {
         if streams.wantsToSend { wire?.setNeedsFlush() }
     }
 
+    /// The peer will say nothing more: HTTP/2 has no half-open end, so neither will we.
     public func inputEnded() {
         wire?.close(.peerClosed)
     }
 
+    /// Everything that the streams have to say, and the end when that was the last of it.
     public func flush(into output: inout [UInt8]) {
         streams.drain(into: &output)
         if streams.wantsToSend {
@@ -87,6 +91,7 @@ public final class Endpoint: Transport.Session {
         }
     }
 
+    /// The connection is gone: every open stream is closed, and the owner is told and let go.
     public func closed(_ reason: CloseReason) {
         wire = nil
         streams.end()
