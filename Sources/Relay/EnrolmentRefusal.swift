@@ -7,7 +7,7 @@ enum EnrolmentRefusal: Error {
 
     var status: GRPCStatus {
         switch self {
-        case .unknownKey: .permissionDenied
+        case .unknownKey: .unauthenticated
         case .notDurable: .unavailable
         }
     }
