@@ -4,9 +4,10 @@ internal import Glibc
 /// Where a socket listens or connects to: `127.0.0.1:2197`, `[::1]:2197` or `unix:/run/postrider.sock`.
 public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     enum Kind: Hashable {
-        /// The address's bytes as they go over the network.
-        case ipv4(SIMD4<UInt8>, port: UInt16)
-        case ipv6(SIMD16<UInt8>, port: UInt16)
+        /// The address's bytes as they go over the network, in words as they lie in memory. Not in a SIMD vector: of
+        /// one that a closure in an asynchronous function captures, Swift 6.3 makes unaligned copies, and crashes.
+        case ipv4(UInt32, port: UInt16)
+        case ipv6(UInt64, UInt64, port: UInt16)
         case unix(path: String)
     }
 
@@ -36,12 +37,12 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// An address of the Internet: `host` is an IPv4 or IPv6 literal without brackets.
     public init(host: String, port: UInt16) throws(TransportError) {
-        var four = SIMD4<UInt8>()
-        var sixteen = SIMD16<UInt8>()
+        var four: UInt32 = 0
+        var sixteen: (UInt64, UInt64) = (0, 0)
         if unsafe inet_pton(AF_INET, host, &four) == 1 {
             kind = .ipv4(four, port: port)
         } else if unsafe inet_pton(AF_INET6, host, &sixteen) == 1 {
-            kind = .ipv6(sixteen, port: port)
+            kind = .ipv6(sixteen.0, sixteen.1, port: port)
         } else {
             throw TransportError("\(host) is neither an IPv4 nor an IPv6 address.")
         }
@@ -59,7 +60,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     /// The port; nil for a Unix socket.
     public var port: UInt16? {
         switch kind {
-        case .ipv4(_, let port), .ipv6(_, let port): port
+        case .ipv4(_, let port), .ipv6(_, _, let port): port
         case .unix: nil
         }
     }
@@ -72,8 +73,8 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     /// The form that `init` reads.
     public var description: String {
         switch kind {
-        case .ipv4(let bytes, let port): "\(Self.text(AF_INET, bytes.indices.map { bytes[$0] })):\(port)"
-        case .ipv6(let bytes, let port): "[\(Self.text(AF_INET6, bytes.indices.map { bytes[$0] }))]:\(port)"
+        case .ipv4(let word, let port): "\(Self.text(AF_INET, word)):\(port)"
+        case .ipv6(let first, let second, let port): "[\(Self.text(AF_INET6, (first, second)))]:\(port)"
         case .unix(let path): "unix:\(path)"
         }
     }
@@ -82,9 +83,10 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         if case .ipv6 = kind { true } else { false }
     }
 
-    private static func text(_ family: Int32, _ bytes: [UInt8]) -> String {
+    private static func text<Words: BitwiseCopyable>(_ family: Int32, _ words: Words) -> String {
+        var words = words
         var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        _ = unsafe inet_ntop(family, bytes, &buffer, socklen_t(buffer.count))
+        _ = unsafe inet_ntop(family, &words, &buffer, socklen_t(buffer.count))
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
@@ -106,12 +108,13 @@ extension SocketAddress {
             case AF_INET:
                 let address = unsafe bytes.load(as: sockaddr_in.self)
                 return .ipv4(
-                    unsafe bytes.loadUnaligned(fromByteOffset: 4, as: SIMD4<UInt8>.self),
+                    unsafe bytes.load(fromByteOffset: 4, as: UInt32.self),
                     port: UInt16(bigEndian: address.sin_port))
             case AF_INET6:
                 let address = unsafe bytes.load(as: sockaddr_in6.self)
                 return .ipv6(
-                    unsafe bytes.loadUnaligned(fromByteOffset: 8, as: SIMD16<UInt8>.self),
+                    unsafe bytes.load(fromByteOffset: 8, as: UInt64.self),
+                    unsafe bytes.load(fromByteOffset: 16, as: UInt64.self),
                     port: UInt16(bigEndian: address.sin6_port))
             case AF_UNIX:
                 let path = unsafe bytes.dropFirst(2).prefix { $0 != 0 }
@@ -129,13 +132,14 @@ extension SocketAddress {
         storage.ss_family = sa_family_t(family)
         let length: Int = unsafe withUnsafeMutableBytes(of: &storage) { bytes in
             switch kind {
-            case .ipv4(let address, let port):
+            case .ipv4(let word, let port):
                 unsafe bytes.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
-                unsafe bytes.storeBytes(of: address, toByteOffset: 4, as: SIMD4<UInt8>.self)
+                unsafe bytes.storeBytes(of: word, toByteOffset: 4, as: UInt32.self)
                 return MemoryLayout<sockaddr_in>.size
-            case .ipv6(let address, let port):
+            case .ipv6(let first, let second, let port):
                 unsafe bytes.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
-                unsafe bytes.storeBytes(of: address, toByteOffset: 8, as: SIMD16<UInt8>.self)
+                unsafe bytes.storeBytes(of: first, toByteOffset: 8, as: UInt64.self)
+                unsafe bytes.storeBytes(of: second, toByteOffset: 16, as: UInt64.self)
                 return MemoryLayout<sockaddr_in6>.size
             case .unix(let path):
                 for (index, byte) in path.utf8.enumerated() { unsafe bytes[2 + index] = byte }

@@ -26,4 +26,13 @@ import Testing
         let text = "unix:/" + String(repeating: "x", count: 106)
         #expect(try SocketAddress(text).description == text)
     }
+
+    @Test("An address is the same in a closure of an asynchronous function")
+    func captured() async throws {
+        let (first, second) = (try SocketAddress("127.0.0.1:1"), try SocketAddress("[::1]:2"))
+        await Task.yield()
+        #expect(Self.text(of: "\(first) \(second)") == "127.0.0.1:1 [::1]:2")
+    }
+
+    private static func text(of make: @autoclosure () -> String) -> String { make() }
 }
