@@ -91,7 +91,10 @@ let package = Package(
             ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport"]
         ),
         tests("AgentTests", "Units/Agent", ["Agent", "Clients", "Courier", "Notifications", "Storage"]),
-        tests("PostriderTests", "Units/postrider", ["postrider", "Options"]),
+        tests(
+            "PostriderTests", "Units/postrider",
+            ["postrider", "Crypto", "Notifications", "Options", "Relay", "Transport"]
+        ),
         tests("TidyTests", "Tidy"),
     ],
     swiftLanguageModes: [.v6]

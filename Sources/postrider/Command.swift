@@ -38,7 +38,11 @@ struct CommandFailure: Error, CustomStringConvertible, Equatable {
 /// The table of commands, and how one is chosen and its end is told.
 enum Commands {
     /// In the order of the help.
-    static let all: [any Command.Type] = []
+    static let all: [any Command.Type] = [
+        DevCommand.self,
+        ServeCommand.self,
+        TokenCommand.self,
+    ]
 
     /// The version of the program.
     static let version = "0.1.0"

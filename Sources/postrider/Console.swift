@@ -12,10 +12,10 @@ enum Console {
         try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
     }
 
-    /// Writes a value to stdout as one line of JSON, with its keys in order.
-    static func say(json value: some Encodable) throws {
+    /// A value as one line of JSON, with its keys in order.
+    static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        say(String(decoding: try encoder.encode(value), as: UTF8.self))
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 }

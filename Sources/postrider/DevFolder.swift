@@ -1,0 +1,96 @@
+import Crypto
+import Foundation
+import Notifications
+import Relay
+
+/// The folder in which `postrider dev` keeps what a relay, a provider and a device need. What is there stays as it is;
+/// what is missing is made.
+struct DevFolder {
+    /// The key identifier and the team of the one provider key, in Apple's ten characters.
+    static let keyIdentifier = "DEVKEY0001"
+    static let team = "DEVTEAM001"
+    /// Where the folder is if nobody says otherwise.
+    static let usualPath = ".postrider"
+
+    /// The folder's absolute path, so that what is printed can be used anywhere.
+    let path: String
+
+    init(_ path: String) {
+        self.path = URL(filePath: path, directoryHint: .isDirectory).standardizedFileURL.path
+    }
+
+    var authorityFile: String { path + "/authority.pem" }
+    var certificateFile: String { path + "/relay.pem" }
+    var privateKeyFile: String { path + "/relay.key" }
+    var providerKeyFile: String { path + "/AuthKey_\(Self.keyIdentifier).p8" }
+    var enrolmentKeyFile: String { path + "/enrolment.key" }
+    var dataDirectory: String { path + "/data" }
+    var controlSocket: String { path + "/control.sock" }
+    /// What the last `postrider dev` printed with --json.
+    var valuesFile: String { path + "/dev.json" }
+
+    private var authorityKeyFile: String { path + "/authority.key" }
+
+    /// Makes what is missing, and answers what a relay's registry must hold so that all of it fits together.
+    func prepare(topics: [Topic], now: Moment) throws -> [RegistryChange] {
+        try makeDirectory()
+        try makeCertificates()
+        let providerKey = try keyText(providerKeyFile) { ES256.PrivateKey.generate().pem }
+        let publicKey = try ES256.PrivateKey(pem: providerKey).publicKey.pem
+        let enrolmentKey = try self.enrolmentKey()
+        return topics.map { .putTopic(TopicRecord(topic: $0, team: Self.team)) } + [
+            .putProviderKey(
+                ProviderKeyRecord(
+                    identifier: Self.keyIdentifier, team: Self.team, publicKey: publicKey, addedAt: now)),
+            .putEnrolmentKey(
+                EnrolmentKeyRecord(name: "dev", digest: EnrolmentKey.digest(enrolmentKey), addedAt: now)),
+        ]
+    }
+
+    /// The key with which devices enrol; made if it is missing.
+    func enrolmentKey() throws -> String {
+        try keyText(enrolmentKeyFile) { EnrolmentKey.draw(Entropy()) + "\n" }
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func makeDirectory() throws {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandFailure("The directory \(path) cannot be made: name another one with --directory.")
+        }
+    }
+
+    private func makeCertificates() throws {
+        guard !exists(certificateFile) || !exists(privateKeyFile) else { return }
+        if !exists(authorityFile), !exists(authorityKeyFile) {
+            let made = try Certificates.makeAuthority(
+                commonName: "Postrider development authority", validDays: Self.validDays)
+            try FileText.write(made.key, to: authorityKeyFile)
+            try FileText.write(made.certificate, to: authorityFile)
+        }
+        let authority = Certificates.Issued(
+            certificate: try FileText.read(authorityFile, "The authority's certificate"),
+            key: try FileText.read(authorityKeyFile, "The authority's key")
+        )
+        let issued = try Certificates.issue(
+            commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "::1"],
+            usage: .server,
+            validDays: Self.validDays, authority: authority)
+        try FileText.write(issued.key, to: privateKeyFile)
+        try FileText.write(issued.certificate, to: certificateFile)
+    }
+
+    /// Ten years: nobody is to be stopped by a certificate that means nothing outside of this machine.
+    private static let validDays = 3650
+
+    private func keyText(_ file: String, make: () -> String) throws -> String {
+        if let text = try FileText.readIfThere(file) { return text }
+        let text = make()
+        try FileText.write(text, to: file)
+        return text
+    }
+
+    private func exists(_ file: String) -> Bool { FileManager.default.fileExists(atPath: file) }
+}

@@ -1,0 +1,49 @@
+import Notifications
+import Options
+import Relay
+import Transport
+
+/// `postrider serve`: the relay.
+enum ServeCommand: Command {
+    static let name = "serve"
+    static let summary = "Run the relay."
+    static let endsInGoodOrder = true
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try table.parse(arguments)
+        if options.asksForHelp {
+            Console.say(table.helpText)
+            return 0
+        }
+        let settings = try Settings(options: options).forRelay()
+        let log = ServiceLog.log(settings.logLevel, isJournal: ServiceLog.isJournal)
+        let served = try await ServedRelay.start(
+            settings.relay, dataDirectory: settings.dataDirectory, log: log)
+        let (provider, device) = (served.relay.providerAddress, served.relay.deviceAddress)
+        log.notice(
+            "ready: providers connect to \(provider), devices to \(device), the operator to "
+                + "\(settings.relay.controlAddress); \(settings.relay.shards) shards")
+        return await served.untilEnd()
+    }
+
+    static let table = OptionTable(
+        command: "postrider serve",
+        summary: """
+            Run the relay until SIGTERM or SIGINT. Every setting can stand in the configuration file, in the \
+            environment, or here; what stands here wins over the environment, which wins over the file.
+            """,
+        options: [Settings.fileOption] + Setting.allCases.map(\.option),
+        sections: [
+            .init(
+                "Environment",
+                [(Settings.fileVariable, "As --config.")]
+                    + Setting.allCases.map { ($0.variable, "As --\($0.rawValue).") })
+        ],
+        examples: [
+            .init("Run with a configuration file", "postrider serve --config postrider.yaml"),
+            .init(
+                "Run with options only",
+                "postrider serve --certificate relay.pem --private-key relay.key --data-directory data"),
+        ]
+    )
+}

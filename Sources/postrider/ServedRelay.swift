@@ -1,0 +1,59 @@
+import Foundation
+import Notifications
+import Relay
+import Storage
+import Transport
+
+/// A relay that runs until somebody wants it to end, in good order.
+struct ServedRelay {
+    let relay: Relay
+    private let requests: AsyncStream<Void>
+    private let log: Log
+
+    /// Starts a relay on the store in a directory. It listens when this returns.
+    ///
+    /// - Parameter changes: made to the store before the relay reads it.
+    static func start(
+        _ configuration: RelayConfiguration, dataDirectory: String, changes: [RegistryChange] = [], log: Log
+    ) async throws -> ServedRelay {
+        let requests = try Termination.requests()
+        let relay = try await Relay.start(configuration, log: log) { () throws(StoreError) in
+            let store = try SQLiteStore(directory: dataDirectory, log: log)
+            var outcome: Result<Void, StoreError> = .success(())
+            if !changes.isEmpty { store.apply(changes) { outcome = $0 } }
+            try outcome.get()
+            return store
+        }
+        return ServedRelay(relay: relay, requests: requests, log: log)
+    }
+
+    /// Says that it is ready, waits for the first wish to end, drains, and answers the exit code. A second wish cuts
+    /// the drain short; nothing that was accepted is lost by that.
+    func untilEnd() async -> Int32 {
+        tellSupervisor("READY=1")
+        var requests = requests.makeAsyncIterator()
+        guard await requests.next() != nil else { return 1 }
+        tellSupervisor("STOPPING=1")
+        log.notice("draining; a second signal ends at once")
+
+        let (outcomes, outcome) = AsyncStream<Int32>.makeStream()
+        let (relay, rest) = (relay, self.requests)
+        Task {
+            await relay.stop()
+            outcome.yield(0)
+        }
+        Task {
+            for await _ in rest { outcome.yield(1) }
+        }
+        let code = await outcomes.first { _ in true } ?? 1
+        log.notice(code == 0 ? "ended in good order" : "ended before everybody was answered")
+        return code
+    }
+
+    private func tellSupervisor(_ state: String) {
+        guard let socket = ProcessInfo.processInfo.environment["NOTIFY_SOCKET"] else { return }
+        if !Supervisor.notify(state, socket: socket) {
+            log.warning("nobody listens at NOTIFY_SOCKET, \(socket)")
+        }
+    }
+}

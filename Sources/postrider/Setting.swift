@@ -1,0 +1,50 @@
+import Options
+
+/// One setting of the relay. Its name is the same everywhere: `--data-directory` on the command line,
+/// `POSTRIDER_DATA_DIRECTORY` in the environment, `data-directory:` in the configuration file.
+enum Setting: String, CaseIterable {
+    case providerAddress = "provider-address"
+    case deviceAddress = "device-address"
+    case controlAddress = "control-address"
+    case certificate = "certificate"
+    case privateKey = "private-key"
+    case dataDirectory = "data-directory"
+    case shards = "shards"
+    case logLevel = "log-level"
+
+    /// What the environment calls it.
+    var variable: String { Self.variable(rawValue) }
+
+    /// What the command line calls it.
+    var option: Option { .value(rawValue, placeholder, help) }
+
+    /// What the environment calls a setting of this name.
+    static func variable(_ name: String) -> String {
+        "POSTRIDER_" + name.uppercased().replacing("-", with: "_")
+    }
+
+    private var placeholder: String {
+        switch self {
+        case .providerAddress, .deviceAddress: "ADDRESS"
+        case .controlAddress: "unix:PATH"
+        case .certificate, .privateKey: "FILE"
+        case .dataDirectory: "DIRECTORY"
+        case .shards: "NUMBER"
+        case .logLevel: "LEVEL"
+        }
+    }
+
+    private var help: String {
+        switch self {
+        case .providerAddress: "Where providers connect; 0.0.0.0:2197 if not given. Port 0: any free one."
+        case .deviceAddress: "Where devices connect; 0.0.0.0:5223 if not given."
+        case .controlAddress:
+            "The Unix socket of the operator's commands; control.sock in the data directory if not given."
+        case .certificate: "The relay's certificate and those above it, PEM."
+        case .privateKey: "The key of the certificate, PEM; a file that only its owner can read."
+        case .dataDirectory: "Where everything is kept that must not be lost; made if it is not there."
+        case .shards: "Event loops, each with a thread of its own; as many as there are cores if not given."
+        case .logLevel: "error, warning, notice, info (if not given) or debug."
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Crypto
+import Foundation
+import Options
+
+/// `postrider token`: what a provider that is no library puts into its `authorization` header.
+enum TokenCommand: Command {
+    static let name = "token"
+    static let summary = "Print a provider token for curl."
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try table.parse(arguments)
+        if options.asksForHelp {
+            Console.say(table.helpText)
+            return 0
+        }
+        Console.say(try token(options, now: Date()))
+        return 0
+    }
+
+    private static func token(_ options: ParsedOptions, now: Date) throws -> String {
+        let names = ["key-file", "key-id", "team-id"]
+        let given = names.filter(options.isSet)
+        if given.isEmpty {
+            let folder = DevFolder(options.string("directory") ?? DevFolder.usualPath)
+            return try token(
+                keyFile: folder.providerKeyFile, key: DevFolder.keyIdentifier, team: DevFolder.team, now: now)
+        }
+        guard !options.isSet("directory") else {
+            throw options.error("--directory stands for --\(given[0]); give one of them")
+        }
+        return try token(
+            keyFile: options.requiredString("key-file"), key: options.requiredString("key-id"),
+            team: options.requiredString("team-id"), now: now)
+    }
+
+    /// A JSON Web Token (RFC 7519) as APNs wants it: `alg` and `kid`, `iss` and `iat`, signed with ES256.
+    private static func token(keyFile: String, key: String, team: String, now: Date) throws -> String {
+        let text = try FileText.read(keyFile, "The key file")
+        do throws(CryptoError) {
+            let signer = try ES256.PrivateKey(pem: text)
+            let header = base64(Array(#"{"alg":"ES256","kid":"\#(key)","typ":"JWT"}"#.utf8))
+            let claims = base64(Array(#"{"iss":"\#(team)","iat":\#(Int64(now.timeIntervalSince1970))}"#.utf8))
+            let message = Array("\(header).\(claims)".utf8)
+            return "\(header).\(claims).\(base64(signer.signature(for: message.span)))"
+        } catch {
+            throw CommandFailure("The key file \(keyFile) cannot sign: \(error).")
+        }
+    }
+
+    /// Base64url without padding (RFC 7515, section 2).
+    private static func base64(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    static let table = OptionTable(
+        command: "postrider token",
+        summary: """
+            Print a provider token: a JSON Web Token, signed with a team's key and good for an hour. Without \
+            options it is for the relay of 'postrider dev'.
+            """,
+        options: [
+            .value("key-file", "FILE", "The team's private key, as Apple's .p8."),
+            .value("key-id", "ID", "The identifier of the key."),
+            .value("team-id", "ID", "The team that owns it."),
+            .value(
+                "directory", short: "d", "FOLDER",
+                "The folder of 'postrider dev'; \(DevFolder.usualPath) if nothing is given."),
+        ],
+        examples: [
+            .init(
+                "Push with curl to the relay of 'postrider dev'",
+                #"curl --http2 -H "authorization: bearer $(postrider token)" ..."#),
+            .init(
+                "For a relay of your own",
+                "postrider token --key-file AuthKey_ABC123DEFG.p8 --key-id ABC123DEFG --team-id DEF123GHIJ"),
+        ]
+    )
+}

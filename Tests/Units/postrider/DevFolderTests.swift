@@ -1,0 +1,101 @@
+import Crypto
+import Foundation
+import Notifications
+import Testing
+
+@testable import postrider
+
+@Suite("The folder of postrider dev")
+struct DevFolderTests {
+    private let folder = DevFolder(
+        FileManager.default.temporaryDirectory.appending(path: "\(UUID())/dev").path)
+
+    private func withFolder(_ body: () throws -> Void) rethrows {
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        try body()
+    }
+
+    private func contents() throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        return try Dictionary(
+            uniqueKeysWithValues: names.map {
+                ($0, try Data(contentsOf: URL(filePath: folder.path + "/" + $0)))
+            })
+    }
+
+    @Test("is made once and stays as it is")
+    func persistence() throws {
+        try withFolder {
+            let topics = [Topic("a.b")].compactMap(\.self)
+            let first = try folder.prepare(topics: topics, now: Moment(milliseconds: 1))
+            let made = try contents()
+            #expect(
+                made.keys.sorted() == [
+                    "AuthKey_DEVKEY0001.p8", "authority.key", "authority.pem", "enrolment.key", "relay.key",
+                    "relay.pem",
+                ])
+            #expect(try folder.prepare(topics: topics, now: Moment(milliseconds: 1)) == first)
+            #expect(try contents() == made)
+        }
+    }
+
+    @Test("is open to its owner only")
+    func modes() throws {
+        try withFolder {
+            _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
+            #expect(try mode(folder.path) == 0o700)
+            for name in try contents().keys { #expect(try mode(folder.path + "/" + name) == 0o600) }
+        }
+    }
+
+    @Test("has a certificate that a relay can show")
+    func certificate() throws {
+        try withFolder {
+            _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
+            _ = try TLSContext.server(
+                certificateChainFile: folder.certificateFile, privateKeyFile: folder.privateKeyFile,
+                alpn: ["h2"],
+                allowsMissingALPN: true, clientCertificates: .none)
+            _ = try TLSContext.client(trustFile: folder.authorityFile, alpn: ["h2"])
+        }
+    }
+
+    @Test("gets its missing certificate from the same authority, and says so when that is gone")
+    func repair() throws {
+        try withFolder {
+            _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
+            let authority = try Data(contentsOf: URL(filePath: folder.authorityFile))
+            try FileManager.default.removeItem(atPath: folder.certificateFile)
+            _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
+            #expect(try Data(contentsOf: URL(filePath: folder.authorityFile)) == authority)
+
+            try FileManager.default.removeItem(atPath: folder.certificateFile)
+            try FileManager.default.removeItem(atPath: folder.path + "/authority.key")
+            let error = #expect(throws: CommandFailure.self) {
+                try folder.prepare(topics: [], now: Moment(milliseconds: 1))
+            }
+            #expect(error?.sentence.contains(folder.path + "/authority.key is not there") == true)
+        }
+    }
+
+    @Test("keeps what other commands need to know")
+    func values() throws {
+        try withFolder {
+            #expect(try DevValues.read(from: folder) == nil)
+            _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
+            let values = DevValues(
+                host: "127.0.0.1", providerPort: 1, devicePort: 2, authorityFile: "a b", keyFile: "k",
+                keyIdentifier: "i", team: "t", topics: ["x.y"], enrolmentKey: "e", enrolmentKeyFile: "f",
+                controlAddress: "unix:c", process: 3)
+            try values.write(to: folder)
+            #expect(try DevValues.read(from: folder) == values)
+            #expect(values.guide(program: "postrider", folder: "o'f").contains("curl --http2 --cacert 'a b'"))
+            #expect(
+                values.guide(program: "postrider", folder: "o'f").contains(#"token --directory 'o'\''f'"#))
+        }
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+}

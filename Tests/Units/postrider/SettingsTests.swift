@@ -1,0 +1,147 @@
+import Foundation
+import Notifications
+import Options
+import Relay
+import Testing
+import Transport
+
+@testable import postrider
+
+@Suite("Settings")
+struct SettingsTests {
+    private static let complete = ["--certificate", "c", "--private-key", "k", "--data-directory", "d"]
+
+    private static func settings(
+        _ arguments: [String] = complete, _ environment: [String: String] = [:],
+        files: [String: String] = [:]
+    ) throws -> Settings {
+        try Settings(options: ServeCommand.table.parse(arguments), environment: environment) { files[$0] }
+    }
+
+    @Test("come from an option first, then from the environment, then from the file")
+    func precedence() throws {
+        let file = ["f": "shards: 3\nlog-level: debug\n"]
+        let fromFile = try Self.settings(Self.complete + ["-c", "f"], files: file)
+        #expect(fromFile[.shards] == "3" && fromFile[.logLevel] == "debug")
+        let environment = ["POSTRIDER_SHARDS": "4", "POSTRIDER_CONFIG": "f"]
+        let fromEnvironment = try Self.settings(Self.complete, environment, files: file)
+        #expect(fromEnvironment[.shards] == "4" && fromEnvironment[.logLevel] == "debug")
+        let fromOption = try Self.settings(Self.complete + ["--shards", "5"], environment, files: file)
+        #expect(fromOption[.shards] == "5")
+    }
+
+    @Test("that nobody has set have values that do for most")
+    func usualValues() throws {
+        let settings = try Self.settings().forRelay()
+        #expect(settings.relay.providerAddress.description == "0.0.0.0:2197")
+        #expect(settings.relay.deviceAddress.description == "0.0.0.0:5223")
+        #expect(settings.relay.controlAddress.description == "unix:d/control.sock")
+        #expect(settings.relay.shards == Settings.usualShards)
+        #expect(settings.logLevel == .info)
+    }
+
+    @Test("that are empty in the environment are not set")
+    func emptyVariable() throws {
+        #expect(try Self.settings(Self.complete, ["POSTRIDER_SHARDS": ""])[.shards] == nil)
+    }
+
+    @Test("are read from the usual file when it is there and nobody names one")
+    func usualFile() throws {
+        let settings = try Self.settings(files: [Settings.usualFile: "shards: 7"])
+        #expect(settings[.shards] == "7" && settings.file == Settings.usualFile)
+        #expect(try Self.settings().file == nil)
+    }
+
+    @Test(
+        "that are wrong are told with their place and what to do",
+        arguments: [
+            (
+                ["--shards", "x"], [:], "",
+                "postrider serve: --shards must be a whole number from 1 to 256, not 'x'"
+            ),
+            (
+                [], ["POSTRIDER_SHARDS": "0"], "",
+                "POSTRIDER_SHARDS must be a whole number from 1 to 256, not '0'"
+            ),
+            ([], [:], "\nshards: 257", "f:2:9: 'shards' must be a whole number from 1 to 256, not '257'"),
+            ([], [:], "shard: 2", "f:1:1: 'shard' is not a setting; did you mean 'shards'?"),
+            ([], [:], "shards: [2]", "f:1:9: 'shards' must be one value, not a list"),
+            (
+                [], [:], "provider-address: localhost:1",
+                "f:1:19: 'provider-address' must be an address and a port such as 0.0.0.0:2197 or "
+                    + "[::1]:2197, not 'localhost:1'"
+            ),
+            (
+                ["--device-address", "unix:/x"], [:], "",
+                "postrider serve: --device-address must be an address and a port such as 0.0.0.0:2197 or "
+                    + "[::1]:2197, not 'unix:/x'"
+            ),
+            (
+                ["--provider-address", "0.0.0.0:5223"], [:], "",
+                "device-address is 0.0.0.0:5223 like the providers' address; choose another port"
+            ),
+            (
+                [], ["POSTRIDER_CONTROL_ADDRESS": "/run/x.sock"], "",
+                "POSTRIDER_CONTROL_ADDRESS must be unix: and the path of a socket, 107 bytes at most, "
+                    + "not '/run/x.sock'"
+            ),
+            (
+                [], ["POSTRIDER_LOG_LEVEL": "loud"], "",
+                "POSTRIDER_LOG_LEVEL must be one of error, warning, notice, info, debug, not 'loud'"
+            ),
+        ] as [([String], [String: String], String, String)]
+    )
+    func mistakes(
+        _ arguments: [String], _ environment: [String: String], _ file: String, _ sentence: String
+    ) {
+        let error = #expect(throws: (any Error).self) {
+            try Self.settings(Self.complete + ["-c", "f"] + arguments, environment, files: ["f": file])
+                .forRelay()
+        }
+        #expect(error.map { "\($0)" } == sentence)
+    }
+
+    @Test("that are missing are asked for by all their names")
+    func missing() {
+        let error = #expect(throws: CommandFailure.self) { try Self.settings([]).forRelay() }
+        #expect(
+            error?.sentence
+                == "certificate is not set: give --certificate, POSTRIDER_CERTIFICATE or "
+                + "a configuration file."
+        )
+        #expect(error?.exitCode == 2)
+        let inFile = #expect(throws: CommandFailure.self) {
+            try Self.settings(["-c", "f"], files: ["f": ""]).forRelay()
+        }
+        #expect(inFile?.sentence.hasSuffix("or a line 'certificate: …' in f.") == true)
+        #expect(inFile?.exitCode == 2)
+    }
+
+    @Test("cannot come from a file that is not there")
+    func missingFile() {
+        let error = #expect(throws: CommandFailure.self) { try Self.settings(["--config", "none.yaml"]) }
+        #expect(
+            error?.sentence
+                == "The configuration file none.yaml is not there; give the path of one that is, or none.")
+    }
+
+    @Test("are all in the example and in the documentation, and the example is right")
+    func example() throws {
+        let example = try text("deploy/postrider.yaml")
+        let documentation = try text("docs/configuration.md")
+        for setting in Setting.allCases {
+            #expect(example.contains("\(setting.rawValue): "), "deploy/postrider.yaml")
+            #expect(documentation.contains("`\(setting.rawValue)`"), "docs/configuration.md")
+        }
+        let settings = try Self.settings(["-c", "f"], files: ["f": example]).forRelay()
+        #expect(settings.dataDirectory == "/var/lib/postrider")
+        let complete = example.replacing("# shards: 4", with: "shards: 4")
+        #expect(try Self.settings(["-c", "f"], files: ["f": complete]).forRelay().relay.shards == 4)
+    }
+
+    private func text(_ path: String) throws -> String {
+        var root = URL(filePath: #filePath)
+        for _ in 1...4 { root.deleteLastPathComponent() }
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+}
