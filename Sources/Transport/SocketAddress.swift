@@ -70,11 +70,20 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         if case .unix(let path) = kind { path } else { nil }
     }
 
+    /// The machine's address without port and brackets, as `init(host:port:)` reads it; nil for a Unix socket.
+    public var host: String? {
+        switch kind {
+        case .ipv4(let word, _): Self.text(AF_INET, word)
+        case .ipv6(let first, let second, _): Self.text(AF_INET6, (first, second))
+        case .unix: nil
+        }
+    }
+
     /// The form that `init` reads.
     public var description: String {
         switch kind {
-        case .ipv4(let word, let port): "\(Self.text(AF_INET, word)):\(port)"
-        case .ipv6(let first, let second, let port): "[\(Self.text(AF_INET6, (first, second)))]:\(port)"
+        case .ipv4(_, let port): "\(host ?? ""):\(port)"
+        case .ipv6(_, _, let port): "[\(host ?? "")]:\(port)"
         case .unix(let path): "unix:\(path)"
         }
     }

@@ -1,0 +1,45 @@
+/// Where to connect to: an address, or a host by its name, which is looked up each time.
+public enum Destination: Sendable, Hashable, CustomStringConvertible {
+    /// An address that is known.
+    case address(SocketAddress)
+    /// A host and a port of it.
+    case host(String, port: UInt16)
+
+    /// Reads `relay.example.org:2197`, `127.0.0.1:2197`, `[::1]:2197` or `unix:/run/postrider.sock`.
+    public init(_ text: String) throws(TransportError) {
+        if let address = try? SocketAddress(text) {
+            self = .address(address)
+            return
+        }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, let port = UInt16(parts[1]), port > 0, Self.isName(parts[0]) else {
+            throw TransportError(
+                "\(text) is no destination: give relay.example.org:2197, 127.0.0.1:2197, [::1]:2197 or unix:/path."
+            )
+        }
+        self = .host(String(parts[0]), port: port)
+    }
+
+    /// The form that `init` reads.
+    public var description: String {
+        switch self {
+        case .address(let address): address.description
+        case .host(let name, let port): "\(name):\(port)"
+        }
+    }
+
+    /// What the certificate of a server there is issued for: the host's name or its address without port and
+    /// brackets. Nil for a Unix socket.
+    public var host: String? {
+        switch self {
+        case .address(let address): address.host
+        case .host(let name, _): name
+        }
+    }
+
+    /// Names as DNS has them (RFC 1123, 2.1), and underscores, which resolvers know as well.
+    private static func isName(_ text: Substring) -> Bool {
+        !text.isEmpty && text.utf8.count <= 253
+            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) }
+    }
+}
