@@ -90,6 +90,13 @@ let package = Package(
             "RelayTests", "Units/Relay",
             ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport"]
         ),
+        tests(
+            "ClientsTests", "Units/Clients",
+            [
+                "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Notifications", "Relay", "Storage",
+                "Transport",
+            ]
+        ),
         tests("AgentTests", "Units/Agent", ["Agent", "Clients", "Courier", "Notifications", "Storage"]),
         tests(
             "PostriderTests", "Units/postrider",

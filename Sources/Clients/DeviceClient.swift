@@ -1,0 +1,180 @@
+public import Courier
+public import Notifications
+public import Transport
+
+/// The device's end of its relay: holds the link, and comes back whenever it is lost.
+///
+///     stopped ──start()──▶ connecting ──welcome──▶ connected
+///        ▲                  ▲      │                  │
+///        │                  │      ▼                  ▼
+///        └──final end──── waiting (back-off with jitter, always)
+///
+/// It belongs to the thread of its loop. Dropping it cuts the link without goodbye.
+public final class DeviceClient {
+    /// Who the device is, to whom it talks, and how patient it is.
+    public struct Configuration: Sendable {
+        /// The relay.
+        public var relay: Server
+        /// What the enrolment gave.
+        public var identity: DeviceIdentity
+        /// What the enrolment gave, 32 bytes.
+        public var secret: [UInt8]
+        /// Program and version, for the operator's eyes.
+        public var agent: String
+        /// The wished seconds between PINGs; 0 leaves it to the relay.
+        public var keepaliveSeconds: UInt32 = 0
+        /// For the connection to each address of the relay. Milliseconds.
+        public var connectMilliseconds = 10_000
+        /// From the connection to the welcome. Milliseconds.
+        public var welcomeMilliseconds = 15_000
+        /// How long a PING may stay unanswered before the relay is taken for dead. Milliseconds.
+        public var pongMilliseconds = 20_000
+        /// How long a goodbye may take. Milliseconds.
+        public var goodbyeMilliseconds = 2_000
+
+        /// A configuration from what has no default.
+        public init(relay: Server, identity: DeviceIdentity, secret: [UInt8], agent: String) {
+            self.relay = relay
+            self.identity = identity
+            self.secret = secret
+            self.agent = agent
+        }
+    }
+
+    private enum State {
+        case stopped
+        case linked(DeviceConnection)
+        case waiting
+        /// Saying goodbye.
+        case stopping(DeviceConnection)
+    }
+
+    let configuration: Configuration
+    let loop: EventLoop
+    private unowned let delegate: any DeviceClientDelegate
+    private let random: () -> UInt64
+    private var backoff: Backoff
+    private var state = State.stopped
+    private var lastLink = LinkNumber(value: 0)
+    private var wanted: Set<String>
+    private var unwanted: Set<String> = []
+    private var whenStopped: [() -> Void] = []
+    private lazy var pause = loop.makeTimer { [unowned self] in connect() }
+
+    /// A client that does nothing before ``start()``.
+    /// - Parameters:
+    ///   - topics: registered as soon as the link is up; others stay as the relay has them.
+    ///   - random: 64 random bits each time, for the jitter.
+    ///   - delegate: must outlive the client.
+    public init(
+        _ configuration: Configuration, topics: Set<String> = [], on loop: EventLoop,
+        backoff: Backoff = Backoff(), random: @escaping () -> UInt64, delegate: any DeviceClientDelegate
+    ) {
+        self.configuration = configuration
+        self.loop = loop
+        self.delegate = delegate
+        self.random = random
+        self.backoff = backoff
+        wanted = topics
+    }
+
+    deinit {
+        switch state {
+        case .linked(let connection), .stopping(let connection): connection.abandon()
+        case .stopped, .waiting: break
+        }
+    }
+
+    /// Whether the relay has let the device in and the link is up.
+    public var isConnected: Bool {
+        if case .linked(let connection) = state { connection.isOpen } else { false }
+    }
+
+    /// Connects, and from now on comes back until ``stop(_:)`` or a final end.
+    public func start() {
+        if case .stopped = state { connect() }
+    }
+
+    /// Says goodbye if there is a link, and comes back no more. `whenStopped` is called once, when nothing is left of it;
+    /// before this call returns if nothing was there.
+    public func stop(_ whenStopped: @escaping () -> Void = {}) {
+        switch state {
+        case .stopped: whenStopped()
+        case .waiting:
+            pause.disarm()
+            state = .stopped
+            whenStopped()
+        case .linked(let connection):
+            self.whenStopped.append(whenStopped)
+            state = .stopping(connection)
+            connection.leave()
+        case .stopping: self.whenStopped.append(whenStopped)
+        }
+    }
+
+    /// Asks for a token, now or as soon as there is a link, and again on every link.
+    public func register(_ topic: String) {
+        unwanted.remove(topic)
+        wanted.insert(topic)
+        if case .linked(let connection) = state { connection.register(topic) }
+    }
+
+    /// Gives a topic up, now or as soon as there is a link.
+    public func unregister(_ topic: String) {
+        wanted.remove(topic)
+        unwanted.insert(topic)
+        if case .linked(let connection) = state { connection.unregister(topic) }
+    }
+
+    /// Acknowledges deliveries that the device has made safe, each once. Of a link that has ended nothing can be
+    /// acknowledged: they come again.
+    public func acknowledge(_ deliveries: [UInt64], over link: LinkNumber) {
+        switch state {
+        case .linked(let connection), .stopping(let connection):
+            if connection.number == link { connection.acknowledge(deliveries) }
+        case .stopped, .waiting: return
+        }
+    }
+
+    private func connect() {
+        lastLink = LinkNumber(value: lastLink.value + 1)
+        let connection = DeviceConnection(lastLink, of: self, wanted: wanted, unwanted: unwanted)
+        state = .linked(connection)
+        connection.connect()
+        delegate.linkWillConnect()
+    }
+
+    // MARK: What the connection tells
+
+    /// Something came on the link.
+    func heard(_ event: DeviceLink.Event, over link: LinkNumber) {
+        switch event {
+        case .welcomed(let welcome, send: _): delegate.linkDidConnect(welcome)
+        case .registered(let registered): delegate.registered(registered)
+        case .unregistered(let topic):
+            unwanted.remove(topic)
+            delegate.unregistered(topic: topic)
+        case .refused(let refused): delegate.refused(refused)
+        case .deliver(let deliver): delegate.delivered(deliver, over: link)
+        case .goodbye: break
+        }
+    }
+
+    /// The connection is gone. `upMilliseconds`: since the welcome.
+    func connectionEnded(_ end: LinkEnd, upMilliseconds: Int) {
+        if case .linked = state, !end.isFinal {
+            let delay = backoff.delayMilliseconds(
+                afterLinkUp: upMilliseconds, retryAfterMilliseconds: end.retryAfterMilliseconds,
+                random: random())
+            state = .waiting
+            pause.arm(afterMilliseconds: delay)
+            delegate.linkDidDisconnect(end, nextAttemptMilliseconds: delay)
+        } else {
+            state = .stopped
+            delegate.linkDidDisconnect(end, nextAttemptMilliseconds: nil)
+            let callbacks = whenStopped
+            whenStopped = []
+            for callback in callbacks { callback() }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+public import Courier
+public import Transport
+
+/// Why a device's link ended, or never came about.
+public enum LinkEnd: Sendable, Equatable, CustomStringConvertible {
+    /// There is no connection, or it broke.
+    case connection(CloseReason)
+    /// The relay said goodbye.
+    case goodbye(Goodbye)
+    /// The relay ended the stream without goodbye.
+    case status(GRPCStatus, String)
+    /// The relay broke the device protocol.
+    case protocolError(CourierError)
+
+    /// Whether coming back is of no use: the identity is not good any more (only a new enrolment helps), or another
+    /// connection has taken it over and would be thrown out in turn.
+    public var isFinal: Bool { isUnknownDevice || isReplacement }
+
+    /// Whether the relay does not know the identity, or its secret is wrong: only a new enrolment helps.
+    public var isUnknownDevice: Bool {
+        switch self {
+        case .goodbye(let goodbye): goodbye.reason == .removed
+        case .status(let status, _): status == .unauthenticated
+        case .connection, .protocolError: false
+        }
+    }
+
+    private var isReplacement: Bool {
+        if case .goodbye(let goodbye) = self { goodbye.reason == .replaced } else { false }
+    }
+
+    /// Milliseconds before which the relay does not want to see the device; 0: it did not say.
+    var retryAfterMilliseconds: UInt32 {
+        if case .goodbye(let goodbye) = self { goodbye.retryAfterMilliseconds } else { 0 }
+    }
+
+    /// One phrase for logs.
+    public var description: String {
+        switch self {
+        case .connection(let reason): "\(reason)"
+        case .goodbye(let goodbye):
+            "the relay said goodbye (\(goodbye.reason))"
+                + (goodbye.detail.isEmpty ? "" : ": \(goodbye.detail)")
+        case .status(let status, let message):
+            "the relay ended the link (\(status))" + (message.isEmpty ? "" : ": \(message)")
+        case .protocolError(let error): "the relay broke the device protocol: \(error)"
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Clients
+import Crypto
+import Foundation
+import Testing
+
+@testable import Transport
+
+/// A folder that goes away with the object.
+final class TemporaryFolder: Sendable {
+    let path = "/tmp/clients-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
+
+    init() throws {
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ text: String, to name: String) -> String {
+        let file = path + "/" + name
+        _ = FileManager.default.createFile(
+            atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        return file
+    }
+
+    func address(_ name: String) throws -> SocketAddress { try SocketAddress(unixPath: path + "/" + name) }
+}
+
+/// An authority, a server's certificate by it, and a client that trusts it.
+struct TestTLS {
+    let folder: TemporaryFolder
+    let chainFile: String
+    let keyFile: String
+    let server: TLSContext
+    let client: TLSContext
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let authority = try Certificates.makeAuthority(commonName: "Test authority", validDays: 1)
+        let leaf = try Certificates.issue(
+            commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"], usage: .server,
+            validDays: 1, authority: authority)
+        chainFile = folder.write(leaf.certificate, to: "chain.pem")
+        keyFile = folder.write(leaf.key, to: "key.pem")
+        server = try TLSContext.server(
+            certificateChainFile: chainFile, privateKeyFile: keyFile, alpn: ["h2"], allowsMissingALPN: true,
+            clientCertificates: .none)
+        client = try TLSContext.client(
+            trustFile: folder.write(authority.certificate, to: "ca.pem"), alpn: ["h2"])
+    }
+
+    /// Made once: it costs some milliseconds.
+    static let shared = Result { try TestTLS() }
+}
+
+extension EventLoop {
+    /// Turns until `condition` holds. The limit only keeps a broken test from hanging.
+    func turn(until condition: () -> Bool, _ location: SourceLocation = #_sourceLocation) {
+        var isLate = false
+        let limit = makeTimer { isLate = true }
+        limit.arm(afterMilliseconds: 30_000)
+        while !condition() && !isLate { turn() }
+        #expect(!isLate, "what the test waits for does not happen", sourceLocation: location)
+    }
+
+    /// Gives what might wrongly happen the turns to happen in.
+    func turnAFewTimes() {
+        for _ in 0..<20 {
+            let nudge = makeTimer {}
+            nudge.arm(afterMilliseconds: 1)
+            turn()
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Clients
+import Courier
+import Crypto
+import Foundation
+import Notifications
+import Relay
+import Storage
+import Testing
+
+@testable import Transport
+
+/// A real relay on threads of its own, with a store in memory, and a loop for its clients.
+final class RelayRig {
+    static let topic = "org.example.app"
+    static let enrolmentKey = "enrol-test"
+
+    let loop: EventLoop
+    let relay: Relay
+    let tls: TestTLS
+    let signingKey = ES256.PrivateKey.generate()
+    private let folder: TemporaryFolder
+
+    init(shards: Int = 2) async throws {
+        loop = try EventLoop()
+        tls = try TestTLS.shared.get()
+        folder = try TemporaryFolder()
+        let configuration = RelayConfiguration(
+            providerAddress: try SocketAddress("127.0.0.1:0"),
+            deviceAddress: try SocketAddress("127.0.0.1:0"),
+            controlAddress: try folder.address("control.sock"),
+            certificateChainFile: tls.chainFile,
+            privateKeyFile: tls.keyFile,
+            shards: shards,
+            user: getuid()
+        )
+        let changes = try Self.registry(signingKey.publicKey)
+        relay = try await Relay.start(configuration, log: .none) {
+            let store = MemoryStore()
+            store.apply(changes) { _ in }
+            return store
+        }
+    }
+
+    private static func registry(_ key: ES256.PublicKey) throws -> [RegistryChange] {
+        let topic = try #require(Topic(topic))
+        let moment = Moment(milliseconds: 0)
+        return [
+            .putProviderKey(
+                ProviderKeyRecord(identifier: "KEY1", team: "TEAM1", publicKey: key.pem, addedAt: moment)),
+            .putTopic(TopicRecord(topic: topic, team: "TEAM1")),
+            .putEnrolmentKey(
+                EnrolmentKeyRecord(
+                    name: "test", digest: EnrolmentKey.digest(enrolmentKey), addedAt: moment)),
+        ]
+    }
+
+    var devices: Server { Server(.address(relay.deviceAddress), tls: tls.client) }
+    var providers: Server { Server(.address(relay.providerAddress), tls: tls.client) }
+    var control: Server { get throws { Server(socket: try folder.address("control.sock")) } }
+
+    /// Enrols a device.
+    func enrol(key: String = enrolmentKey) throws -> Result<EnrollResponse, EnrolmentError> {
+        var answer: Result<EnrollResponse, EnrolmentError>?
+        DeviceClient.enrol(at: devices, key: key, name: "test device", on: loop) { answer = $0 }
+        loop.turn { answer != nil }
+        return try #require(answer)
+    }
+
+    /// A configuration for an enrolled device.
+    func deviceConfiguration() throws -> DeviceClient.Configuration {
+        let enrolment = try enrol().get()
+        return DeviceClient.Configuration(
+            relay: devices, identity: enrolment.deviceIdentity, secret: enrolment.deviceSecret,
+            agent: "test/1")
+    }
+}
+
+/// An owner of a device client that remembers what it was told, and may acknowledge at once.
+final class Recorder: DeviceClientDelegate {
+    var log: [String] = []
+    var tokens: [String: DeviceToken] = [:]
+    var refusals: [Refused] = []
+    var delivered: [Deliver] = []
+    var links: [LinkNumber] = []
+    var welcomes: [Welcome] = []
+    var ends: [(end: LinkEnd, nextAttemptMilliseconds: Int?)] = []
+    var onDelivery: (Deliver, LinkNumber) -> Void = { _, _ in }
+
+    func linkWillConnect() { log.append("will connect") }
+
+    func linkDidConnect(_ welcome: Welcome) {
+        log.append("did connect")
+        welcomes.append(welcome)
+        for registration in welcome.registrations { tokens[registration.topic] = registration.deviceToken }
+    }
+
+    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
+        log.append("did disconnect")
+        ends.append((end, nextAttemptMilliseconds))
+    }
+
+    func registered(_ registration: Registered) { tokens[registration.topic] = registration.deviceToken }
+    func unregistered(topic: String) { tokens[topic] = nil }
+    func refused(_ refusal: Refused) { refusals.append(refusal) }
+
+    func delivered(_ deliver: Deliver, over link: LinkNumber) {
+        delivered.append(deliver)
+        links.append(link)
+        onDelivery(deliver, link)
+    }
+}
