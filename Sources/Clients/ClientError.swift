@@ -6,8 +6,8 @@ public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
     case notConnected(CloseReason)
     /// The connection ended; the server may have worked the request off or not.
     case disconnected(CloseReason)
-    /// The server takes no further requests on this connection and did not touch this one: it may be made again on
-    /// another.
+    /// The server takes no further requests on this connection and did not touch this one: it may be made
+    /// again on another.
     case unprocessed
     /// The server gave the request up, with this error code (RFC 9113, section 7).
     case reset(errorCode: UInt32)

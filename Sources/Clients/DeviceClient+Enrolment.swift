@@ -24,7 +24,8 @@ public enum EnrolmentError: Error, Equatable, Sendable, CustomStringConvertible 
 }
 
 extension DeviceClient {
-    /// Enrols a device, over a connection of its own. `completion` is called once, after this call has returned.
+    /// Enrols a device, over a connection of its own. `completion` is called once, after this call has
+    /// returned.
     /// - Parameters:
     ///   - key: the enrolment key that the operator handed out.
     ///   - name: what the device calls itself, for the operator's eyes.

@@ -95,8 +95,8 @@ public final class DeviceClient {
         if case .stopped = state { connect() }
     }
 
-    /// Says goodbye if there is a link, and comes back no more. `whenStopped` is called once, when nothing is left of it;
-    /// before this call returns if nothing was there.
+    /// Says goodbye if there is a link, and comes back no more. `whenStopped` is called once, when nothing is
+    /// left of it; before this call returns if nothing was there.
     public func stop(_ whenStopped: @escaping () -> Void = {}) {
         switch state {
         case .stopped: whenStopped()
@@ -126,8 +126,8 @@ public final class DeviceClient {
         if case .linked(let connection) = state { connection.unregister(topic) }
     }
 
-    /// Acknowledges deliveries that the device has made safe, each once. Of a link that has ended nothing can be
-    /// acknowledged: they come again.
+    /// Acknowledges deliveries that the device has made safe, each once. Of a link that has ended nothing can
+    /// be acknowledged: they come again.
     public func acknowledge(_ deliveries: [UInt64], over link: LinkNumber) {
         switch state {
         case .linked(let connection), .stopping(let connection):

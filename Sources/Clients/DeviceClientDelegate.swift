@@ -5,19 +5,19 @@ public struct LinkNumber: Hashable, Sendable {
     let value: UInt64
 }
 
-/// What a ``DeviceClient`` tells its owner, on the thread of its loop. Every method of the client may be called from
-/// inside.
+/// What a ``DeviceClient`` tells its owner, on the thread of its loop. Every method of the client may be
+/// called from inside.
 public protocol DeviceClientDelegate: AnyObject {
     /// An attempt begins.
     func linkWillConnect()
 
-    /// The relay has let the device in. `welcome` lists the registrations that are alive; what is wanted besides is
-    /// being registered already.
+    /// The relay has let the device in. `welcome` lists the registrations that are alive; what is wanted
+    /// besides is being registered already.
     func linkDidConnect(_ welcome: Welcome)
 
     /// The attempt has failed or the link has ended: once after each ``linkWillConnect()``.
-    /// - Parameter nextAttemptMilliseconds: when it is tried again; nil: not any more, because the client was stopped or
-    ///   the end is final.
+    /// - Parameter nextAttemptMilliseconds: when it is tried again; nil: not any more, because the client was
+    ///   stopped or the end is final.
     func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?)
 
     /// A registration is alive.
@@ -29,7 +29,7 @@ public protocol DeviceClientDelegate: AnyObject {
     /// A registration cannot be made; it is tried again on the next link unless it is given up.
     func refused(_ refusal: Refused)
 
-    /// A notification. Make it safe, then acknowledge it; it may be one that came before on another link. May be called
-    /// many times in a turn: acknowledge at the end of the turn.
+    /// A notification. Make it safe, then acknowledge it; it may be one that came before on another link. May
+    /// be called many times in a turn: acknowledge at the end of the turn.
     func delivered(_ deliver: Deliver, over link: LinkNumber)
 }

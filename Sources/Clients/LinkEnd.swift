@@ -12,8 +12,8 @@ public enum LinkEnd: Sendable, Equatable, CustomStringConvertible {
     /// The relay broke the device protocol.
     case protocolError(CourierError)
 
-    /// Whether coming back is of no use: the identity is not good any more (only a new enrolment helps), or another
-    /// connection has taken it over and would be thrown out in turn.
+    /// Whether coming back is of no use: the identity is not good any more (only a new enrolment helps), or
+    /// another connection has taken it over and would be thrown out in turn.
     public var isFinal: Bool { isUnknownDevice || isReplacement }
 
     /// Whether the relay does not know the identity, or its secret is wrong: only a new enrolment helps.

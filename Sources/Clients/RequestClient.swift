@@ -3,8 +3,8 @@ public import Transport
 
 /// One HTTP/2 connection that makes requests: over TLS for a provider, over a Unix socket for the operator.
 ///
-/// It belongs to the thread of its loop. When its connection has ended, make another one. Dropping it closes the
-/// connection; each completion is called exactly once, come what may.
+/// It belongs to the thread of its loop. When its connection has ended, make another one. Dropping it closes
+/// the connection; each completion is called exactly once, come what may.
 public final class RequestClient {
     /// What a server answered.
     public struct Response: Sendable {
@@ -38,8 +38,8 @@ public final class RequestClient {
 
     private let line: RequestLine
 
-    /// Called once, when the connection is gone and every completion has been called; not after the client was
-    /// dropped.
+    /// Called once, when the connection is gone and every completion has been called; not after the client
+    /// was dropped.
     public var onClose: ((CloseReason) -> Void)? {
         get { line.onClose }
         set { line.onClose = newValue }
@@ -56,7 +56,8 @@ public final class RequestClient {
         line.close()
     }
 
-    /// Whether requests can be made: the connection is there or on its way, and neither side has begun to end it.
+    /// Whether requests can be made: the connection is there or on its way, and neither side has begun to end
+    /// it.
     public var takesRequests: Bool { line.takesRequests }
 
     /// Requests whose completions are still to be called.

@@ -2,8 +2,8 @@ import Endpoints
 import HTTP2
 import Transport
 
-/// The connection of a ``RequestClient``. The endpoint keeps it until the connection is gone, also when the client was
-/// dropped before.
+/// The connection of a ``RequestClient``. The endpoint keeps it until the connection is gone, also when the
+/// client was dropped before.
 final class RequestLine: EndpointOwner {
     private enum Phase {
         case connecting(Dialing?)
@@ -23,8 +23,8 @@ final class RequestLine: EndpointOwner {
     /// The requests that were given to the session, by stream.
     private var exchanges: [Int32: RequestExchange] = [:]
     private var waiting = RequestQueue()
-    /// How many streams the server takes at once. It is believed to take one until it has spoken: it may not yet know
-    /// whom it deals with.
+    /// How many streams the server takes at once. It is believed to take one until it has spoken: it may not
+    /// yet know whom it deals with.
     private var streamLimit = 1
     private var deadlines: (any LoopTimer)?
     private var nextDeadline = UInt64.max
@@ -121,7 +121,8 @@ final class RequestLine: EndpointOwner {
 
     // MARK: Deadlines
 
-    /// One timer for all requests, armed for the earliest deadline: while answers come in time it hardly ever fires.
+    /// One timer for all requests, armed for the earliest deadline: while answers come in time it hardly ever
+    /// fires.
     private func watch(_ deadline: UInt64) {
         guard deadline < nextDeadline else { return }
         nextDeadline = deadline

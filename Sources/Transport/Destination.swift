@@ -14,7 +14,8 @@ public enum Destination: Sendable, Hashable, CustomStringConvertible {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let port = UInt16(parts[1]), port > 0, Self.isName(parts[0]) else {
             throw TransportError(
-                "\(text) is no destination: give relay.example.org:2197, 127.0.0.1:2197, [::1]:2197 or unix:/path."
+                "\(text) is no destination: give relay.example.org:2197, 127.0.0.1:2197, "
+                    + "[::1]:2197 or unix:/path."
             )
         }
         self = .host(String(parts[0]), port: port)

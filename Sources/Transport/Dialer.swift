@@ -9,9 +9,9 @@ public struct Dialing {
 }
 
 extension EventLoop {
-    /// Connects to a host by its name, or to an address. The addresses of a name are tried in their order until one
-    /// answers. Whatever comes of it, `session` hears of it as if it had connected itself, and never before this call
-    /// returns.
+    /// Connects to a host by its name, or to an address. The addresses of a name are tried in their order
+    /// until one answers. Whatever comes of it, `session` hears of it as if it had connected itself, and
+    /// never before this call returns.
     /// - Parameters:
     ///   - tls: the context, and the name that the server's certificate must carry; nil: plain.
     ///   - timeoutMilliseconds: for the connection to each address; the handshake has its own, in `limits`.

@@ -45,7 +45,8 @@ final class HostLookup: EventSource {
 
     func loopStopped() { receive(.failure(TransportError("the event loop ended"))) }
 
-    /// Asks the resolver of the system, which knows `/etc/hosts` and DNS, and orders what it finds (RFC 6724).
+    /// Asks the resolver of the system, which knows `/etc/hosts` and DNS, and orders what it finds (RFC
+    /// 6724).
     static func addresses(of host: String, port: UInt16) -> Answer {
         var hints = unsafe addrinfo()
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

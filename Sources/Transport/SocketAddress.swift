@@ -4,8 +4,9 @@ internal import Glibc
 /// Where a socket listens or connects to: `127.0.0.1:2197`, `[::1]:2197` or `unix:/run/postrider.sock`.
 public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     enum Kind: Hashable {
-        /// The address's bytes as they go over the network, in words as they lie in memory. Not in a SIMD vector: of
-        /// one that a closure in an asynchronous function captures, Swift 6.3 makes unaligned copies, and crashes.
+        /// The address's bytes as they go over the network, in words as they lie in memory. Not in a SIMD
+        /// vector: of one that a closure in an asynchronous function captures, Swift 6.3 makes unaligned
+        /// copies, and crashes.
         case ipv4(UInt32, port: UInt16)
         case ipv6(UInt64, UInt64, port: UInt16)
         case unix(path: String)
@@ -70,7 +71,8 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         if case .unix(let path) = kind { path } else { nil }
     }
 
-    /// The machine's address without port and brackets, as `init(host:port:)` reads it; nil for a Unix socket.
+    /// The machine's address without port and brackets, as `init(host:port:)` reads it; nil for a Unix
+    /// socket.
     public var host: String? {
         switch kind {
         case .ipv4(let word, _): Self.text(AF_INET, word)
