@@ -30,9 +30,12 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
         CryptoError(.local, "\(what): \(ErrorQueue.takeReason())")
     }
 
-    /// `what` failed in a system call that left `code` in errno.
-    static func system(_ origin: Origin, _ what: String, _ code: CInt) -> CryptoError {
-        CryptoError(origin, "\(what): \(unsafe String(cString: strerror(code)))")
+    /// `what` failed in a system call that left `code` in errno; `remedy` says what to do, where somebody can.
+    static func system(
+        _ origin: Origin, _ what: String, _ code: CInt, remedy: String? = nil
+    ) -> CryptoError {
+        let reason = unsafe String(cString: strerror(code))
+        return CryptoError(origin, "\(what): \(reason)\(remedy.map { "; \($0)" } ?? "")")
     }
 }
 

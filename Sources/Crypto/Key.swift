@@ -46,7 +46,9 @@ internal import Glibc
             if errno == ELOOP {
                 throw CryptoError(.local, "The private key \(path) is a symbolic link; name the file itself")
             }
-            throw .system(.local, "The private key \(path) cannot be opened", errno)
+            throw .system(
+                .local, "The private key \(path) cannot be opened", errno,
+                remedy: "name a file that is there and that this user may read")
         }
         guard let file = unsafe BIO_new_fd(descriptor, BIO_CLOSE) else {
             preconditionFailure("out of memory")

@@ -163,7 +163,9 @@ internal import Glibc
     /// OpenSSL says of a missing file only that it is missing; this says which one and why.
     private static func checkReadable(_ path: String, _ name: String) throws(CryptoError) {
         guard unsafe access(path, R_OK) == 0 else {
-            throw .system(.local, "\(name) \(path) cannot be read", errno)
+            throw .system(
+                .local, "\(name) \(path) cannot be read", errno,
+                remedy: "name a file that is there and that this user may read")
         }
     }
 

@@ -25,11 +25,12 @@ import Testing
         }
     }
 
-    @Test("A missing file is named, with what it was for")
+    @Test("A missing file is named, with what it was for and what to do")
     func missing() {
-        #expect(failure(certificate: "a") == "The certificate a cannot be read: No such file or directory")
-        #expect(failure(key: "b") == "The private key b cannot be opened: No such file or directory")
-        #expect(failure(trust: "c") == "The trust file c cannot be read: No such file or directory")
+        let rest = "No such file or directory; name a file that is there and that this user may read"
+        #expect(failure(certificate: "a") == "The certificate a cannot be read: \(rest)")
+        #expect(failure(key: "b") == "The private key b cannot be opened: \(rest)")
+        #expect(failure(trust: "c") == "The trust file c cannot be read: \(rest)")
     }
 
     @Test(
