@@ -70,7 +70,9 @@ final class ControlDesk {
         else {
             respond(
                 Self.refusal(
-                    400, "A key has an identifier and a team of letters and digits, and a public key."))
+                    400,
+                    "A key has an identifier and a team of 1 to 64 letters and digits, and a public key."
+                ))
             return
         }
         do throws(CryptoError) {
@@ -107,7 +109,8 @@ final class ControlDesk {
         guard let addition = try? JSONDecoder().decode(Control.TopicAddition.self, from: Data(body)),
             let topic = Topic(text), Self.isName(addition.team)
         else {
-            respond(Self.refusal(400, "A topic is a bundle identifier, and its team letters and digits."))
+            respond(
+                Self.refusal(400, "A topic is a bundle identifier, and its team 1 to 64 letters and digits."))
             return
         }
         let record = TopicRecord(topic: topic, team: addition.team)
@@ -133,7 +136,15 @@ final class ControlDesk {
 
     private func putEnrolmentKey(_ name: String, _ respond: @escaping Respond) {
         guard Self.isName(name) else {
-            respond(Self.refusal(400, "An enrolment key's name is made of letters, digits, dots and dashes."))
+            respond(
+                Self.refusal(
+                    400, "An enrolment key's name is 1 to 64 letters, digits, dots, dashes and underscores."))
+            return
+        }
+        guard enrolmentKeys[name] == nil else {
+            respond(
+                Self.refusal(
+                    409, "There is an enrolment key \(name) already: remove it, or take another name."))
             return
         }
         let key = EnrolmentKey.draw(shard.entropy)
@@ -220,7 +231,7 @@ final class ControlDesk {
 
     private static func answer(_ value: some Encodable) -> Answer {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
             preconditionFailure("control messages are plain values")
         }
