@@ -100,7 +100,7 @@ let package = Package(
         tests("AgentTests", "Units/Agent", ["Agent", "Clients", "Courier", "Notifications", "Storage"]),
         tests(
             "PostriderTests", "Units/postrider",
-            ["postrider", "Crypto", "Notifications", "Options", "Relay", "Transport"]
+            ["postrider", "Crypto", "Notifications", "Options", "Relay", "Storage", "Transport"]
         ),
         tests("TidyTests", "Tidy"),
     ],

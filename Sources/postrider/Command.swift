@@ -42,6 +42,11 @@ enum Commands {
         DevCommand.self,
         ServeCommand.self,
         TokenCommand.self,
+        StatusCommand.self,
+        KeysCommand.self,
+        TopicsCommand.self,
+        EnrolmentKeysCommand.self,
+        DevicesCommand.self,
     ]
 
     /// The version of the program.

@@ -16,6 +16,8 @@ struct Settings {
     private let command: String
     /// The configuration file that was read, nil if there was none.
     let file: String?
+    /// Whether somebody chose these settings, here or in the environment; otherwise they are what this machine has.
+    let isChosen: Bool
 
     /// Where the configuration file is looked for when nobody names one.
     static let usualFile = "/etc/postrider/postrider.yaml"
@@ -44,6 +46,7 @@ struct Settings {
                 exitCode: 2)
         }
         file = text == nil ? nil : path
+        isChosen = named != nil || Setting.allCases.contains { environment[$0.variable] != nil }
         if let text { try read(text, path) }
         for setting in Setting.allCases {
             if let text = environment[setting.variable] {

@@ -1,0 +1,80 @@
+import Clients
+import Foundation
+import Relay
+import Transport
+
+/// The operator's end of the control socket (`docs/control.md`).
+struct ControlClient: Sendable {
+    /// Where the relay listens.
+    let address: SocketAddress
+
+    /// Makes one request and answers the body of its answer.
+    ///
+    /// - Throws: ``CommandFailure`` with the relay's own sentence where it refuses, or with one that says that it is
+    ///   not there.
+    func request(_ method: String, _ path: String, body: [UInt8] = []) async throws -> [UInt8] {
+        let response = try await response(to: method, path, body)
+        guard response.status != 200 else { return response.body }
+        let refusal = try? JSONDecoder().decode(Control.Refusal.self, from: Data(response.body))
+        throw CommandFailure(
+            refusal?.sentence ?? "The relay at \(address) answered \(response.status) and did not say why.",
+            exitCode: response.status == 400 ? 2 : 1)
+    }
+
+    /// What the relay has at a path, and the text in which it said so.
+    func list<Item: Decodable>(_ path: String, of type: Item.Type) async throws -> (item: Item, text: String)
+    {
+        let body = try await request("GET", path)
+        do {
+            return (
+                try JSONDecoder().decode(Item.self, from: Data(body)), String(decoding: body, as: UTF8.self)
+            )
+        } catch {
+            throw CommandFailure(
+                "The relay at \(address) speaks another version: use the program that it is of."
+            )
+        }
+    }
+
+    private func response(
+        to method: String, _ path: String, _ body: [UInt8]
+    ) async throws -> RequestClient.Response {
+        switch try await send(method, path, body) {
+        case .success(let response): return response
+        case .failure(.notConnected(let reason)):
+            throw CommandFailure(
+                "No relay answers at \(address) (\(reason)): start it, or name its socket with --control.")
+        case .failure(.disconnected), .failure(.unprocessed):
+            throw CommandFailure(
+                "The relay at \(address) ended the connection: only root and its own user may use it."
+            )
+        case .failure(let error):
+            throw CommandFailure("The relay at \(address) did not answer: \(error).")
+        }
+    }
+
+    /// One connection for one request, on a thread that ends with it.
+    private func send(
+        _ method: String, _ path: String, _ body: [UInt8]
+    ) async throws -> Result<RequestClient.Response, ClientError> {
+        try await withCheckedThrowingContinuation { continuation in
+            do throws(TransportError) {
+                _ = try Thread.spawn(name: "control") { [address] in
+                    do {
+                        let loop = try EventLoop()
+                        let client = RequestClient(to: Server(socket: address), on: loop)
+                        try client.send(client.makeHead(method, path), body: body) { [unowned loop] result in
+                            continuation.resume(returning: result)
+                            loop.stop()
+                        }
+                        withExtendedLifetime(client) { loop.run() }
+                    } catch {
+                        continuation.resume(throwing: error)
+                    }
+                }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+
+/// Lists as people read them.
+enum Listing {
+    /// Rows in columns that line up, below their titles.
+    static func columns(_ titles: [String], _ rows: [[String]]) -> String {
+        let table = ([titles] + rows).map { $0.map(printable) }
+        let widths = titles.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+        return table.map { row in
+            let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            let line = cells.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }.joined(separator: "\n")
+    }
+
+    /// A moment in milliseconds since the epoch.
+    static func time(_ milliseconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
+    }
+
+    /// Text without what a terminal would obey: a device says itself what it is called.
+    static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse: "?"
+                    default: scalar
+                    }
+                }))
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Options
+
+/// One thing that an operator's command can do: `list` of `postrider keys list`.
+struct OperatorAction: Sendable {
+    /// What the user types behind the command.
+    let name: String
+    /// What it understands; its command ends with the action's name.
+    let table: OptionTable
+    /// Does it, with what it understood.
+    let run: @Sendable (ParsedOptions, ControlClient) async throws -> Void
+
+    /// An action of `command` from its parts. All take the options of ``ControlAddress`` and `--json`.
+    init(
+        _ command: String, _ name: String, _ summary: String, operands: [Operand] = [],
+        options: [Option] = [],
+        examples: [OptionTable.Example] = [],
+        run: @escaping @Sendable (ParsedOptions, ControlClient) async throws -> Void
+    ) {
+        self.name = name
+        self.run = run
+        table = OptionTable(
+            command: "postrider \(command) \(name)", summary: summary, operands: operands,
+            options: options + ControlAddress.options + [.flag("json", "Print the relay's answer, as JSON.")],
+            examples: examples)
+    }
+
+    /// Understands the arguments, finds the relay, and does it.
+    func run(_ arguments: [String]) async throws {
+        let options = try table.parse(arguments)
+        if options.asksForHelp {
+            Console.say(table.helpText)
+        } else {
+            try await run(options, ControlClient(address: ControlAddress.find(options)))
+        }
+    }
+}
+
+/// A command of several actions on one kind of thing.
+protocol OperatorCommand: Command {
+    /// What it can do, in the order of the help.
+    static var actions: [OperatorAction] { get }
+}
+
+extension OperatorCommand {
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let names = actions.map(\.name)
+        let table = OptionTable(
+            command: "postrider \(name)", summary: summary, operands: [.required("ACTION")],
+            sections: [.init("Actions", actions.map { ($0.name, $0.table.summary) })],
+            examples: [.init("See what an action takes", "postrider \(name) \(names[0]) --help")]
+        )
+        let list = names.joined(separator: ", ")
+        guard let first = arguments.first else { throw table.error("ACTION is missing; there are \(list)") }
+        guard !first.hasPrefix("-") else {
+            _ = try table.parse(arguments)
+            Console.say(table.helpText)
+            return 0
+        }
+        guard let action = actions.first(where: { $0.name == first }) else {
+            throw table.error("there is no action '\(first)'; there are \(list)")
+        }
+        try await action.run(Array(arguments.dropFirst()))
+        return 0
+    }
+}
+
+extension ParsedOptions {
+    /// A name that can stand in a path on the control socket.
+    func checked(_ name: String) throws(UsageError) -> String {
+        let isName = name.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        if isName, !name.isEmpty { return name }
+        throw error("'\(name)' is no name; write it with letters, digits, '.', '-' and '_'")
+    }
+
+    /// Tells what was done: in a sentence, or as the relay answered.
+    func say(_ answer: [UInt8], _ sentence: String) {
+        Console.say(isSet("json") ? String(decoding: answer, as: UTF8.self) : sentence)
+    }
+}

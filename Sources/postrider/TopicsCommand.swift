@@ -1,0 +1,38 @@
+import Options
+import Relay
+
+/// `postrider topics`: what pushes can be for, and whose it is.
+enum TopicsCommand: OperatorCommand {
+    static let name = "topics"
+    static let summary = "List, add and remove topics."
+    static let actions = [
+        OperatorAction(name, "list", "List the topics.") { options, client in
+            let (topics, text) = try await client.list("/v1/topics", of: [Control.Topic].self)
+            if options.isSet("json") {
+                Console.say(text)
+            } else {
+                Console.say(Listing.columns(["TOPIC", "TEAM"], topics.map { [$0.topic, $0.team] }))
+            }
+        },
+        OperatorAction(
+            name, "add", "Let a team push to a topic, and devices register for it.",
+            operands: [.required("TOPIC")],
+            options: [.value("team-id", "ID", "The team that owns the topic.")],
+            examples: [.init("An app's topic", "postrider topics add com.example.app --team-id DEF123GHIJ")]
+        ) { options, client in
+            let topic = try options.checked(options.operands[0])
+            let team = try options.requiredString("team-id")
+            let body = Array(try Console.json(Control.TopicAddition(team: team)).utf8)
+            let answer = try await client.request("PUT", "/v1/topics/\(topic)", body: body)
+            options.say(answer, "Team \(team) may push to \(topic).")
+        },
+        OperatorAction(
+            name, "remove", "Let nobody push to a topic any more.", operands: [.required("TOPIC")],
+            examples: [.init("An app that is no more", "postrider topics remove com.example.app")]
+        ) { options, client in
+            let topic = try options.checked(options.operands[0])
+            let answer = try await client.request("DELETE", "/v1/topics/\(topic)")
+            options.say(answer, "Nobody may push to \(topic) any more.")
+        },
+    ]
+}

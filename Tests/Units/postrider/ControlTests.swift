@@ -1,0 +1,140 @@
+import Crypto
+import Foundation
+import Glibc
+import Notifications
+import Options
+import Relay
+import Storage
+import Testing
+import Transport
+
+@testable import postrider
+
+@Suite("The operator's commands")
+struct ControlTests {
+    /// A relay on its own folder, for one test.
+    private func withRelay(_ body: (ControlClient, DevFolder) async throws -> Void) async throws {
+        let folder = DevFolder(FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path)
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
+        let control = try SocketAddress(unixPath: folder.controlSocket)
+        let configuration = RelayConfiguration(
+            providerAddress: try SocketAddress("127.0.0.1:0"),
+            deviceAddress: try SocketAddress("127.0.0.1:0"),
+            controlAddress: control, certificateChainFile: folder.certificateFile,
+            privateKeyFile: folder.privateKeyFile, shards: 2, user: geteuid())
+        let relay = try await Relay.start(configuration, log: .none) { MemoryStore() }
+        try await body(ControlClient(address: control), folder)
+        await relay.stop()
+    }
+
+    /// Runs a command against the relay and answers its exit code.
+    private func run(_ words: String..., on client: ControlClient) async -> Int32 {
+        await Commands.run(words + ["--control", "\(client.address)"])
+    }
+
+    @Test("add, list and remove keys, and send no private key")
+    func keys() async throws {
+        try await withRelay { client, folder in
+            let file = folder.providerKeyFile
+            #expect(await run("keys", "add", file, "--team-id", "TEAM", on: client) == 0)
+            #expect(await run("keys", "add", file, "--team-id", "TEAM", "--key-id", "K2", on: client) == 0)
+            let (keys, _) = try await client.list("/v1/keys", of: [Control.ProviderKey].self)
+            #expect(keys.map(\.identifier) == [DevFolder.keyIdentifier, "K2"])
+            #expect(keys.map(\.team) == ["TEAM", "TEAM"])
+            #expect(await run("keys", "remove", "K2", on: client) == 0)
+            #expect(await run("keys", "remove", "K2", on: client) == 1)
+            #expect(await run("keys", "list", on: client) == 0)
+            #expect(await run("keys", "add", file, on: client) == 2)
+            #expect(
+                await run(
+                    "keys", "add", folder.certificateFile, "--team-id", "T", "--key-id", "K", on: client) == 1
+            )
+        }
+    }
+
+    @Test("add, list and remove topics")
+    func topics() async throws {
+        try await withRelay { client, _ in
+            #expect(await run("topics", "add", "com.example.app", "--team-id", "TEAM", on: client) == 0)
+            let (topics, _) = try await client.list("/v1/topics", of: [Control.Topic].self)
+            #expect(topics.map(\.topic) == ["com.example.app"])
+            #expect(await run("topics", "remove", "com.example.app", on: client) == 0)
+            #expect(await run("topics", "remove", "com.example.app", on: client) == 1)
+            #expect(await run("topics", "add", "no/topic", "--team-id", "TEAM", on: client) == 2)
+            #expect(await run("topics", "list", "--json", on: client) == 0)
+        }
+    }
+
+    @Test("make an enrolment key once; a name that is taken is refused")
+    func enrolmentKeys() async throws {
+        try await withRelay { client, _ in
+            #expect(await run("enrolment-keys", "add", "batch", on: client) == 0)
+            let error = await #expect(throws: CommandFailure.self) {
+                _ = try await client.request("PUT", "/v1/enrolment-keys/batch")
+            }
+            #expect(error?.sentence.hasPrefix("There is an enrolment key batch already") == true)
+            #expect(await run("enrolment-keys", "list", on: client) == 0)
+            #expect(await run("enrolment-keys", "remove", "batch", on: client) == 0)
+            let (keys, _) = try await client.list("/v1/enrolment-keys", of: [Control.EnrolmentKey].self)
+            #expect(keys.isEmpty)
+        }
+    }
+
+    @Test("show devices and what the relay is doing")
+    func status() async throws {
+        try await withRelay { client, _ in
+            #expect(await run("devices", "list", on: client) == 0)
+            #expect(await run("devices", "remove", "0123456789abcdef01234567", on: client) == 1)
+            #expect(await run("devices", "remove", "device", on: client) == 2)
+            #expect(await run("status", on: client) == 0)
+            let (status, _) = try await client.list("/v1/status", of: Control.Status.self)
+            #expect(status.shards == 2 && status.counters.isBalanced)
+        }
+    }
+
+    @Test("say so when no relay answers")
+    func absent() async throws {
+        let client = ControlClient(address: try SocketAddress("unix:/nowhere/control.sock"))
+        let error = await #expect(throws: CommandFailure.self) {
+            _ = try await client.request("GET", "/v1/status")
+        }
+        #expect(error?.sentence.hasPrefix("No relay answers at unix:/nowhere/control.sock (") == true)
+        #expect(await run("status", on: client) == 1)
+    }
+
+    @Test(
+        "find the relay by what is nearest",
+        arguments: [
+            (["--control", "unix:/a"], ["POSTRIDER_CONTROL_ADDRESS": "unix:/b"], true, "unix:/a"),
+            ([], ["POSTRIDER_CONTROL_ADDRESS": "unix:/b"], true, "unix:/b"),
+            (["-c", "named"], [:], true, "unix:/n/control.sock"),
+            ([], [:], true, "unix:/dev-folder/control.sock"),
+            ([], [:], false, "unix:/usual"),
+        ] as [([String], [String: String], Bool, String)]
+    )
+    func finding(
+        _ arguments: [String], _ environment: [String: String], _ isDev: Bool, _ address: String
+    ) throws {
+        let files = ["named": "data-directory: /n", Settings.usualFile: "control-address: unix:/usual"]
+        let found = try ControlAddress.find(
+            StatusCommand.table.parse(arguments), environment: environment,
+            devFolder: isDev ? DevFolder("/dev-folder") : nil, readFile: { files[$0] })
+        #expect(found.description == address)
+    }
+
+    @Test("ask for the socket where no relay is known")
+    func unknown() throws {
+        let options = try StatusCommand.table.parse([])
+        #expect(throws: UsageError.self) {
+            try ControlAddress.find(options, environment: [:], devFolder: nil, readFile: { _ in nil })
+        }
+    }
+
+    @Test("print lists in columns, without what a terminal would obey")
+    func columns() {
+        #expect(
+            Listing.columns(["A", "B"], [["long", "\u{1B}[2Jx"], ["", "y"]])
+                == "A     B\nlong  ?[2Jx\n      y")
+    }
+}
