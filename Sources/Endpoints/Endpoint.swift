@@ -24,6 +24,7 @@ public final class Endpoint: Transport.Session {
     /// Who speaks through this endpoint; nil after the connection is gone.
     public private(set) var owner: (any EndpointOwner)?
     private var hasHeard = false
+    private var isClosing = false
 
     /// An endpoint in this role for `owner`.
     public init(role: HTTP2.Session.Role, settings: SessionSettings, owner: any EndpointOwner) {
@@ -37,22 +38,19 @@ public final class Endpoint: Transport.Session {
     /// What was said on the streams leaves at the end of this turn.
     public func setNeedsFlush() { wire?.setNeedsFlush() }
 
-    /// Says what is left to say, then GOAWAY with this debug data, and closes. Open streams end with it.
+    /// Says what is left to say, then GOAWAY with this debug data, and closes. Open streams end with it. The first
+    /// call counts.
     public func close(_ reason: CloseReason, errorCode: UInt32 = ErrorCode.noError, debug: [UInt8] = []) {
+        guard let wire, !isClosing else { return }
+        isClosing = true
         streams.goaway(errorCode: errorCode, debug: debug)
-        wire?.close(reason)
+        wire.close(reason)
     }
 
     /// Whether anything was received since this was last asked: what a keepalive needs to know.
     public func takeHeard() -> Bool {
         defer { hasHeard = false }
         return hasHeard
-    }
-
-    /// Takes the connection off its loop, to be continued on another; nil when it is gone. Not to be called
-    /// while the endpoint is at work on what it received.
-    public func detach() -> ConnectionCrate? {
-        (wire as? Connection)?.detach()
     }
 
     // MARK: What the wire calls

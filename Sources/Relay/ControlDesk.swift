@@ -147,7 +147,7 @@ final class ControlDesk {
                     409, "There is an enrolment key \(name) already: remove it, or take another name."))
             return
         }
-        let key = EnrolmentKey.draw(shard.entropy)
+        let key = EnrolmentKey.draw(shard.random)
         let record = EnrolmentKeyRecord(name: name, digest: EnrolmentKey.digest(key), addedAt: shard.now)
         let answer = Self.answer(Control.NewEnrolmentKey(name: name, key: key))
         change(.putEnrolmentKey(record), respond, answer) { $0.enrolmentKeys[name] = record }

@@ -5,7 +5,9 @@ import Notifications
 /// keeps its SHA-256 only; the key is random, so nothing slower is needed.
 public enum EnrolmentKey {
     /// A new key.
-    public static func draw(_ entropy: Entropy) -> String { "enrol-" + Hexadecimal.text(entropy.bytes(32)) }
+    public static func draw(_ entropy: Entropy) -> String { draw(entropy as any RandomSource) }
+
+    static func draw(_ random: any RandomSource) -> String { "enrol-" + Hexadecimal.text(random.bytes(32)) }
 
     /// What the registry keeps of it.
     public static func digest(_ key: String) -> [UInt8] {

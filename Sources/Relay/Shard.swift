@@ -1,5 +1,4 @@
 import Courier
-import Crypto
 import HTTP2
 import Notifications
 import Transport
@@ -14,7 +13,7 @@ final class Shard {
     let switchboard: Switchboard
     let rows: RowCounter
     let seal: TokenSeal
-    let entropy = Entropy()
+    let random: any RandomSource
     let tokens = ProviderTokens()
     let log: Log
     var authority: Authority
@@ -38,8 +37,8 @@ final class Shard {
     var onStop: (() -> Void)?
     /// Where this shard listens.
     var listeners: [Listener] = []
-    /// Continues a connection that another shard let go, on this shard's loop.
-    let adoptConnection: (ConnectionCrate) -> DeviceSession?
+    /// Takes connections of devices off this shard's loop and puts them onto it.
+    let porter: ConnectionPorter
 
     /// Reused from one push to the next.
     var requestPool: [PushRequest] = []
@@ -62,8 +61,9 @@ final class Shard {
         rows: RowCounter,
         seal: TokenSeal,
         authority: Authority,
+        random: any RandomSource,
         log: Log,
-        adoptConnection: @escaping (ConnectionCrate) -> DeviceSession?
+        porter: ConnectionPorter
     ) {
         self.index = index
         self.scheduler = scheduler
@@ -71,8 +71,9 @@ final class Shard {
         self.rows = rows
         self.seal = seal
         self.authority = authority
+        self.random = random
         self.log = log
-        self.adoptConnection = adoptConnection
+        self.porter = porter
     }
 
     /// Begins the work that time brings.
@@ -109,15 +110,16 @@ final class Shard {
             guard let seat = seats[record.device] else { continue }
             seat.device.apply(record, &tally, &effects)
         }
+        precondition(effects.isEmpty, "nothing is pending before it is restored")
         for entry in loaded.entries[index] {
             if let seat = seats[entry.device] {
-                seat.device.restore(entry, &tally)
+                seat.device.restore(entry, &tally, &effects)
+                perform(for: seat)
             } else {
                 // The device was removed, and the relay stopped before its queue was settled.
                 switchboard.send(.settle(entry.row))
             }
         }
-        precondition(effects.isEmpty, "nothing is pending before it is restored")
     }
 
     // MARK: Letters
@@ -130,12 +132,12 @@ final class Shard {
 
     /// The end of a turn: works off the letters to itself and posts those to others.
     func turnEnded() {
-        sendDepartures()
         switchboard.takeOwn(into: &ownLetters)
         while !ownLetters.isEmpty {
             receive(&ownLetters)
             switchboard.takeOwn(into: &ownLetters)
         }
+        sendDepartures()
         if !switchboard.post() {
             // A mailbox was full: have another turn soon, even if nothing else happens.
             retryTimer?.arm(afterMilliseconds: 1)

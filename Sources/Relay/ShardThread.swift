@@ -54,10 +54,9 @@ struct ShardThread: Sendable {
             rows: rows,
             seal: try TokenSeal(secrets: loaded.registry.tokenSecrets),
             authority: authority,
+            random: Entropy(),
             log: log,
-            adoptConnection: { [unowned loop] crate in
-                (loop.adopt(crate) as? Endpoint)?.owner as? DeviceSession
-            }
+            porter: ConnectionPorter(on: loop)
         )
         shard.onDrained = { drained.countDown() }
         shard.onStop = { [unowned loop] in loop.stop() }
