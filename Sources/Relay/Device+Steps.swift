@@ -13,6 +13,49 @@ extension Device {
         return nil
     }
 
+    /// Whether this is the very push that waits at `row`, sent again. One that is to be kept is not the same as
+    /// one that was now or never.
+    func isSame(_ notification: Notification, as row: QueueRow) -> Bool {
+        guard case .identity = notification.slot else { return false }
+        return notification.expiration == .nowOrNever || queue[row]?.expiresAt != nil
+    }
+
+    /// Puts a notification at the end of the queue and, unless it is now or never, on its way to the disk. Of a
+    /// now-or-never one the attempt is all that is promised: its provider need not wait.
+    mutating func enqueue(
+        _ notification: Notification,
+        at row: QueueRow,
+        _ receipt: Receipt,
+        _ tally: inout Tally,
+        _ effects: inout [Effect]
+    ) {
+        let expiresAt: Moment? =
+            switch notification.expiration {
+            case .nowOrNever: nil
+            case .at(let moment): moment
+            }
+        queue.append(
+            Pending(
+                row: row,
+                slot: notification.slot,
+                registration: notification.registration,
+                priority: notification.priority,
+                expiresAt: expiresAt,
+                notification: notification,
+                durability: expiresAt == nil ? .memoryOnly : .storing,
+                receipt: expiresAt == nil ? nil : receipt,
+                delivery: nil
+            )
+        )
+        registrations[notification.registration]?.pending += 1
+        tally.pending += 1
+        effects.append(
+            expiresAt == nil
+                ? .answer(receipt, .accepted)
+                : .store(QueuedNotification(row: row, notification: notification))
+        )
+    }
+
     /// The same push again while the first is still pending: one notification, two receipts.
     mutating func merge(
         _ receipt: Receipt, into row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]
@@ -25,14 +68,45 @@ extension Device {
         }
     }
 
-    /// Takes an older notification out of the slot that a newer one claims. Its provider, if it still waits,
-    /// is answered with the newer one's: until that is durable, the older is what the disk has to show.
+    /// Takes an older notification out of the slot that a newer one claims. One that is on the disk, and so was
+    /// promised, stays there until the newer one is safe. One that is not (the answer) is settled at once: its
+    /// provider still waits, and is answered with the newer one's.
     mutating func supersede(_ older: QueueRow, by row: QueueRow, _ tally: inout Tally) -> Pending? {
-        guard let pending = takeOut(older, &tally) else { return nil }
+        guard var pending = takeOut(older, &tally) else { return nil }
         tally.replaced += 1
         let receipts = (pending.receipt.map { [$0] } ?? []) + (alsoWaiting.removeValue(forKey: older) ?? [])
         if !receipts.isEmpty { alsoWaiting[row] = receipts }
+        if pending.durability == .stored {
+            pending.notification = nil
+            pending.delivery = nil
+            displaced[row] = pending
+            return nil
+        }
+        displaced[row] = displaced.removeValue(forKey: older)
         return pending
+    }
+
+    /// The newer notification is safe, or done with: the older one that it replaced may be forgotten.
+    mutating func settleDisplaced(by row: QueueRow, _ effects: inout [Effect]) {
+        guard let older = displaced.removeValue(forKey: row) else { return }
+        effects.append(.settle(older.row))
+    }
+
+    /// A notification that is in memory only cannot be made safe. The older one that it replaced, if any, is
+    /// pending again.
+    mutating func giveUp(_ row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]) {
+        let older = displaced.removeValue(forKey: row)
+        if queue[row]?.expiresAt == nil, let pending = takeOut(row, &tally) {
+            tally.discarded += 1
+            answerAll(pending, .accepted, &effects)
+        } else {
+            drop(row, .unstorable, answering: .rejected(.serviceUnavailable), &tally, &effects)
+        }
+        guard let older else { return }
+        queue.putBack(older)
+        registrations[older.registration]?.pending += 1
+        tally.pending += 1
+        tally.replaced -= 1
     }
 
     /// Drops the oldest of lowest priority while an app has its full number pending.
@@ -101,8 +175,9 @@ extension Device {
         return pending
     }
 
-    /// Removes it from the disk, if it is there or on its way.
-    func settle(_ pending: Pending, _ effects: inout [Effect]) {
+    /// Removes it from the disk, if it is there or on its way, and with it what it replaced.
+    mutating func settle(_ pending: Pending, _ effects: inout [Effect]) {
+        settleDisplaced(by: pending.row, &effects)
         switch pending.durability {
         case .memoryOnly: break
         case .storing, .stored: effects.append(.settle(pending.row))

@@ -46,6 +46,10 @@ struct Device {
     /// Further receipts for one pending notification: the same push sent again before it was durable, or an
     /// older push that it replaced.
     var alsoWaiting: [QueueRow: [Receipt]] = [:]
+    /// By the row of the newer notification: the older one that it replaced, for which a 200 was given. It stays
+    /// on the disk until the newer one is durable or delivered, and comes back when the newer one cannot be made
+    /// durable: what was promised is never replaced by what was not.
+    var displaced: [QueueRow: Pending] = [:]
 
     init(_ record: DeviceRecord) {
         self.record = record
@@ -62,6 +66,14 @@ struct Device {
     /// The number and record of the good registration of a topic.
     func registration(of topic: Topic) -> RegistrationNumber? {
         registrations.first { $0.value.topic == topic && $0.value.unregisteredAt == nil }?.key
+    }
+
+    /// Whether it may register one more topic. Tokens of ended registrations are answered with 410 for ever; a
+    /// device that makes them by the thousand is refused, too.
+    var hasRoomForRegistration: Bool {
+        let good = registrations.values.count { $0.unregisteredAt == nil }
+        return good < Limits.registrationsPerDevice
+            && registrations.count < Limits.registrationsPerDevice * 16
     }
 
     /// The number for its next registration.
@@ -86,8 +98,19 @@ struct Device {
         }
     }
 
-    /// Takes on a notification that was found on the disk at start-up.
-    mutating func restore(_ entry: QueueEntry, _ tally: inout Tally) {
+    /// Takes on a notification that was found on the disk at start-up. What was settled in all but the last
+    /// transaction is settled now: an older one in the slot of a newer, and what a dead registration left.
+    mutating func restore(_ entry: QueueEntry, _ tally: inout Tally, _ effects: inout [Effect]) {
+        tally.accepted += 1
+        guard let registration = registrations[entry.registration], registration.unregisteredAt == nil else {
+            tally[.unregistered] += 1
+            effects.append(.settle(entry.row))
+            return
+        }
+        if let older = queue.row(in: entry.slot), let pending = takeOut(older, &tally) {
+            tally.replaced += 1
+            settle(pending, &effects)
+        }
         queue.append(
             Pending(
                 row: entry.row,
@@ -102,7 +125,6 @@ struct Device {
             )
         )
         registrations[entry.registration]?.pending += 1
-        tally.accepted += 1
         tally.pending += 1
     }
 
@@ -122,27 +144,26 @@ struct Device {
             return
         }
         tally.accepted += 1
-        let slot = notification.slot
-        var superseded: Pending?
-        if let older = queue.row(in: slot) {
-            if case .identity = slot {
-                merge(receipt, into: older, &tally, &effects)
-                return
-            }
-            superseded = supersede(older, by: row, &tally)
+        let older = queue.row(in: notification.slot)
+        if let older, isSame(notification, as: older) {
+            merge(receipt, into: older, &tally, &effects)
+            return
+        }
+        if link == nil, notification.expiration == .nowOrNever {
+            // Its one attempt has failed; what waits in its slot goes on waiting.
+            tally.discarded += 1
+            effects.append(.answer(receipt, .accepted))
+            return
+        }
+        var unanswered: Pending?
+        if let older {
+            unanswered = supersede(older, by: row, &tally)
         } else {
             makeRoom(in: notification.registration, &tally, &effects)
         }
-        switch notification.expiration {
-        case .nowOrNever:
-            offerNowOrNever(notification, at: row, &tally, &effects)
-            effects.append(.answer(receipt, .accepted))
-        case .at(let moment):
-            enqueue(notification, at: row, expiresAt: moment, receipt, &tally)
-            effects.append(.store(QueuedNotification(row: row, notification: notification)))
-        }
+        enqueue(notification, at: row, receipt, &tally, &effects)
         // After the store of the newer: whatever a crash leaves, one of the two is on the disk.
-        if let superseded { settle(superseded, &effects) }
+        if let unanswered { settle(unanswered, &effects) }
         sendNext(now, &tally, &effects)
     }
 
@@ -155,10 +176,11 @@ struct Device {
                 // It is in the device's hands: its acknowledgement is as good as the disk.
                 queue.update(row) { $0.durability = .memoryOnly }
             } else {
-                drop(row, .unstorable, answering: .rejected(.serviceUnavailable), &tally, &effects)
+                giveUp(row, &tally, &effects)
             }
             return
         }
+        settleDisplaced(by: row, &effects)
         let staysInMemory = pending.delivery != nil || link != nil && queue.count <= Limits.deliveryWindow * 4
         queue.update(row) { pending in
             pending.durability = .stored
@@ -198,16 +220,7 @@ struct Device {
         guard link != nil else { return }
         link = nil
         isLoading = false
-        for row in queue.rows(where: { $0.durability == .memoryOnly }) {
-            guard let pending = queue[row] else { continue }
-            if pending.expiresAt == nil {
-                _ = takeOut(row, &tally)
-                tally.discarded += 1
-                answerAll(pending, .accepted, &effects)
-            } else {
-                drop(row, .unstorable, answering: .rejected(.serviceUnavailable), &tally, &effects)
-            }
-        }
+        for row in queue.rows(where: { $0.durability == .memoryOnly }) { giveUp(row, &tally, &effects) }
         queue.rewind()
         for row in queue.rows(where: { $0.durability == .stored && $0.notification != nil }) {
             queue.update(row) { $0.notification = nil }
@@ -224,10 +237,12 @@ struct Device {
         _ effects: inout [Effect]
     ) {
         isLoading = false
-        for queued in found where queue[queued.row] != nil {
+        // A device that has left meanwhile needs none of it in memory.
+        for queued in found where link != nil && queue[queued.row] != nil {
             queue.update(queued.row) { $0.notification = queued.notification }
         }
-        for row in asked where queue[row].map({ $0.notification == nil }) ?? false {
+        let found = Set(found.map(\.row))
+        for row in asked where !found.contains(row) && queue[row]?.notification == nil {
             drop(row, .unreadable, answering: .accepted, &tally, &effects)
         }
         sendNext(now, &tally, &effects)
@@ -246,46 +261,5 @@ struct Device {
         for row in queue.rows(where: { _ in true }) {
             drop(row, .unregistered, answering: .rejected(.badDeviceToken), &tally, &effects)
         }
-    }
-
-    private mutating func offerNowOrNever(
-        _ notification: Notification,
-        at row: QueueRow,
-        _ tally: inout Tally,
-        _ effects: inout [Effect]
-    ) {
-        // The attempt is all that is promised: the provider need not wait for it.
-        if link == nil {
-            tally.discarded += 1
-            for receipt in alsoWaiting.removeValue(forKey: row) ?? [] {
-                effects.append(.answer(receipt, .accepted))
-            }
-        } else {
-            enqueue(notification, at: row, expiresAt: nil, nil, &tally)
-        }
-    }
-
-    private mutating func enqueue(
-        _ notification: Notification,
-        at row: QueueRow,
-        expiresAt: Moment?,
-        _ receipt: Receipt?,
-        _ tally: inout Tally
-    ) {
-        queue.append(
-            Pending(
-                row: row,
-                slot: notification.slot,
-                registration: notification.registration,
-                priority: notification.priority,
-                expiresAt: expiresAt,
-                notification: notification,
-                durability: expiresAt == nil ? .memoryOnly : .storing,
-                receipt: receipt,
-                delivery: nil
-            )
-        )
-        registrations[notification.registration]?.pending += 1
-        tally.pending += 1
     }
 }

@@ -29,7 +29,7 @@ struct Pending {
 
 /// The pending notifications of one device, in the order of their rows, which is the order of their delivery.
 ///
-/// Everything before the cursor is in flight or gone. Removal leaves a hole in the order that is closed when
+/// Everything before the cursor is in flight or gone; what follows waits, unless something was put back before it. Removal leaves a hole in the order that is closed when
 /// holes are the majority, so every operation is constant on average.
 struct PendingQueue {
     private var entries: [QueueRow: Pending] = [:]
@@ -54,6 +54,17 @@ struct PendingQueue {
         slots[pending.slot] = pending.row
     }
 
+    /// Puts a notification that was taken out back to its place; it is the next to be sent of those behind it.
+    mutating func putBack(_ pending: Pending) {
+        precondition(entries[pending.row] == nil && pending.delivery == nil, "it was taken out")
+        precondition(slots[pending.slot] == nil, "what took its slot was taken out before")
+        let place = order.firstIndex { $0 >= pending.row } ?? order.count
+        if place == order.count || order[place] != pending.row { order.insert(pending.row, at: place) }
+        cursor = min(cursor, place)
+        entries[pending.row] = pending
+        slots[pending.slot] = pending.row
+    }
+
     /// Changes the notification at a row, which must be there.
     mutating func update(_ row: QueueRow, _ change: (inout Pending) -> Void) {
         guard let index = entries.index(forKey: row) else {
@@ -73,7 +84,7 @@ struct PendingQueue {
     /// The next notification to send, without moving on.
     mutating func next() -> Pending? {
         while cursor < order.count {
-            if let pending = entries[order[cursor]] { return pending }
+            if let pending = entries[order[cursor]], pending.delivery == nil { return pending }
             cursor += 1
         }
         return nil
