@@ -12,6 +12,7 @@ final class Ledger {
     private let log: Log
     private var waiting: [LedgerLetter] = []
     private var isCommitting = false
+    private var isClosed = false
     /// Rows whose removal failed with the batch that it was part of; the next batch tries again.
     private var owed: [QueueRow] = []
     private var onClosed: (() -> Void)?
@@ -36,8 +37,10 @@ final class Ledger {
         self.onClosed = onClosed
     }
 
-    /// Takes on letters in the order of their arrival.
+    /// Takes on letters in the order of their arrival. After a ``LedgerLetter/close`` nobody waits for an answer
+    /// any more: what a shard still has to say then, its connections gone, is not needed.
     func receive(_ letters: [LedgerLetter]) {
+        guard !isClosed else { return }
         waiting.append(contentsOf: letters)
         commitNext()
     }
@@ -108,7 +111,8 @@ final class Ledger {
             }
         }
         if batch.closes {
-            precondition(waiting.isEmpty, "nothing is said to the ledger after close")
+            isClosed = true
+            waiting = []
             store.close()
             onClosed?()
             onClosed = nil
