@@ -112,7 +112,7 @@ struct Admission {
     private func collapseIdentifier(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection)
         -> String?
     {
-        guard let range = request.range(.collapseIdentifier) else { return nil }
+        guard let range = request.range(.collapseIdentifier), !range.isEmpty else { return nil }
         guard range.count <= Limits.collapseIdentifierBytes,
             let text = String(validating: request.values[range], as: UTF8.self)
         else { throw .badCollapseIdentifier }

@@ -3,10 +3,10 @@ import Notifications
 /// A device's place at its home: the device, the connection that it keeps open, and its requests to the
 /// registry, which are worked off one after the other.
 final class DeviceSeat {
-    /// What a device asks of the registry.
+    /// What a device asks of the registry; the topic is text as it came.
     enum Request {
-        case register(Topic)
-        case unregister(Topic)
+        case register(String)
+        case unregister(String)
     }
 
     var device: Device
@@ -16,4 +16,11 @@ final class DeviceSeat {
     var requests: [(request: Request, session: DeviceSession)] = []
 
     init(_ record: DeviceRecord) { device = Device(record) }
+
+    /// A connection is over, and nobody waits for the answers to what it still asks. What is with the ledger goes
+    /// its way.
+    func forgetRequests(of session: DeviceSession) {
+        guard let first = requests.first else { return }
+        requests = [first] + requests.dropFirst().filter { $0.session !== session }
+    }
 }

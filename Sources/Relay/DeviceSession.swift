@@ -9,7 +9,7 @@ import Transport
 /// device has said hello, moves to the device's home.
 final class DeviceSession: EndpointOwner {
     /// What a stream carries.
-    private enum Call {
+    enum Call {
         /// `Enroll`: the request is still arriving.
         case enrolRequest(MessageFraming)
         /// `Enroll`: the home makes the device durable; this is the secret that the answer carries.
@@ -24,7 +24,7 @@ final class DeviceSession: EndpointOwner {
     private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
     /// The device at the other end, once its home has let it in.
     private(set) var seat: DeviceSeat?
-    private var calls: [Int32: Call] = [:]
+    var calls: [Int32: Call] = [:]
     private var link = RelayLink()
     /// The stream of `Connect`; a connection has one.
     private var linkStream: Int32?
@@ -195,6 +195,16 @@ final class DeviceSession: EndpointOwner {
         end(reason.status, detail)
     }
 
+    /// The relay stops. The device is told so; a connection that carries no link is closed when nobody waits for an
+    /// answer on it any more.
+    func drain() {
+        if linkStream != nil {
+            leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
+        } else if !isEnrolling {
+            endpoint.close(.localClose)
+        }
+    }
+
     /// Ends the link's stream with a status. The connection ends when the device has ended the stream too, or
     /// soon after.
     func end(_ status: GRPCStatus, _ message: String) {
@@ -226,44 +236,10 @@ final class DeviceSession: EndpointOwner {
     private func take(_ event: RelayLink.Event) {
         switch event {
         case .hello(let hello): shard.greet(self, hello)
-        case .register(let topic): shard.register(topic, for: self)
-        case .unregister(let topic): shard.unregister(topic, for: self)
+        case .register(let topic): shard.ask(.register(topic), by: self)
+        case .unregister(let topic): shard.ask(.unregister(topic), by: self)
         case .acknowledged(let deliveries): shard.acknowledged(deliveries, by: self)
         case .goodbye: end(.ok, "")
-        }
-    }
-
-    // MARK: Enrolment
-
-    private func enrol(_ stream: Int32, _ framing: inout MessageFraming) {
-        do throws(CourierError) {
-            guard let request = try framing.next(EnrollRequest.self) else {
-                refuse(stream, .invalidArgument, "Enroll takes one message.")
-                return
-            }
-            let secret = shard.entropy.bytes(Limits.deviceSecretBytes)
-            calls[stream] = .enrolling(secret: secret)
-            shard.enrol(request, secret: secret, for: self, stream)
-        } catch {
-            refuse(stream, error.status, error.description)
-        }
-    }
-
-    /// Answers an enrolment: the identity with the secret, or why not.
-    func enrolled(_ stream: Int32, _ result: Result<DeviceIdentity, EnrolmentRefusal>) {
-        guard case .enrolling(let secret) = calls.removeValue(forKey: stream) else { return }
-        switch result {
-        case .success(let identity):
-            endpoint.streams.openResponse(stream, Self.responseHead)
-            shard.withFrame { frame in
-                MessageFraming.frame(
-                    EnrollResponse(deviceIdentity: identity, deviceSecret: secret), into: &frame)
-                endpoint.streams.send(stream, frame.span)
-            }
-            endpoint.streams.finish(stream, trailers: Self.trailers(.ok, ""))
-            endpoint.setNeedsFlush()
-        case .failure(let refusal):
-            refuse(stream, refusal.status, refusal.sentence)
         }
     }
 

@@ -66,7 +66,7 @@ final class ProviderSession: EndpointOwner {
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
         let request = shard.requestPool.popLast() ?? PushRequest()
-        request.begin(block) { NotificationIdentity(random: shard.entropy.next(), shard.entropy.next()) }
+        request.begin(block) { NotificationIdentity(random: shard.random.next(), shard.random.next()) }
         exchanges[stream] = .receiving(request)
         lastRequestAt = shard.scheduler.now
     }
@@ -74,9 +74,10 @@ final class ProviderSession: EndpointOwner {
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
         guard case .receiving(let request) = exchanges[stream] else { return }
         request.append(bytes)
-        if request.bodyByteCount > Limits.drainedBodyBytes {
-            endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
-        }
+        guard request.bodyByteCount > Limits.drainedBodyBytes else { return }
+        forget(stream)
+        endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
+        endpoint.setNeedsFlush()
     }
 
     func ended(_ stream: Int32) {
@@ -92,9 +93,8 @@ final class ProviderSession: EndpointOwner {
     }
 
     func closed(_ stream: Int32, errorCode: UInt32) {
-        if case .receiving(let request) = exchanges.removeValue(forKey: stream) {
-            shard.requestPool.append(request)
-        }
+        forget(stream)
+        closeIfDrained()
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
@@ -126,6 +126,13 @@ final class ProviderSession: EndpointOwner {
             return nil
         } catch {
             return error
+        }
+    }
+
+    /// The stream will not be answered.
+    private func forget(_ stream: Int32) {
+        if case .receiving(let request) = exchanges.removeValue(forKey: stream) {
+            shard.requestPool.append(request)
         }
     }
 

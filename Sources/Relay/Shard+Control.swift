@@ -82,9 +82,7 @@ extension Shard {
         drainTimer = scheduler.makeTimer { [unowned self] in cutOff() }
         drainTimer?.arm(afterMilliseconds: Limits.drainMilliseconds)
         for provider in Array(providers.values) { provider.drain() }
-        for device in Array(devices.values) {
-            device.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
-        }
+        for device in Array(devices.values) { device.drain() }
         connectionEnded()
     }
 

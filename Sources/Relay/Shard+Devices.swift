@@ -6,7 +6,7 @@ import Transport
 
 /// A device's connection on its way to its home, with the hello that it said.
 struct DeviceArrival: Sendable {
-    let crate: ConnectionCrate
+    let crate: ConnectionPorter.Crate
     let hello: Hello
 }
 
@@ -22,7 +22,7 @@ extension Shard {
             return
         }
         let record = DeviceRecord(
-            identity: DeviceIdentity(high: entropy.next(), low: UInt32(truncatingIfNeeded: entropy.next())),
+            identity: DeviceIdentity(high: random.next(), low: UInt32(truncatingIfNeeded: random.next())),
             secretDigest: SHA256.digest(secret.span).bytes,
             name: request.name,
             enrolledAt: now
@@ -61,21 +61,23 @@ extension Shard {
     }
 
     /// Sends the connections that said hello this turn to their homes. Not earlier: the session that said it
-    /// is still at work on what it received.
+    /// is still at work on what it received. And not while an enrolment over the connection waits for its answer,
+    /// which is on its way to this shard.
     func sendDepartures() {
         guard !departures.isEmpty else { return }
-        for (session, hello) in departures where session.awaitsWelcome {
-            guard let crate = session.endpoint.detach() else { continue }
+        let due = departures.filter(\.session.awaitsWelcome)
+        departures = due.filter(\.session.isEnrolling)
+        for (session, hello) in due where !session.isEnrolling {
+            guard let crate = porter.detach(session.endpoint) else { continue }
             session.depart()
             let home = home(of: hello.deviceIdentity)
             switchboard.send(.adopt(DeviceArrival(crate: crate, hello: hello)), to: home)
         }
-        departures.removeAll(keepingCapacity: true)
     }
 
     /// Continues the connection of a device whose home this is.
     func adopt(_ arrival: DeviceArrival) {
-        guard let session = adoptConnection(arrival.crate) else {
+        guard let session = porter.adopt(arrival.crate) else {
             preconditionFailure("a device's connection carries a device's session")
         }
         session.arrive(at: self, number: drawNumber())
@@ -90,8 +92,7 @@ extension Shard {
             constantTimeEquals(digest.span, seat.device.record.secretDigest.span)
         else {
             log.notice("a device was refused: unknown identity or wrong secret")
-            session.end(
-                .unauthenticated, "The device is not enrolled here, or its secret is wrong; enrol again.")
+            session.leave(.removed, "the device is not enrolled here, or its secret is wrong; enrol again")
             return
         }
         if let older = seat.session {
@@ -111,7 +112,9 @@ extension Shard {
 
     /// A connection's link is over. What was in flight is pending again.
     func left(_ session: DeviceSession) {
-        guard let seat = session.seat, seat.session === session else { return }
+        guard let seat = session.seat else { return }
+        seat.forgetRequests(of: session)
+        guard seat.session === session else { return }
         seat.session = nil
         with(seat) { device, _, tally, effects in device.disconnected(&tally, &effects) }
         log.info("device \(seat.device.record.identity) left, \(seat.device.pendingCount) pending")
@@ -127,61 +130,53 @@ extension Shard {
 
     // MARK: Registrations
 
-    /// A device asks for a token.
-    func register(_ text: String, for session: DeviceSession) {
-        guard let seat = session.seat else { return }
-        guard let topic = Topic(text), authority.topics[topic] != nil else {
-            session.say(.refused(Refused(topic: text, reason: "The topic is not known to this relay.")))
-            return
-        }
-        enqueue(.register(topic), of: session, at: seat)
-    }
-
-    /// A device gives a topic up.
-    func unregister(_ text: String, for session: DeviceSession) {
-        guard let seat = session.seat else { return }
-        guard let topic = Topic(text) else {
-            session.say(.unregistered(topic: text))
-            return
-        }
-        enqueue(.unregister(topic), of: session, at: seat)
-    }
-
-    private func enqueue(_ request: DeviceSeat.Request, of session: DeviceSession, at seat: DeviceSeat) {
-        guard seat.requests.count < Limits.registrationsPerDevice else {
+    /// A device asks for a token, or gives a topic up. Answers come in the order of the questions.
+    func ask(_ request: DeviceSeat.Request, by session: DeviceSession) {
+        guard let seat = session.seat, seat.session === session else { return }
+        guard seat.requests.count < Limits.registrationsPerDevice * 2 else {
             session.leave(.overloaded, retryAfterMilliseconds: 5_000, "too many registrations at once")
             return
         }
         seat.requests.append((request, session))
-        if seat.requests.count == 1 { workOffRequest(at: seat) }
+        if seat.requests.count == 1 { workOffRequests(at: seat) }
     }
 
-    /// Works off the first request of a device to the registry; those that change nothing are answered at
-    /// once.
-    private func workOffRequest(at seat: DeviceSeat) {
+    /// Works off the requests of a device to the registry. Those that change nothing are answered at once, one
+    /// that does goes to the ledger, and the others wait.
+    private func workOffRequests(at seat: DeviceSeat) {
         while let (request, session) = seat.requests.first {
-            let identity = seat.device.record.identity
-            switch request {
-            case .register(let topic):
-                if let number = seat.device.registration(of: topic) {
-                    session.say(
-                        .registered(Registered(topic: topic.text, deviceToken: seal.seal(identity, number))))
-                } else if seat.device.registrations.count >= Limits.registrationsPerDevice {
-                    session.say(
-                        .refused(Refused(topic: topic.text, reason: "The device has too many registrations."))
-                    )
-                } else {
-                    put(newRegistration(of: topic, at: seat), at: seat)
-                    return
-                }
-            case .unregister(let topic):
-                if let record = endedRegistration(of: topic, at: seat) {
-                    put(record, at: seat)
-                    return
-                }
-                session.say(.unregistered(topic: topic.text))
+            if let record = change(askedFor: request, by: session, at: seat) {
+                put(record, at: seat)
+                return
             }
             seat.requests.removeFirst()
+        }
+    }
+
+    /// The change of the registry that a request needs; nil: none, and it is answered.
+    private func change(
+        askedFor request: DeviceSeat.Request, by session: DeviceSession, at seat: DeviceSeat
+    ) -> RegistrationRecord? {
+        switch request {
+        case .register(let text):
+            guard let topic = Topic(text), authority.topics[topic] != nil else {
+                session.say(.refused(Refused(topic: text, reason: "The topic is not known to this relay.")))
+                return nil
+            }
+            if let number = seat.device.registration(of: topic) {
+                let token = seal.seal(seat.device.record.identity, number)
+                session.say(.registered(Registered(topic: text, deviceToken: token)))
+                return nil
+            }
+            guard seat.device.hasRoomForRegistration else {
+                session.say(.refused(Refused(topic: text, reason: "The device has too many registrations.")))
+                return nil
+            }
+            return newRegistration(of: topic, at: seat)
+        case .unregister(let text):
+            if let topic = Topic(text), let record = endedRegistration(of: topic, at: seat) { return record }
+            session.say(.unregistered(topic: text))
+            return nil
         }
     }
 
@@ -229,7 +224,7 @@ extension Shard {
                     .overloaded, retryAfterMilliseconds: 5_000, "registrations cannot be stored now")
             }
             seat.requests.removeFirst()
-            workOffRequest(at: seat)
+            workOffRequests(at: seat)
         }
     }
 
