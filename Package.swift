@@ -88,7 +88,13 @@ let package = Package(
         tests("PostriderKitTests", "Units/PostriderKit", ["PostriderKit"]),
         tests(
             "RelayTests", "Units/Relay",
-            ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport"]
+            ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Storage"]
+        ),
+        tests(
+            "SimulationTests", "Simulation",
+            [
+                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
+            ]
         ),
         tests(
             "ClientsTests", "Units/Clients",

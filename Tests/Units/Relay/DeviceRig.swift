@@ -1,0 +1,133 @@
+import Notifications
+import Testing
+
+@testable import Relay
+
+extension Device.Effect: CustomStringConvertible {
+    /// `200 s1`, `410 s1`, `send 1 n7`, `store r3`, `settle r3`, `load [r3]`: streams, notifications, rows.
+    public var description: String {
+        switch self {
+        case .answer(let receipt, .accepted): "200 s\(receipt.stream)"
+        case .answer(let receipt, .rejected(let rejection, let since)):
+            "\(rejection.status) s\(receipt.stream)" + (since.map { " since \($0.milliseconds)" } ?? "")
+        case .send(let delivery, let notification): "send \(delivery) n\(notification.identity.low)"
+        case .store(let queued): "store r\(queued.row.value)"
+        case .settle(let row): "settle r\(row.value)"
+        case .load(let rows): "load \(rows.map { "r\($0.value)" }.joined(separator: ","))"
+        }
+    }
+}
+
+/// A device, the rows that its home would draw, and the effects of each event as text. Push number n is answered on
+/// stream n and comes to row n.
+struct DeviceRig {
+    var device = Device(Samples.record)
+    var tally = Tally()
+    var now = Samples.now
+    private(set) var disk: [QueueRow: Notification] = [:]
+    private var row: Int64 = 0
+
+    init(
+        registrations: [RegistrationRecord] = [
+            Samples.registration(), Samples.registration(Samples.second, of: Samples.otherTopic),
+        ]
+    ) {
+        for registration in registrations { _ = apply(registration) }
+    }
+
+    mutating func after(_ event: (inout Device, inout Tally, inout [Device.Effect]) -> Void) -> [String] {
+        var effects: [Device.Effect] = []
+        event(&device, &tally, &effects)
+        for effect in effects {
+            if case .store(let queued) = effect { disk[queued.row] = queued.notification }
+        }
+        #expect(tally.isBalanced)
+        #expect(tally.pending == UInt64(device.pendingCount))
+        return effects.map(\.description)
+    }
+
+    /// A push of the next number, which is its row and its stream.
+    mutating func offer(
+        priority: Priority = .immediate, collapse: String? = nil, nowOrNever: Bool = false,
+        lifetime: Int64 = 60_000, identity: UInt64? = nil, to registration: RegistrationNumber = Samples.first
+    ) -> [String] {
+        row += 1
+        let notification = Samples.notification(
+            identity ?? UInt64(row), to: registration,
+            topic: registration == Samples.second ? Samples.otherTopic : Samples.topic, priority: priority,
+            expiration: nowOrNever ? .nowOrNever : .at(now.advanced(byMilliseconds: lifetime)),
+            collapse: collapse)
+        let (row, now) = (QueueRow(row), now)
+        return after { device, tally, effects in
+            device.offer(
+                notification, at: row, for: Samples.receipt(Int(row.value)), now: now, &tally, &effects)
+        }
+    }
+
+    mutating func offer(_ notification: Notification) -> [String] {
+        row += 1
+        let (row, now) = (QueueRow(row), now)
+        return after { device, tally, effects in
+            device.offer(
+                notification, at: row, for: Samples.receipt(Int(row.value)), now: now, &tally, &effects)
+        }
+    }
+
+    mutating func committed(_ rows: Int64...) -> [String] {
+        after { device, tally, effects in
+            for row in rows { device.stored(QueueRow(row), true, &tally, &effects) }
+        }
+    }
+
+    mutating func failed(_ row: Int64) -> [String] {
+        after { device, tally, effects in device.stored(QueueRow(row), false, &tally, &effects) }
+    }
+
+    mutating func connect() -> [String] {
+        let now = now
+        return after { device, tally, effects in device.connected(now: now, &tally, &effects) }
+    }
+
+    mutating func disconnect() -> [String] {
+        after { device, tally, effects in device.disconnected(&tally, &effects) }
+    }
+
+    mutating func acknowledge(_ deliveries: UInt64...) -> [String] {
+        let now = now
+        return after { device, tally, effects in
+            device.acknowledged(deliveries, now: now, &tally, &effects)
+        }
+    }
+
+    /// The disk answers a load; `missing` are not on it any more.
+    mutating func load(_ rows: ClosedRange<Int64>, missing: Set<Int64> = []) -> [String] {
+        let asked = rows.map { QueueRow($0) }
+        let found = asked.filter { !missing.contains($0.value) }.compactMap { row in
+            disk[row].map { QueuedNotification(row: row, notification: $0) }
+        }
+        let now = now
+        return after { device, tally, effects in device.loaded(asked, found, now: now, &tally, &effects) }
+    }
+
+    mutating func expire(afterMilliseconds interval: Int64) -> [String] {
+        now = now.advanced(byMilliseconds: interval)
+        let now = now
+        return after { device, tally, effects in device.expire(now: now, &tally, &effects) }
+    }
+
+    mutating func apply(_ registration: RegistrationRecord) -> [String] {
+        after { device, tally, effects in device.apply(registration, &tally, &effects) }
+    }
+
+    mutating func remove() -> [String] {
+        after { device, tally, effects in device.removed(&tally, &effects) }
+    }
+
+    mutating func restore(_ row: Int64, _ notification: Notification) -> [String] {
+        disk[QueueRow(row)] = notification
+        self.row = max(self.row, row)
+        return after { device, tally, effects in
+            device.restore(QueueEntry(row: QueueRow(row), notification: notification), &tally, &effects)
+        }
+    }
+}

@@ -1,0 +1,289 @@
+import Courier
+import Notifications
+import Testing
+
+@testable import Relay
+
+/// One device with a provider, a disk that commits late and sometimes fails, and an app, all played by a seed; and what
+/// an observer of both ends knows of every push.
+struct DeviceWorld {
+    /// One push as its provider and the device see it.
+    struct Push {
+        let notification: Notification
+        var answers: [Verdict] = []
+        var isStored = false
+        var isAcknowledged = false
+        var isRestored = false
+        var firstSend: Int?
+    }
+
+    enum Work {
+        case store(QueueRow)
+        case settle(QueueRow)
+        case load([QueueRow])
+    }
+
+    private var random: Seeded
+    private var device = Device(Samples.record)
+    private var tally = Tally()
+    private var now = Samples.now
+    private var registrations: [RegistrationRecord] = []
+    /// Pushes by number; the row of a push is its number.
+    private var pushes: [Int64: Push] = [:]
+    private var lastRow: Int64 = 0
+    private var disk: [QueueRow: Notification] = [:]
+    private var work: [Work] = []
+    private var inFlight: [UInt64: QueueRow] = [:]
+    private var sends = 0
+    private(set) var events = 0
+
+    init(seed: UInt64) {
+        random = Seeded(seed)
+        for number in 1...2 as ClosedRange<UInt32> {
+            let topic = Samples.named("app.\(number)")
+            let record = Samples.registration(RegistrationNumber(number), of: topic)
+            registrations.append(record)
+            after { $0.apply(record, &$1, &$2) }
+        }
+    }
+
+    // MARK: Events
+
+    mutating func step() {
+        let now = now
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<34: offer()
+        case 34..<64: workOff(failing: random.chance(1, in: 12))
+        case 64..<84 where !inFlight.isEmpty: acknowledge()
+        case 84..<88: connect()
+        case 88..<92:
+            inFlight = [:]
+            after { $0.disconnected(&$1, &$2) }
+        case 92..<98:
+            self.now = now.advanced(byMilliseconds: Int64.random(in: 0..<800, using: &random))
+            let later = self.now
+            after { $0.expire(now: later, &$1, &$2) }
+        case 98 where random.chance(1, in: 3): reregister()
+        case 99 where random.chance(1, in: 3): restart()
+        default: break
+        }
+    }
+
+    /// Everything comes to an end: the disk is healthy, and the device connected until it has everything.
+    mutating func finish() {
+        while !work.isEmpty { workOff(failing: false) }
+        connect()
+        while !inFlight.isEmpty || !work.isEmpty {
+            while !work.isEmpty { workOff(failing: false) }
+            if !inFlight.isEmpty { acknowledge() }
+        }
+        #expect(device.pendingCount == 0 && tally.pending == 0)
+        #expect(device.alsoWaiting.isEmpty && device.displaced.isEmpty)
+        #expect(disk.isEmpty, "nothing is left on the disk")
+    }
+
+    private mutating func connect() {
+        let now = now
+        inFlight = [:]
+        after { $0.connected(now: now, &$1, &$2) }
+    }
+
+    private mutating func offer() {
+        lastRow += 1
+        let (row, now, registration) = (QueueRow(lastRow), now, random.pick(registrations))
+        let notification = Samples.notification(
+            random.chance(1, in: 8)
+                ? UInt64.random(in: 1...UInt64(lastRow), using: &random) : UInt64(lastRow),
+            to: registration.number,
+            topic: registration.topic,
+            priority: random.pick(Priority.allCases),
+            expiration: random.chance(1, in: 5)
+                ? .nowOrNever
+                : .at(now.advanced(byMilliseconds: Int64.random(in: 0..<20_000, using: &random))),
+            collapse: random.chance(1, in: 3) ? "c\(Int.random(in: 0..<3, using: &random))" : nil
+        )
+        pushes[lastRow] = Push(notification: notification)
+        after { device, tally, effects in
+            let receipt = Samples.receipt(Int(row.value))
+            device.offer(notification, at: row, for: receipt, now: now, &tally, &effects)
+        }
+    }
+
+    private mutating func acknowledge() {
+        let some = inFlight.keys.sorted().shuffled(using: &random).prefix(
+            Int.random(in: 1...5, using: &random))
+        for delivery in some {
+            if let row = inFlight.removeValue(forKey: delivery) { pushes[row.value]?.isAcknowledged = true }
+        }
+        let now = now
+        after { $0.acknowledged(Array(some), now: now, &$1, &$2) }
+    }
+
+    /// The ledger: a few letters at a time are one transaction.
+    private mutating func workOff(failing: Bool) {
+        let batch = work.prefix(Int.random(in: 1...6, using: &random))
+        work.removeFirst(batch.count)
+        var stored: [QueueRow] = []
+        for letter in batch {
+            switch letter {
+            case .store(let row): stored.append(row)
+            case .settle(let row):
+                stored.removeAll { $0 == row }
+                // A failed transaction's settlements are owed to the next.
+                if failing { work.insert(.settle(row), at: 0) } else { disk[row] = nil }
+            case .load: break
+            }
+        }
+        for row in stored {
+            if !failing {
+                disk[row] = pushes[row.value]?.notification
+                pushes[row.value]?.isStored = true
+            }
+            after { $0.stored(row, !failing, &$1, &$2) }
+        }
+        for case .load(let rows) in batch {
+            let found = rows.compactMap { row in
+                disk[row].map { QueuedNotification(row: row, notification: $0) }
+            }
+            let now = now
+            after { $0.loaded(rows, found, now: now, &$1, &$2) }
+        }
+    }
+
+    private mutating func reregister() {
+        let index = Int.random(in: registrations.indices, using: &random)
+        let old = registrations[index]
+        let ended = Samples.registration(old.number, of: old.topic, unregisteredAt: now)
+        after { $0.apply(ended, &$1, &$2) }
+        registrations[index] = Samples.registration(device.nextRegistrationNumber, of: old.topic)
+        let new = registrations[index]
+        after { $0.apply(new, &$1, &$2) }
+    }
+
+    /// The relay dies and starts again: what it had not committed is gone, and so are its providers' connections.
+    private mutating func restart() {
+        work = []
+        inFlight = [:]
+        let known = device.registrations
+        (device, tally) = (Device(Samples.record), Tally())
+        for number in pushes.keys where pushes[number]?.answers.isEmpty == true { pushes[number] = nil }
+        for (number, registration) in known {
+            let record = Samples.registration(
+                number, of: registration.topic, unregisteredAt: registration.unregisteredAt)
+            after { $0.apply(record, &$1, &$2) }
+        }
+        for (row, notification) in disk.sorted(by: { $0.key < $1.key }) {
+            // Its provider was not answered, and what replaced it was not stored.
+            if pushes[row.value] == nil {
+                pushes[row.value] = Push(notification: notification, isRestored: true)
+            }
+            after { $0.restore(QueueEntry(row: row, notification: notification), &$1, &$2) }
+        }
+    }
+
+    // MARK: What is to be seen at once
+
+    private mutating func after(_ event: (inout Device, inout Tally, inout [Device.Effect]) -> Void) {
+        events += 1
+        var effects: [Device.Effect] = []
+        event(&device, &tally, &effects)
+        for effect in effects { note(effect) }
+        #expect(tally.isBalanced)
+        #expect(tally.pending == UInt64(device.pendingCount))
+        #expect(device.link.map { $0.window.outstandingCount <= Limits.deliveryWindow } ?? true)
+    }
+
+    private mutating func note(_ effect: Device.Effect) {
+        switch effect {
+        case .answer(let receipt, let verdict):
+            let number = Int64(receipt.stream)
+            pushes[number]?.answers.append(verdict)
+            #expect(pushes[number]?.answers.count == 1, "push \(number) is answered once")
+            if verdict == .accepted { #expect(isKept(number), "push \(number) is not safe") }
+        case .send(let delivery, let notification):
+            guard let row = device.link?.rows[delivery], pushes[row.value]?.notification === notification
+            else {
+                Issue.record("delivery \(delivery) is nobody's")
+                return
+            }
+            #expect(inFlight.updateValue(row, forKey: delivery) == nil)
+            noteFirstSend(row.value)
+        case .store(let queued): work.append(.store(queued.row))
+        case .settle(let row): work.append(.settle(row))
+        case .load(let rows): work.append(.load(rows))
+        }
+    }
+
+    /// First sends keep the order of acceptance. A push that was replaced and came back is late by nature.
+    private mutating func noteFirstSend(_ number: Int64) {
+        guard let push = pushes[number], push.firstSend == nil else { return }
+        sends += 1
+        pushes[number]?.firstSend = sends
+        let slot = push.notification.slot
+        let isOvertaken = pushes.contains { $0.key > number && $0.value.firstSend != nil }
+        let wasReplaced = pushes.contains { $0.key > number && $0.value.notification.slot == slot }
+        #expect(!isOvertaken || wasReplaced || push.isRestored, "push \(number) is sent after a later one")
+    }
+
+    // MARK: What must hold in the end
+
+    /// Every receipt is answered, and every push that was answered 200 is accounted for.
+    func check() {
+        for (number, push) in pushes {
+            guard let verdict = push.answers.first else {
+                let survived = push.isRestored
+                #expect(survived, "push \(number) is never answered")
+                continue
+            }
+            if verdict == .accepted {
+                #expect(isSettledRightly(number), "push \(number) was promised and is lost")
+            }
+        }
+    }
+
+    /// At the moment of a 200: the push, or what stands for it, is on the disk or with the device, or need not be.
+    private func isKept(_ number: Int64) -> Bool {
+        isSettledRightly(number) || stands(for: number) { $0.isStored }
+    }
+
+    private func isSettledRightly(_ number: Int64) -> Bool {
+        guard let notification = pushes[number]?.notification else { return false }
+        guard case .at(let moment) = notification.expiration, moment > now else { return true }
+        if let registration = device.registrations[notification.registration],
+            registration.unregisteredAt != nil
+        {
+            return true
+        }
+        return stands(for: number) { push in
+            guard !push.isAcknowledged, case .at(let moment) = push.notification.expiration else {
+                return true
+            }
+            return moment <= now
+        }
+    }
+
+    /// Whether the push, a later one in its slot or (sent twice) the same one before it fulfils a condition.
+    private func stands(for number: Int64, _ condition: (Push) -> Bool) -> Bool {
+        guard let push = pushes[number] else { return false }
+        if condition(push) { return true }
+        let slot = push.notification.slot
+        return pushes.contains { other, push in
+            guard other != number, push.notification.slot == slot else { return false }
+            if case .identity = slot { return condition(push) }
+            return other > number && condition(push)
+        }
+    }
+}
+
+@Suite("A device under a seed")
+struct DeviceWorldTests {
+    @Test(
+        "answers every push once, keeps its promises, its order and its balance",
+        arguments: 1...200 as ClosedRange<UInt64>)
+    func world(_ seed: UInt64) {
+        var world = DeviceWorld(seed: seed)
+        for _ in 0..<600 { world.step() }
+        world.finish()
+        world.check()
+    }
+}

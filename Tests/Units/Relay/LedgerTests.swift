@@ -1,0 +1,180 @@
+import Notifications
+import Storage
+import Testing
+
+@testable import Relay
+
+/// A store that commits when it is told to, as an engine that pipelines does.
+private final class SlowStore: Store {
+    let disk = MemoryStore(disk: MemoryStore.Disk())
+    var isHeld = false
+    var held: [() -> Void] = []
+    var failures = 0
+    var batches: [QueueBatch] = []
+    var isClosed = false
+
+    func loadRegistry() throws(StoreError) -> Registry { try disk.loadRegistry() }
+    func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow { try disk.scanQueue(visit) }
+
+    func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
+        disk.apply(changes, completion: completion)
+    }
+
+    func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
+        batches.append(batch)
+        let work = { [self] in
+            if failures > 0 {
+                failures -= 1
+                completion(.failure(StoreError(.full, "No room.")))
+            } else {
+                disk.commit(batch, completion: completion)
+            }
+        }
+        if isHeld { held.append(work) } else { work() }
+    }
+
+    func read(_ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void) {
+        disk.read(rows, completion: completion)
+    }
+
+    func close() { isClosed = true }
+
+    /// Lets the commit under way complete.
+    func complete() {
+        let work = held
+        held = []
+        for one in work { one() }
+    }
+
+    var rows: [Int64] {
+        var rows: [Int64] = []
+        _ = try? disk.scanQueue { rows.append($0.row.value) }
+        return rows
+    }
+}
+
+@Suite("The ledger")
+struct LedgerTests {
+    /// What was posted, as text.
+    private final class Post {
+        var lines: [String] = []
+        var closed = 0
+    }
+
+    private let store = SlowStore()
+    private let post = Post()
+    private let ledger: Ledger
+
+    init() {
+        let post = post
+        ledger = Ledger(
+            store: store, shardCount: 2, log: .none,
+            post: { letter, shard in post.lines.append("\(shard) \(Self.text(letter))") },
+            onClosed: { post.closed += 1 }
+        )
+    }
+
+    private static func text(_ letter: Letter) -> String {
+        switch letter {
+        case .stored(let rows, let isDurable):
+            "\(isDurable ? "stored" : "failed") \(rows.map(\.row.value))"
+        case .loaded(_, let asked, .success(let found)):
+            "loaded \(asked.map(\.value)) \(found.map(\.row.value))"
+        case .loaded(_, let asked, .failure): "unread \(asked.map(\.value))"
+        case .applied(let ticket, let result): "applied \(ticket) \(result.isSuccess)"
+        default: "\(letter)"
+        }
+    }
+
+    private static let devices = (0..<4).map { DeviceIdentity(high: 1, low: $0) }
+
+    private func stored(_ row: Int64, for device: Int = 0) -> LedgerLetter {
+        let notification = Samples.notification(UInt64(row), device: Self.devices[device])
+        return .store(QueuedNotification(row: QueueRow(row), notification: notification))
+    }
+
+    private func settle(_ row: Int64) -> LedgerLetter { .settle(QueueRow(row)) }
+
+    private func load(_ rows: Int64...) -> LedgerLetter {
+        .load(Self.devices[0], rows.map { QueueRow($0) })
+    }
+
+    @Test("tells every home of its own rows")
+    func homes() {
+        ledger.receive([stored(1, for: 0), stored(2, for: 1), stored(3, for: 2), stored(4, for: 3)])
+        #expect(post.lines == ["0 stored [1, 3]", "1 stored [2, 4]"])
+        #expect(store.rows == [1, 2, 3, 4] && ledger.storedCount == 4)
+    }
+
+    @Test("touches no disk for what is settled in time, and tells nobody")
+    func annihilation() {
+        ledger.receive([stored(1), settle(1)])
+        #expect(post.lines.isEmpty && store.batches.isEmpty && ledger.annihilatedCount == 1)
+    }
+
+    @Test("gathers what arrives during a commit into the next one")
+    func gathering() {
+        store.isHeld = true
+        ledger.receive([stored(1)])
+        ledger.receive([stored(2), settle(1)])
+        ledger.receive([settle(2), stored(3)])
+        #expect(store.batches.count == 1 && post.lines.isEmpty)
+        store.complete()
+        #expect(store.batches.count == 2)
+        store.complete()
+        #expect(store.batches[1].enqueued.map(\.row.value) == [3])
+        #expect(store.batches[1].settled == [QueueRow(1)])
+        #expect(post.lines == ["0 stored [1]", "0 stored [3]"] && store.rows == [3])
+    }
+
+    @Test("has a bound for one transaction")
+    func bound() {
+        ledger.receive((1...Int64(Limits.ledgerBatch) + 1).map { stored($0) })
+        #expect(store.batches.map(\.enqueued.count) == [Limits.ledgerBatch, 1])
+    }
+
+    @Test("says which rows were not stored, and owes what it did not settle to the next commit")
+    func failure() {
+        ledger.receive([stored(1), stored(2)])
+        store.failures = 2
+        ledger.receive([stored(3), settle(1)])
+        ledger.receive([settle(2)])
+        #expect(post.lines == ["0 stored [1, 2]", "0 failed [3]"] && store.rows == [1, 2])
+        ledger.receive([stored(4)])
+        #expect(store.batches.last?.settled.sorted() == [QueueRow(1), QueueRow(2)] && store.rows == [4])
+        ledger.receive([stored(5)])
+        #expect(store.batches.last?.settled == [])
+    }
+
+    @Test("lets a load see everything that was stored before it, and nothing that was settled")
+    func loads() {
+        ledger.receive([stored(1), stored(2), load(2, 1, 9), stored(3), settle(1)])
+        #expect(post.lines == ["0 stored [3, 2]", "0 loaded [2, 1, 9] [2]"])
+        store.isHeld = true
+        ledger.receive([stored(4)])
+        ledger.receive([load(4)])
+        #expect(post.lines.count == 2)
+        store.complete()
+        #expect(post.lines[2...] == ["0 stored [4]", "0 loaded [4] [4]"])
+    }
+
+    @Test("tells the shard that asked for a change of the registry")
+    func registry() {
+        ledger.receive([.apply([.removeDevice(Samples.device)], shard: 1, ticket: 5)])
+        #expect(post.lines == ["1 applied 5 true"])
+    }
+
+    @Test("commits everything before a close, closes once, and hears nothing after it")
+    func close() {
+        store.isHeld = true
+        ledger.receive([stored(1)])
+        ledger.receive([stored(2), .close])
+        #expect(!store.isClosed)
+        store.complete()
+        store.complete()
+        #expect(store.isClosed && post.closed == 1 && store.rows == [1, 2])
+        ledger.receive([stored(3), settle(1), load(1), .apply([], shard: 0, ticket: 1)])
+        #expect(store.rows == [1, 2] && store.batches.count == 2)
+        #expect(post.lines == ["0 stored [1]", "0 stored [2]"])
+    }
+}

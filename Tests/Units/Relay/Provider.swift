@@ -1,0 +1,119 @@
+import Crypto
+import FoundationEssentials
+import HTTP2
+import Notifications
+
+@testable import Relay
+
+/// A team with a key, as a provider has it, and a relay's idea of it.
+struct Provider {
+    static let shared = Provider()
+
+    let key = ES256.PrivateKey.generate()
+    let otherKey = ES256.PrivateKey.generate()
+    let now = Samples.now
+    /// Two teams; the second one owns the second key and the second topic.
+    let authority: Authority
+
+    private init() {
+        authority = Self.authority(
+            generation: 1, keys: [("KEY0000001", "TEAM000001", key), ("KEY0000002", "TEAM000002", otherKey)])
+    }
+
+    static func authority(
+        generation: UInt64, keys: [(identifier: String, team: String, key: ES256.PrivateKey)]
+    ) -> Authority {
+        Authority(
+            generation: generation,
+            providerKeys: keys.map {
+                ProviderKeyRecord(
+                    identifier: $0.identifier, team: $0.team, publicKey: $0.key.publicKey.pem,
+                    addedAt: Samples.now)
+            },
+            topics: [
+                TopicRecord(topic: Samples.topic, team: "TEAM000001"),
+                TopicRecord(topic: Samples.named("com.example.app.voip"), team: "TEAM000001"),
+                TopicRecord(topic: Samples.otherTopic, team: "TEAM000002"),
+            ],
+            enrolmentKeys: [],
+            log: .none
+        )
+    }
+
+    /// A token from its two JSON parts as text.
+    func token(
+        header: String = #"{"alg":"ES256","kid":"KEY0000001"}"#,
+        claims: String? = nil,
+        signedBy other: ES256.PrivateKey? = nil,
+        isDER: Bool = false,
+        encode: (Data) -> String = Self.base64URL
+    ) -> String {
+        let claims = claims ?? #"{"iss":"TEAM000001","iat":\#(now.milliseconds / 1000)}"#
+        let signed = encode(Data(header.utf8)) + "." + encode(Data(claims.utf8))
+        let raw = (other ?? key).signature(for: Array(signed.utf8).span)
+        return signed + "." + encode(Data(isDER ? Self.der(raw) : raw))
+    }
+
+    static func base64URL(_ data: Data) -> String {
+        data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+            "=", with: "")
+    }
+
+    static func padded(_ data: Data) -> String { data.base64EncodedString() }
+
+    /// ECDSA-Sig-Value (RFC 3279 section 2.2.3) from r‖s.
+    private static func der(_ raw: [UInt8]) -> [UInt8] {
+        var body: [UInt8] = []
+        for half in [raw[..<32], raw[32...]] {
+            let digits = Array(half.drop { $0 == 0 })
+            let sign: [UInt8] = digits[0] & 0x80 == 0 ? [] : [0]
+            body += [2, UInt8(sign.count + digits.count)] + sign + digits
+        }
+        return [0x30, UInt8(body.count)] + body
+    }
+
+    /// A request like a provider's, before anything in it is wrong.
+    func fields(_ changes: [String: String?] = [:]) -> [(String, String)] {
+        var fields: [(String, String?)] = [
+            (":method", "POST"), (":path", "/3/device/" + Self.deviceToken), (":scheme", "https"),
+            ("authorization", "bearer " + Self.goodToken),
+            ("apns-id", "9CC486EA-EA83-9351-40DF-557A308816D8"),
+            ("apns-topic", Samples.topic.text), ("apns-push-type", "alert"),
+        ]
+        for (name, value) in changes {
+            if let index = fields.firstIndex(where: { $0.0 == name }) {
+                fields[index].1 = value
+            } else {
+                fields.append((name, value))
+            }
+        }
+        return fields.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    static let secret = [UInt8](repeating: 5, count: TokenSeal.secretByteCount)
+    static let goodToken = shared.token()
+    static let deviceToken: String = {
+        guard let seal = try? TokenSeal(secrets: [secret]) else { preconditionFailure("the secret is good") }
+        return seal.seal(Samples.device, Samples.first).hex
+    }()
+
+    /// What admission makes of a request.
+    func admit(_ fields: [(String, String)], body: [UInt8] = Array("{}".utf8)) throws -> Result<
+        Notification, Rejection
+    > {
+        var block = HeaderBlock()
+        for (name, value) in fields { block.add(name, value) }
+        let request = PushRequest()
+        request.begin(block) { NotificationIdentity(high: 3, low: 4) }
+        request.append(body.span)
+        let admission = Admission(
+            authority: authority, tokens: ProviderTokens(), seal: try TokenSeal(secrets: [Self.secret]),
+            now: now)
+        var credentials = ProviderCredentials()
+        do throws(Rejection) {
+            return .success(try admission.admit(request, &credentials))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

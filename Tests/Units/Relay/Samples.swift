@@ -1,0 +1,87 @@
+import Notifications
+
+@testable import Relay
+
+/// Values that the tests share.
+enum Samples {
+    static let device = DeviceIdentity(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C)
+    static let secret = [UInt8](0x20..<0x40)
+    static let topic = named("com.example.app")
+    static let otherTopic = named("com.example.other")
+    static let first = RegistrationNumber(1)
+    static let second = RegistrationNumber(2)
+    static let now = Moment(milliseconds: 1_700_000_000_000)
+
+    static let record = DeviceRecord(
+        identity: device, secretDigest: [UInt8](repeating: 7, count: 32), name: "phone", enrolledAt: now)
+
+    static func named(_ text: String) -> Topic {
+        guard let topic = Topic(text) else { preconditionFailure("\(text) is a topic") }
+        return topic
+    }
+
+    static func registration(
+        _ number: RegistrationNumber = first,
+        of topic: Topic = topic,
+        unregisteredAt: Moment? = nil,
+        on device: DeviceIdentity = device
+    ) -> RegistrationRecord {
+        RegistrationRecord(
+            device: device, number: number, topic: topic, registeredAt: now, unregisteredAt: unregisteredAt)
+    }
+
+    /// The notification of this number; the number is its identity.
+    static func notification(
+        _ number: UInt64,
+        to registration: RegistrationNumber = first,
+        topic: Topic = topic,
+        priority: Priority = .immediate,
+        expiration: Expiration = .at(now.advanced(byMilliseconds: 60_000)),
+        collapse: String? = nil,
+        device: DeviceIdentity = device,
+        payload: [UInt8] = Array("{}".utf8)
+    ) -> Notification {
+        Notification(
+            identity: NotificationIdentity(high: 1, low: number),
+            device: device,
+            registration: registration,
+            topic: topic,
+            pushType: .alert,
+            priority: priority,
+            expiration: expiration,
+            collapseIdentifier: collapse,
+            payload: payload,
+            acceptedAt: now
+        )
+    }
+
+    static func receipt(_ stream: Int) -> Receipt { Receipt(shard: 0, stream: Int32(stream), connection: 1) }
+}
+
+/// A generator that gives the same numbers for the same seed, everywhere (SplitMix64).
+struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    /// True `numerator` times out of `denominator`.
+    mutating func chance(_ numerator: Int, in denominator: Int) -> Bool {
+        Int.random(in: 0..<denominator, using: &self) < numerator
+    }
+
+    /// One of these.
+    mutating func pick<Choices: Collection>(_ choices: Choices) -> Choices.Element {
+        guard let choice = choices.randomElement(using: &self) else {
+            preconditionFailure("there is something to choose from")
+        }
+        return choice
+    }
+}
