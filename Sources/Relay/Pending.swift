@@ -29,8 +29,9 @@ struct Pending {
 
 /// The pending notifications of one device, in the order of their rows, which is the order of their delivery.
 ///
-/// Everything before the cursor is in flight or gone; what follows waits, unless something was put back before it. Removal leaves a hole in the order that is closed when
-/// holes are the majority, so every operation is constant on average.
+/// Everything before the cursor is in flight or gone. Behind it all waits, except for what was in flight when
+/// something older was put back. Removal leaves a hole in the order that is closed when holes are the majority, so
+/// every operation is constant on average.
 struct PendingQueue {
     private var entries: [QueueRow: Pending] = [:]
     private var order: [QueueRow] = []

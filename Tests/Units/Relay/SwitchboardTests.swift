@@ -87,7 +87,7 @@ struct SwitchboardTests {
     }
 
     @Test(
-        "is congested for a shard while a mailbox of letters waits for it, and for all while the ledger is behind"
+    @Test("is congested for a shard whose letters wait, and for all while the ledger is behind")
     )
     func congestion() {
         let switchboard = switchboard()
