@@ -87,7 +87,7 @@ struct SwitchboardTests {
     }
 
     @Test(
-    @Test("is congested for a shard whose letters wait, and for all while the ledger is behind")
+        "is congested for a shard whose letters wait, and for all while the ledger is behind"
     )
     func congestion() {
         let switchboard = switchboard()
