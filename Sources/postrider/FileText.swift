@@ -19,29 +19,24 @@ enum FileText {
         throw CommandFailure("\(purpose) \(path) is not there: give the path of one that is.")
     }
 
-    /// Writes a file that only its owner can read, in place of one that is there; never half of it.
+    /// Writes a file that only its owner can read, in place of one that is there; never half of it. It is private
+    /// from its first moment, because the process makes nothing for others (`main.swift`).
     static func write(_ text: String, to path: String) throws(CommandFailure) {
-        let files = FileManager.default
-        let draft = path + ".new"
         do {
-            guard
-                files.createFile(
-                    atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-            else { throw CocoaError(.fileWriteUnknown) }
-            if files.fileExists(atPath: path) { try files.removeItem(atPath: path) }
-            try files.moveItem(atPath: draft, toPath: path)
+            try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         } catch {
             throw CommandFailure("The file \(path) cannot be written: check its directory and the disk.")
         }
     }
 
-    /// Why Foundation could not do something, as far as it tells in words of its own.
+    /// Why Foundation could not do something, in our words.
     private static func reason(_ error: any Error) -> String {
         switch error {
         case CocoaError.fileReadNoPermission: "this user may not"
         case CocoaError.fileReadInapplicableStringEncoding, CocoaError.fileReadCorruptFile:
             "it is no UTF-8 text"
-        default: error.localizedDescription
+        default: "it is no file, or the disk failed"
         }
     }
 }

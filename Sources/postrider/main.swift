@@ -3,6 +3,8 @@ import Transport
 
 // The process: what must happen before its first thread starts, then one command. All else is in `Commands`.
 
+// What is written is for this user alone: keys, databases, sockets.
+umask(0o077)
 Signals.ignoreBrokenPipes()
 Descriptors.raiseLimit()
 let arguments = Array(CommandLine.arguments.dropFirst())
