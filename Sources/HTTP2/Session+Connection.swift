@@ -17,11 +17,22 @@ extension Session {
 
     /// Tells the peer that no streams above the last one it opened will be served. Open ones go on;
     /// `isFinished` once they are closed.
+    ///
+    /// It leaves after everything that was said before, bodies included: aioapns and Pushy drop the connection
+    /// when they see it. Left to itself the library sends it first.
     public func goaway(errorCode: UInt32 = ErrorCode.noError, debug: [UInt8] = []) {
         saidErrorCode = errorCode
+        farewell = (errorCode, debug)
+    }
+
+    /// Hands the GOAWAY to the library when nothing else can be sent any more. False: there is none to hand over.
+    func sayFarewell() -> Bool {
+        guard let (errorCode, debug) = farewell, failure != nil || !hasMore else { return false }
+        farewell = nil
         let last = unsafe nghttp2_session_get_last_proc_stream_id(raw)
         unsafe nghttp2_submit_goaway(
             raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, errorCode, debug, debug.count)
+        return true
     }
 
     /// Tells clients that a GOAWAY is going to follow; requests under way are still served (RFC 9113,

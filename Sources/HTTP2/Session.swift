@@ -34,6 +34,8 @@ public final class Session {
     var emptyFrames = 0
     /// What the owner's own GOAWAY said.
     var saidErrorCode = ErrorCode.noError
+    /// A GOAWAY that waits until all else is sent.
+    var farewell: (errorCode: UInt32, debug: [UInt8])?
 
     private let memory: SessionMemory
     private var streams: [StreamRecord] = []
@@ -95,19 +97,22 @@ public final class Session {
             isAtWork = true
             memory.frames.lock.withLock { _ in sendAll(into: &output) }
             isAtWork = false
-        } while notifyEmptied() && output.count - start < Self.drainBytes
+        } while (notifyEmptied() || sayFarewell()) && output.count - start < Self.drainBytes
     }
 
     /// Whether `drain` would append something.
     public var wantsToSend: Bool {
-        !isBroken && (unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty)
+        !isBroken && (hasMore || farewell != nil)
     }
 
     /// Whether nothing more will be read or sent: close the connection.
     public var isFinished: Bool {
         let mayRead = unsafe failure == nil && nghttp2_session_want_read(raw) != 0
-        return unsafe isBroken || !mayRead && nghttp2_session_want_write(raw) == 0
+        return isBroken || !mayRead && !wantsToSend
     }
+
+    /// Whether there is something to send besides the farewell.
+    var hasMore: Bool { unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty }
 
     /// How many streams are open (had a head and are not closed).
     public var streamCount: Int { streams.count }
@@ -262,6 +267,7 @@ extension Session {
         let code = error == .notHTTP2 ? ErrorCode.protocolError : ErrorCode.enhanceYourCalm
         let debug = error == .notHTTP2 ? Self.describeForeigner(bytes) : error.description
         goaway(errorCode: code, debug: Array(debug.utf8))
+        _ = sayFarewell()
     }
 
     /// What Apple's front says to a client that speaks HTTP/1; everybody else learns what was expected.

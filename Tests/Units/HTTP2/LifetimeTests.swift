@@ -45,6 +45,29 @@ import Testing
         #expect(pair.atClient.closings == ["closed 1 0"])
     }
 
+    @Test("A GOAWAY leaves after the answers that were given before it, bodies included")
+    func goawayComesLast() throws {
+        let stream = try pair.client.request(post)
+        try pair.run()
+        pair.server.goaway()
+        pair.server.respond(stream, ok, body: Array("{}".utf8))
+        var output: [UInt8] = []
+        pair.server.drain(into: &output)
+        #expect(Self.frameTypes(output) == [0x1, 0x0, 0x7], "HEADERS, DATA, GOAWAY")
+        #expect(!pair.server.wantsToSend && pair.server.isFinished)
+    }
+
+    /// The types of frames, one after the other (RFC 9113, section 4.1).
+    private static func frameTypes(_ bytes: [UInt8]) -> [UInt8] {
+        var types: [UInt8] = []
+        var start = 0
+        while start + 9 <= bytes.count {
+            types.append(bytes[start + 3])
+            start += 9 + bytes[start..<start + 3].reduce(0) { $0 << 8 | Int($1) }
+        }
+        return types
+    }
+
     @Test(
         "A shutdown is announced with the largest stream identifier, and requests under way are still served")
     func announcedShutdown() throws {
