@@ -15,6 +15,10 @@ final class FakeServer {
     /// Nil never, but while it is made.
     private var listener: Listener?
     var onConnect: (FakeSession) -> Void = { _ in }
+    /// Called for each request's head.
+    var onHead: (FakeSession, Int32) -> Void = { _, _ in }
+    /// Called for bytes of a request's body.
+    var onData: (FakeSession, Int32, Span<UInt8>) -> Void = { _, _, _ in }
     /// Called for each complete request.
     var onRequest: (FakeSession, FakeSession.Request) -> Void = { _, _ in }
 
@@ -63,7 +67,6 @@ final class FakeSession: EndpointOwner {
     private(set) var mostRequests = 0
     private(set) var closings: [(stream: Int32, errorCode: UInt32)] = []
     private(set) var isGone = false
-    var onData: (Int32, Span<UInt8>) -> Void = { _, _ in }
 
     init(_ server: FakeServer, _ settings: SessionSettings) {
         self.server = server
@@ -91,11 +94,12 @@ final class FakeSession: EndpointOwner {
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
         requests[stream] = Request(stream: stream, head: block)
         mostRequests = max(mostRequests, requests.count)
+        server.onHead(self, stream)
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
         for index in bytes.indices { requests[stream]?.body.append(bytes[index]) }
-        onData(stream, bytes)
+        server.onData(self, stream, bytes)
     }
 
     func ended(_ stream: Int32) {

@@ -84,6 +84,7 @@ final class Recorder: DeviceClientDelegate {
     var links: [LinkNumber] = []
     var welcomes: [Welcome] = []
     var ends: [(end: LinkEnd, nextAttemptMilliseconds: Int?)] = []
+    var onEnd: () -> Void = {}
     var onDelivery: (Deliver, LinkNumber) -> Void = { _, _ in }
 
     func linkWillConnect() { log.append("will connect") }
@@ -97,6 +98,7 @@ final class Recorder: DeviceClientDelegate {
     func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
         log.append("did disconnect")
         ends.append((end, nextAttemptMilliseconds))
+        onEnd()
     }
 
     func registered(_ registration: Registered) { tokens[registration.topic] = registration.deviceToken }
