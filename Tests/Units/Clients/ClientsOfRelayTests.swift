@@ -1,5 +1,6 @@
 import Clients
 import Courier
+import Crypto
 import Notifications
 import Relay
 import Testing
@@ -23,7 +24,7 @@ struct ClientsOfRelayTests {
         rig.loop.turn { isStopped }
         #expect(recorder.log == ["will connect", "did connect", "did disconnect"])
         #expect(recorder.ends.last?.nextAttemptMilliseconds == nil)
-        await rig.relay.stop()
+        await rig.stop()
     }
 
     @Test("are told why an enrolment is refused")
@@ -33,18 +34,189 @@ struct ClientsOfRelayTests {
             Issue.record("a wrong key was not refused")
             return
         }
-        await rig.relay.stop()
+        await rig.stop()
     }
 
     @Test("ask the control socket")
     func control() async throws {
         let rig = try await RelayRig(shards: 1)
-        var response: RequestClient.Response?
-        let client = RequestClient(to: try rig.control, on: rig.loop)
-        try client.send(client.makeHead("GET", "/v1/status")) { response = try? $0.get() }
-        rig.loop.turn { response != nil }
-        #expect(response?.status == 200)
-        #expect(response.map { String(decoding: $0.body, as: UTF8.self).contains("\"shards\":1") } == true)
-        await rig.relay.stop()
+        #expect(try rig.counters().accepted == 0)
+        await rig.stop()
+    }
+
+    @Test("push to a device that is there, with everything a push can carry")
+    func delivery() async throws {
+        let rig = try await RelayRig()
+        let recorder = Recorder()
+        let client = DeviceClient(
+            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop, random: { 0 },
+            delegate: recorder)
+        recorder.onDelivery = { deliver, link in client.acknowledge([deliver.delivery], over: link) }
+        client.start()
+        rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
+        let token = try #require(recorder.tokens[RelayRig.topic])
+        let identity = NotificationIdentity(high: 1, low: 2)
+        let expiresAt = Moment(seconds: rig.loop.wallMilliseconds / 1000 + 3600)
+        var push = Push(to: token.hex, topic: Topic(RelayRig.topic), payload: Array(#"{"aps":{}}"#.utf8))
+        push.identity = identity
+        push.pushType = .background
+        push.priority = .considerate
+        push.expiration = .at(expiresAt)
+        push.collapseIdentifier = "slot"
+        let outcome = try rig.push(push, rig.makeProvider())
+        #expect(outcome.isAccepted)
+        #expect(outcome.identity == identity.description)
+        #expect(outcome.reason == nil)
+        rig.loop.turn { !recorder.delivered.isEmpty }
+        let deliver = try #require(recorder.delivered.first)
+        #expect(deliver.identity == identity)
+        #expect(deliver.payload == push.payload)
+        #expect(deliver.pushType == "background")
+        #expect(deliver.priority == .considerate)
+        #expect(deliver.expiration == .at(expiresAt))
+        #expect(deliver.collapseIdentifier == "slot")
+        rig.loop.turn { (try? rig.counters().delivered) == 1 }
+        #expect(try rig.counters().isBalanced)
+        await rig.stop()
+    }
+
+    @Test("push to a device that is away; it gets everything in order when it comes back, once it is acknowledged")
+    func pending() async throws {
+        let rig = try await RelayRig()
+        let recorder = Recorder()
+        let client = DeviceClient(
+            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop, random: { 0 },
+            delegate: recorder)
+        let provider = rig.makeProvider()
+        client.start()
+        rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
+        stop(client, rig.loop)
+        let token = try #require(recorder.tokens[RelayRig.topic])
+        for number in 1...100 {
+            let payload = Array(#"{"number":\#(number)}"#.utf8)
+            let outcome = try rig.push(
+                Push(to: token.hex, topic: Topic(RelayRig.topic), payload: payload), provider)
+            #expect(outcome.isAccepted)
+        }
+
+        // It takes a window full, acknowledges the first half of it and is gone.
+        client.start()
+        rig.loop.turn { recorder.delivered.count == 64 }
+        #expect(recorder.welcomes.last?.pending == 100)
+        client.acknowledge((1...32).map { UInt64($0) }, over: try #require(recorder.links.last))
+        rig.loop.turn { recorder.delivered.count > 64 }
+        stop(client, rig.loop)
+
+        recorder.delivered = []
+        var ready: [UInt64] = []
+        recorder.onDelivery = { deliver, _ in ready.append(deliver.delivery) }
+        client.start()
+        rig.loop.turn {
+            if let link = recorder.links.last { client.acknowledge(ready, over: link) }
+            ready = []
+            return recorder.delivered.count == 68
+        }
+        let payloads = recorder.delivered.map { String(decoding: $0.payload, as: UTF8.self) }
+        #expect(payloads == (33...100).map { #"{"number":\#($0)}"# })
+        if let link = recorder.links.last { client.acknowledge(ready, over: link) }
+        rig.loop.turn { (try? rig.counters().delivered) == 100 }
+        let counters = try rig.counters()
+        #expect(counters.isBalanced && counters.pending == 0)
+        stop(client, rig.loop)
+        client.start()
+        rig.loop.turn { client.isConnected }
+        #expect(recorder.welcomes.last?.pending == 0)
+        await rig.stop()
+    }
+
+    @Test("are told why a push is refused")
+    func refusals() async throws {
+        let rig = try await RelayRig()
+        let payload = Array("{}".utf8)
+        let stranger = String(repeating: "ab", count: 32)
+        let push = Push(to: stranger, topic: Topic(RelayRig.topic), payload: payload)
+        var outcome = try rig.push(push, rig.makeProvider())
+        #expect(outcome.status == 400 && outcome.reason == "BadDeviceToken")
+        #expect(outcome.identity?.isEmpty == false)
+        outcome = try rig.push(push, rig.makeProvider(key: .generate()))
+        #expect(outcome.status == 403 && outcome.reason == "InvalidProviderToken")
+        outcome = try rig.push(Push(to: stranger, topic: nil, payload: payload), rig.makeProvider())
+        #expect(outcome.status == 400 && outcome.reason == "MissingTopic")
+        await rig.stop()
+    }
+
+    @Test("are told since when a device token is dead")
+    func unregistered() async throws {
+        let rig = try await RelayRig()
+        let recorder = Recorder()
+        let client = DeviceClient(
+            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop, random: { 0 },
+            delegate: recorder)
+        client.start()
+        rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
+        let token = try #require(recorder.tokens[RelayRig.topic])
+        client.unregister(RelayRig.topic)
+        rig.loop.turn { recorder.tokens[RelayRig.topic] == nil }
+        let outcome = try rig.push(
+            Push(to: token.hex, topic: Topic(RelayRig.topic), payload: Array("{}".utf8)), rig.makeProvider())
+        #expect(outcome.status == 410 && outcome.reason == "Unregistered")
+        #expect((outcome.timestamp?.milliseconds ?? 0) > 0)
+        client.register("org.example.unknown")
+        rig.loop.turn { recorder.refusals.count == 1 }
+        await rig.stop()
+    }
+
+    @Test("see the newest link of a device win")
+    func replacement() async throws {
+        let rig = try await RelayRig()
+        let configuration = try rig.deviceConfiguration()
+        let (older, newer) = (Recorder(), Recorder())
+        let first = DeviceClient(configuration, on: rig.loop, random: { 0 }, delegate: older)
+        let second = DeviceClient(configuration, on: rig.loop, random: { 0 }, delegate: newer)
+        first.start()
+        rig.loop.turn { first.isConnected }
+        second.start()
+        rig.loop.turn { second.isConnected && older.ends.count == 1 }
+        guard case .goodbye(let goodbye) = older.ends[0].end else {
+            Issue.record("\(older.ends)")
+            return
+        }
+        #expect(goodbye.reason == .replaced)
+        #expect(older.ends[0].nextAttemptMilliseconds == nil)
+        await rig.stop()
+    }
+
+    @Test("survive the relay's end: devices are told, pushes are answered or told apart")
+    func shutdown() async throws {
+        let rig = try await RelayRig()
+        let recorder = Recorder()
+        let client = DeviceClient(
+            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop, random: { .max },
+            delegate: recorder)
+        client.start()
+        rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
+        let token = try #require(recorder.tokens[RelayRig.topic])
+        let provider = rig.makeProvider()
+        var outcomes: [Result<PushOutcome, ClientError>] = []
+        for _ in 0..<200 {
+            let push = Push(to: token.hex, topic: Topic(RelayRig.topic), payload: Array("{}".utf8))
+            try provider.push(push) { outcomes.append($0) }
+        }
+        rig.loop.turn { outcomes.count > 10 }
+        await rig.stop()
+        rig.loop.turn { outcomes.count == 200 && !recorder.ends.isEmpty }
+        guard case .goodbye(let goodbye) = recorder.ends.first?.end else {
+            Issue.record("\(recorder.ends)")
+            return
+        }
+        #expect(goodbye.reason == .shutdown)
+        #expect((recorder.ends[0].nextAttemptMilliseconds ?? 0) >= Int(goodbye.retryAfterMilliseconds))
+        client.stop()
+    }
+
+    private func stop(_ client: DeviceClient, _ loop: EventLoop) {
+        var isStopped = false
+        client.stop { isStopped = true }
+        loop.turn { isStopped }
     }
 }

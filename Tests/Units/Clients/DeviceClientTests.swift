@@ -276,7 +276,7 @@ struct DeviceClientTests {
         welcomeAll()
         let client = try makeClient { $0.goodbyeMilliseconds = 20 }
         client.start()
-        for _ in 0..<turns { loop.turn() }
+        loop.turn(times: turns)
         var stops = 0
         client.stop { stops += 1 }
         loop.turn { stops == 1 && recorder.ends.count == 1 }

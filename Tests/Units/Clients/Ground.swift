@@ -1,6 +1,7 @@
 import Clients
 import Crypto
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Transport
@@ -63,12 +64,32 @@ extension EventLoop {
         #expect(!isLate, "what the test waits for does not happen", sourceLocation: location)
     }
 
-    /// Gives what might wrongly happen the turns to happen in.
-    func turnAFewTimes() {
-        for _ in 0..<20 {
-            let nudge = makeTimer {}
+    /// Turns until `task` is done, and lets it and other tests have the thread in between.
+    func turn(until task: Task<Void, Never>) async {
+        let end = End()
+        Task {
+            await task.value
+            end.isReached.store(true, ordering: .relaxed)
+        }
+        while !end.isReached.load(ordering: .relaxed) {
+            turn(times: 1)
+            await Task.yield()
+        }
+    }
+
+    private final class End: Sendable {
+        let isReached = Atomic(false)
+    }
+
+    /// Turns so often, and waits for nothing longer than a millisecond.
+    func turn(times: Int) {
+        let nudge = makeTimer {}
+        for _ in 0..<times {
             nudge.arm(afterMilliseconds: 1)
             turn()
         }
     }
+
+    /// Gives what might wrongly happen the turns to happen in.
+    func turnAFewTimes() { turn(times: 20) }
 }

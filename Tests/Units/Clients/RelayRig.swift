@@ -54,6 +54,12 @@ final class RelayRig {
         ]
     }
 
+    /// Ends the relay, while its clients go on.
+    func stop() async {
+        let relay = relay
+        await loop.turn(until: Task { await relay.stop() })
+    }
+
     var devices: Server { Server(.address(relay.deviceAddress), tls: tls.client) }
     var providers: Server { Server(.address(relay.providerAddress), tls: tls.client) }
     var control: Server { get throws { Server(socket: try folder.address("control.sock")) } }
@@ -64,6 +70,29 @@ final class RelayRig {
         DeviceClient.enrol(at: devices, key: key, name: "test device", on: loop) { answer = $0 }
         loop.turn { answer != nil }
         return try #require(answer)
+    }
+
+    /// A provider of the topic's team.
+    func makeProvider(key: ES256.PrivateKey? = nil) -> ProviderClient {
+        let tokens = ProviderTokenMaker(key: key ?? signingKey, keyIdentifier: "KEY1", team: "TEAM1")
+        return ProviderClient(to: providers, tokens: tokens, on: loop)
+    }
+
+    /// Pushes and waits for the outcome.
+    func push(_ push: Push, _ provider: ProviderClient) throws -> PushOutcome {
+        var outcome: Result<PushOutcome, ClientError>?
+        try provider.push(push) { outcome = $0 }
+        loop.turn { outcome != nil }
+        return try #require(outcome).get()
+    }
+
+    /// What the operator sees.
+    func counters() throws -> Control.Status.Counters {
+        var body: [UInt8]?
+        let client = RequestClient(to: try control, on: loop)
+        try client.send(client.makeHead("GET", "/v1/status")) { body = try? $0.get().body }
+        loop.turn { body != nil }
+        return try JSONDecoder().decode(Control.Status.self, from: Data(try #require(body))).counters
     }
 
     /// A configuration for an enrolled device.

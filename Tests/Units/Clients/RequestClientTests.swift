@@ -281,7 +281,7 @@ struct RequestClientTests {
         try client?.send(client?.makeHead("GET", "/") ?? [:]) {
             if case .failure(let error) = $0 { outcomes.append(error) } else { outcomes.append(nil) }
         }
-        for _ in 0..<turns { loop.turn() }
+        loop.turn(times: turns)
         client?.close()
         client = nil
         loop.turn { !outcomes.isEmpty }
