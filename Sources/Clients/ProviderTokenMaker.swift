@@ -2,8 +2,8 @@ public import Crypto
 import FoundationEssentials
 public import Notifications
 
-/// Signs the tokens with which a provider says who it is ("Establishing a token-based connection to APNs"): JSON
-/// Web Tokens with a team's key.
+/// Signs the tokens with which a provider says who it is ("Establishing a token-based connection to APNs"):
+/// JSON Web Tokens with a team's key.
 public struct ProviderTokenMaker: Sendable {
     private let key: ES256.PrivateKey
     private let keyIdentifier: String

@@ -80,7 +80,9 @@ struct ClientsOfRelayTests {
         await rig.stop()
     }
 
-    @Test("push to a device that is away; it gets everything in order when it comes back, once it is acknowledged")
+    @Test(
+        "push to a device that is away: it gets everything in order when it comes back"
+    )
     func pending() async throws {
         let rig = try await RelayRig()
         let recorder = Recorder()

@@ -9,43 +9,17 @@ import Testing
 
 @Suite("A device client")
 struct DeviceClientTests {
-    let loop: EventLoop
-    let relay: FakeRelay
-    let recorder = Recorder()
+    let ground: DeviceGround
+    var loop: EventLoop { ground.loop }
+    var relay: FakeRelay { ground.relay }
+    var recorder: Recorder { ground.recorder }
 
-    init() throws {
-        loop = try EventLoop()
-        relay = try FakeRelay(on: loop)
-    }
-
-    /// Random bits that make the jitter as long as it can be.
-    private func makeClient(
-        topics: Set<String> = [], baseMilliseconds: Int = 1,
-        _ adjust: (inout DeviceClient.Configuration) -> Void = { _ in }
-    ) throws -> DeviceClient {
-        var configuration = try relay.configuration()
-        adjust(&configuration)
-        return DeviceClient(
-            configuration, topics: topics, on: loop,
-            backoff: Backoff(
-                baseMilliseconds: baseMilliseconds, capMilliseconds: max(8, baseMilliseconds),
-                stableMilliseconds: 600_000),
-            random: { .max }, delegate: recorder)
-    }
-
-    /// Lets every device in.
-    private func welcomeAll(_ registrations: [Registered] = [], keepaliveSeconds: UInt32 = 60) {
-        relay.onMessage = { link, message in
-            if case .hello = message {
-                link.welcome(registrations, keepaliveSeconds: keepaliveSeconds)
-            }
-        }
-    }
+    init() throws { ground = try DeviceGround() }
 
     @Test("says who it is, then brings the registrations to what is wanted")
     func hello() throws {
-        welcomeAll([try .sample("gone"), try .sample("there"), try .sample("unknown")])
-        let client = try makeClient(topics: ["there", "gone", "new"]) { $0.keepaliveSeconds = 33 }
+        ground.welcomeAll([try .sample("gone"), try .sample("there"), try .sample("unknown")])
+        let client = try ground.makeClient(topics: ["there", "gone", "new"]) { $0.keepaliveSeconds = 33 }
         client.unregister("gone")
         client.start()
         loop.turn { relay.links.first?.messages.count == 3 }
@@ -76,7 +50,7 @@ struct DeviceClientTests {
             case .acknowledge, .goodbye, .unknown: break
             }
         }
-        let client = try makeClient(topics: ["good", "bad"])
+        let client = try ground.makeClient(topics: ["good", "bad"])
         client.start()
         loop.turn { recorder.tokens["good"] != nil && recorder.refusals.count == 1 }
         #expect(recorder.refusals == [Refused(topic: "bad", reason: "no")])
@@ -101,7 +75,7 @@ struct DeviceClientTests {
             default: link.welcome()
             }
         }
-        let client = try makeClient()
+        let client = try ground.makeClient()
         client.start()
         loop.turn { client.isConnected && attempts == 6 }
         #expect(recorder.ends.map(\.nextAttemptMilliseconds) == [1, 2, 3 + 4, 8, 8])
@@ -123,7 +97,7 @@ struct DeviceClientTests {
 
     @Test("comes back when nobody listens")
     func refused() throws {
-        let client = try makeClient()
+        let client = try ground.makeClient()
         relay.server.stopListening()
         client.start()
         loop.turn { recorder.ends.count == 3 }
@@ -143,7 +117,7 @@ struct DeviceClientTests {
             link.welcome()
             if relay.links.count == 1 { link.goodbye(.replaced) }
         }
-        let client = try makeClient()
+        let client = try ground.makeClient()
         client.start()
         loop.turn { recorder.ends.count == 1 }
         #expect(recorder.ends[0].end.isFinal && !recorder.ends[0].end.isUnknownDevice)
@@ -160,7 +134,7 @@ struct DeviceClientTests {
             guard case .hello = message else { return }
             if saysGoodbye { link.goodbye(.removed) } else { link.end(.unauthenticated, "no") }
         }
-        let client = try makeClient()
+        let client = try ground.makeClient()
         client.start()
         loop.turn { recorder.ends.count == 1 }
         #expect(recorder.ends[0].end.isUnknownDevice)
@@ -171,7 +145,7 @@ struct DeviceClientTests {
     @Test("understands a relay that answers with nothing but trailers, or not as gRPC does")
     func trailersOnly() throws {
         relay.server.onHead = { session, stream in
-            if session === self.relay.server.sessions.first {
+            if session === ground.relay.server.sessions.first {
                 session.endpoint.streams.respond(
                     stream, [":status": "200", "grpc-status": "8", "grpc-message": "voll"])
             } else {
@@ -179,7 +153,7 @@ struct DeviceClientTests {
             }
             session.endpoint.setNeedsFlush()
         }
-        let client = try makeClient()
+        let client = try ground.makeClient()
         client.start()
         loop.turn { recorder.ends.count == 2 }
         #expect(recorder.ends.map(\.end) == [.status(.resourceExhausted, "voll"), .status(.unavailable, "")])
@@ -188,7 +162,7 @@ struct DeviceClientTests {
 
     @Test("gives up a relay that never welcomes it")
     func noWelcome() throws {
-        let client = try makeClient { $0.welcomeMilliseconds = 20 }
+        let client = try ground.makeClient { $0.welcomeMilliseconds = 20 }
         client.start()
         loop.turn { recorder.ends.count == 2 }
         #expect(recorder.ends[0].end == .connection(.idleTimeout))
@@ -197,8 +171,8 @@ struct DeviceClientTests {
 
     @Test("sends PINGs, and takes a relay that does not answer them for dead")
     func keepalive() throws {
-        welcomeAll(keepaliveSeconds: 1)
-        let client = try makeClient { $0.pongMilliseconds = 50 }
+        ground.welcomeAll(keepaliveSeconds: 1)
+        let client = try ground.makeClient { $0.pongMilliseconds = 50 }
         client.start()
         loop.turn { client.isConnected }
         // Long enough for some PINGs that are answered.
@@ -213,8 +187,8 @@ struct DeviceClientTests {
 
     @Test("acknowledges what was delivered, but never on another link than it came on")
     func acknowledgement() throws {
-        welcomeAll()
-        let client = try makeClient()
+        ground.welcomeAll()
+        let client = try ground.makeClient()
         client.start()
         loop.turn { client.isConnected }
         for number in 1...3 { relay.links[0].say(.deliver(.sample(UInt64(number)))) }
@@ -232,87 +206,5 @@ struct DeviceClientTests {
         loop.turnAFewTimes()
         #expect(relay.links[1].acknowledged == [1])
         #expect(relay.links.allSatisfy { $0.errors.isEmpty })
-    }
-
-    @Test("says goodbye when it is stopped, and is not heard of again")
-    func stop() throws {
-        relay.onMessage = { link, message in
-            switch message {
-            case .hello: link.welcome()
-            case .goodbye: link.end(.ok)
-            case .register, .unregister, .acknowledge, .unknown: break
-            }
-        }
-        let client = try makeClient()
-        client.start()
-        loop.turn { client.isConnected }
-        var stops = 0
-        client.stop { stops += 1 }
-        client.stop { stops += 1 }
-        #expect(!client.isConnected)
-        loop.turn { stops == 2 && relay.links[0].session.isGone }
-        let goodbye = Goodbye(reason: .shutdown, retryAfterMilliseconds: 0, detail: "")
-        #expect(relay.links[0].messages.last == .goodbye(goodbye))
-        #expect(recorder.ends.map(\.nextAttemptMilliseconds) == [nil])
-        loop.turnAFewTimes()
-        #expect(relay.links.count == 1)
-        client.stop { stops += 1 }
-        #expect(stops == 3)
-    }
-
-    @Test("does not wait long for a relay that does not take its leave")
-    func stubbornRelay() throws {
-        welcomeAll()
-        let client = try makeClient { $0.goodbyeMilliseconds = 20 }
-        client.start()
-        loop.turn { client.isConnected }
-        var isStopped = false
-        client.stop { isStopped = true }
-        loop.turn { isStopped }
-    }
-
-    @Test("can be stopped before anything came about", arguments: [0, 1, 2, 3, 4])
-    func earlyStop(_ turns: Int) throws {
-        welcomeAll()
-        let client = try makeClient { $0.goodbyeMilliseconds = 20 }
-        client.start()
-        loop.turn(times: turns)
-        var stops = 0
-        client.stop { stops += 1 }
-        loop.turn { stops == 1 && recorder.ends.count == 1 }
-        loop.turnAFewTimes()
-        #expect(stops == 1)
-        #expect(recorder.ends.map(\.nextAttemptMilliseconds) == [nil])
-    }
-
-    @Test("can be stopped while it waits, and from inside of what it tells")
-    func stopWhileWaiting() throws {
-        relay.server.stopListening()
-        let client = try makeClient(baseMilliseconds: 600_000)
-        client.start()
-        loop.turn { recorder.ends.count == 1 }
-        var isStopped = false
-        client.stop { isStopped = true }
-        #expect(isStopped)
-        recorder.onEnd = { client.stop() }
-        client.start()
-        loop.turn { recorder.ends.count == 2 }
-        loop.turnAFewTimes()
-        #expect(recorder.log.count { $0 == "will connect" } == 2)
-        recorder.onEnd = {}
-    }
-
-    @Test("is gone when it is dropped")
-    func dropped() throws {
-        welcomeAll()
-        do {
-            let client = try makeClient()
-            client.start()
-            loop.turn { client.isConnected }
-        }
-        loop.turn { relay.links[0].session.isGone }
-        loop.turnAFewTimes()
-        #expect(recorder.ends.isEmpty)
-        #expect(relay.links.count == 1)
     }
 }

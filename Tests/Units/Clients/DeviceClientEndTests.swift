@@ -1,0 +1,97 @@
+import Clients
+import Courier
+import Testing
+
+@testable import Transport
+
+@Suite("A device client that is stopped")
+struct DeviceClientEndTests {
+    let ground: DeviceGround
+    var loop: EventLoop { ground.loop }
+    var relay: FakeRelay { ground.relay }
+    var recorder: Recorder { ground.recorder }
+
+    init() throws { ground = try DeviceGround() }
+
+    @Test("says goodbye when it is stopped, and is not heard of again")
+    func stop() throws {
+        relay.onMessage = { link, message in
+            switch message {
+            case .hello: link.welcome()
+            case .goodbye: link.end(.ok)
+            case .register, .unregister, .acknowledge, .unknown: break
+            }
+        }
+        let client = try ground.makeClient()
+        client.start()
+        loop.turn { client.isConnected }
+        var stops = 0
+        client.stop { stops += 1 }
+        client.stop { stops += 1 }
+        #expect(!client.isConnected)
+        loop.turn { stops == 2 && relay.links[0].session.isGone }
+        let goodbye = Goodbye(reason: .shutdown, retryAfterMilliseconds: 0, detail: "")
+        #expect(relay.links[0].messages.last == .goodbye(goodbye))
+        #expect(recorder.ends.map(\.nextAttemptMilliseconds) == [nil])
+        loop.turnAFewTimes()
+        #expect(relay.links.count == 1)
+        client.stop { stops += 1 }
+        #expect(stops == 3)
+    }
+
+    @Test("does not wait long for a relay that does not take its leave")
+    func stubbornRelay() throws {
+        ground.welcomeAll()
+        let client = try ground.makeClient { $0.goodbyeMilliseconds = 20 }
+        client.start()
+        loop.turn { client.isConnected }
+        var isStopped = false
+        client.stop { isStopped = true }
+        loop.turn { isStopped }
+    }
+
+    @Test("can be stopped before anything came about", arguments: [0, 1, 2, 3, 4])
+    func earlyStop(_ turns: Int) throws {
+        ground.welcomeAll()
+        let client = try ground.makeClient { $0.goodbyeMilliseconds = 20 }
+        client.start()
+        loop.turn(times: turns)
+        var stops = 0
+        client.stop { stops += 1 }
+        loop.turn { stops == 1 && recorder.ends.count == 1 }
+        loop.turnAFewTimes()
+        #expect(stops == 1)
+        #expect(recorder.ends.map(\.nextAttemptMilliseconds) == [nil])
+    }
+
+    @Test("can be stopped while it waits, and from inside of what it tells")
+    func stopWhileWaiting() throws {
+        relay.server.stopListening()
+        let client = try ground.makeClient(baseMilliseconds: 600_000)
+        client.start()
+        loop.turn { recorder.ends.count == 1 }
+        var isStopped = false
+        client.stop { isStopped = true }
+        #expect(isStopped)
+        recorder.onEnd = { client.stop() }
+        client.start()
+        loop.turn { recorder.ends.count == 2 }
+        loop.turnAFewTimes()
+        #expect(recorder.log.count { $0 == "will connect" } == 2)
+        recorder.onEnd = {}
+    }
+
+    @Test("is gone when it is dropped")
+    func dropped() throws {
+        ground.welcomeAll()
+        do {
+            let client = try ground.makeClient()
+            client.start()
+            loop.turn { client.isConnected }
+        }
+        loop.turn { relay.links[0].session.isGone }
+        loop.turnAFewTimes()
+        #expect(recorder.ends.isEmpty)
+        #expect(relay.links.count == 1)
+    }
+}

@@ -1,0 +1,40 @@
+import Clients
+import Courier
+
+@testable import Transport
+
+/// A relay that does as it is told, and what a client of it is told.
+struct DeviceGround {
+    let loop: EventLoop
+    let relay: FakeRelay
+    let recorder = Recorder()
+
+    init() throws {
+        loop = try EventLoop()
+        relay = try FakeRelay(on: loop)
+    }
+
+    /// Random bits that make the jitter as long as it can be.
+    func makeClient(
+        topics: Set<String> = [], baseMilliseconds: Int = 1,
+        _ adjust: (inout DeviceClient.Configuration) -> Void = { _ in }
+    ) throws -> DeviceClient {
+        var configuration = try relay.configuration()
+        adjust(&configuration)
+        return DeviceClient(
+            configuration, topics: topics, on: loop,
+            backoff: Backoff(
+                baseMilliseconds: baseMilliseconds, capMilliseconds: max(8, baseMilliseconds),
+                stableMilliseconds: 600_000),
+            random: { .max }, delegate: recorder)
+    }
+
+    /// Lets every device in.
+    func welcomeAll(_ registrations: [Registered] = [], keepaliveSeconds: UInt32 = 60) {
+        relay.onMessage = { link, message in
+            if case .hello = message {
+                link.welcome(registrations, keepaliveSeconds: keepaliveSeconds)
+            }
+        }
+    }
+}
