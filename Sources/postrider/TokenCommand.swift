@@ -1,5 +1,7 @@
+import Clients
 import Crypto
 import Foundation
+import Notifications
 import Options
 
 /// `postrider token`: what a provider that is no library puts into its `authorization` header.
@@ -33,24 +35,15 @@ enum TokenCommand: Command {
             team: options.requiredString("team-id"), now: now)
     }
 
-    /// A JSON Web Token (RFC 7519) as APNs wants it: `alg` and `kid`, `iss` and `iat`, signed with ES256.
     private static func token(keyFile: String, key: String, team: String, now: Date) throws -> String {
         let text = try FileText.read(keyFile, "The key file")
         do throws(CryptoError) {
-            let signer = try ES256.PrivateKey(pem: text)
-            let header = base64(Array(#"{"alg":"ES256","kid":"\#(key)","typ":"JWT"}"#.utf8))
-            let claims = base64(Array(#"{"iss":"\#(team)","iat":\#(Int64(now.timeIntervalSince1970))}"#.utf8))
-            let message = Array("\(header).\(claims)".utf8)
-            return "\(header).\(claims).\(base64(signer.signature(for: message.span)))"
+            let maker = ProviderTokenMaker(
+                key: try ES256.PrivateKey(pem: text), keyIdentifier: key, team: team)
+            return maker.makeToken(issuedAt: Moment(seconds: Int64(now.timeIntervalSince1970)))
         } catch {
             throw CommandFailure("The key file \(keyFile) cannot sign: \(error).")
         }
-    }
-
-    /// Base64url without padding (RFC 7515, section 2).
-    private static func base64(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString()
-            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
     static let table = OptionTable(
