@@ -30,8 +30,17 @@ extension Connection {
             outputAwaits = readiness
             setDeadline(limits.writeMilliseconds)
             updateInterest()
-        case .failed(let reason): end(reason)
+        case .failed(let reason): endUnsent(reason)
         }
+    }
+
+    /// The peer takes nothing more. What it said before it went is still heard.
+    private func endUnsent(_ reason: CloseReason) {
+        guard let loop else { return }
+        let token = token
+        readInput()
+        guard loop.holds(token) else { return }
+        end(reason)
     }
 
     /// Goes on with pending output. When all of it has gone the session is asked for more.
@@ -45,7 +54,7 @@ extension Connection {
             setNeedsFlush()
             if tls?.hasBufferedInput == true { loop?.hasUnreadInput(token) }
         case .awaits(let readiness): outputAwaits = readiness
-        case .failed(let reason): end(reason)
+        case .failed(let reason): endUnsent(reason)
         }
         updateInterest()
     }

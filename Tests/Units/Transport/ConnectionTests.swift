@@ -98,6 +98,19 @@ import Testing
         #expect(pair.server.reasons == [.protocolError("too much")])
     }
 
+    @Test("Last words are heard by a peer that has something to say itself when they come")
+    func lastWordsBeforeOutput() throws {
+        var limits = ConnectionLimits.client
+        limits.lingerMilliseconds = 0
+        let pair = try Pair(.unix, clientLimits: limits)
+        pair.client.send([1, 2, 3])
+        pair.client.wire?.close(.localClose)
+        pair.server.send([4])
+        pair.loop.turn { !pair.server.reasons.isEmpty }
+        #expect(pair.server.input == [1, 2, 3])
+        #expect(pair.server.reasons.count == 1)
+    }
+
     @Test("An aborted connection says nothing more, and tells its session after the call returns")
     func abort() throws {
         let pair = try Pair()
