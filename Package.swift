@@ -74,7 +74,7 @@ let package = Package(
             swiftSettings: house
         ),
         .executableTarget(
-            name: "postrider-example-app", dependencies: ["PostriderKit"], swiftSettings: house
+            name: "postrider-example-app", dependencies: ["Options", "PostriderKit"], swiftSettings: house
         ),
 
         tests("NotificationsTests", "Units/Notifications", ["Notifications"]),
@@ -85,7 +85,7 @@ let package = Package(
         tests("TransportTests", "Units/Transport", ["Transport", "Crypto"]),
         tests("CourierTests", "Units/Courier", ["Courier", "Notifications"]),
         tests("StorageTests", "Units/Storage", ["Storage", "Notifications"]),
-        tests("PostriderKitTests", "Units/PostriderKit", ["PostriderKit"]),
+        tests("PostriderKitTests", "Units/PostriderKit", ["Notifications", "PostriderKit"]),
         tests(
             "RelayTests", "Units/Relay",
             ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Storage"]
@@ -103,10 +103,17 @@ let package = Package(
                 "Transport",
             ]
         ),
-        tests("AgentTests", "Units/Agent", ["Agent", "Clients", "Courier", "Notifications", "Storage"]),
+        tests(
+            "AgentTests", "Units/Agent",
+            [
+                "Agent", "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Notifications",
+                "PostriderKit",
+                "Relay", "Storage", "Transport",
+            ]
+        ),
         tests(
             "PostriderTests", "Units/postrider",
-            ["postrider", "Crypto", "Notifications", "Options", "Relay", "Storage", "Transport"]
+            ["postrider", "Agent", "Crypto", "Notifications", "Options", "Relay", "Storage", "Transport"]
         ),
         tests("TidyTests", "Tidy"),
     ],

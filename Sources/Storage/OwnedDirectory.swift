@@ -1,18 +1,19 @@
 import CSQLite
 import Glibc
-import Notifications
+public import Notifications
 
-/// A directory that belongs to this process alone for as long as this lives: two relays on one directory
-/// would hand out the same rows twice.
+/// A directory that belongs to this process alone for as long as this lives: two relays or two agents
+/// on one directory would hand out the same rows twice.
 ///
 /// The claim is a lock on a file in it, which the kernel drops with the process; what is written in that
 /// file, the owner's process number, is only for the sentence that refuses the second one.
-final class OwnedDirectory {
-    let path: String
+public final class OwnedDirectory {
+    /// Where it lies.
+    public let path: String
     private let descriptor: CInt
 
     /// Makes the directory, readable to its owner only, where it is missing, and claims it.
-    init(_ path: String, log: Log) throws(StoreError) {
+    public init(_ path: String, log: Log) throws(StoreError) {
         try Self.make(path, log: log)
         let file = path + "/lock"
         let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -39,6 +39,7 @@ struct CommandFailure: Error, CustomStringConvertible, Equatable {
 enum Commands {
     /// In the order of the help.
     static let all: [any Command.Type] = [
+        AgentCommand.self,
         DevCommand.self,
         ServeCommand.self,
         TokenCommand.self,

@@ -1,1 +1,101 @@
-// Filled by its first change.
+import Clients
+import Foundation
+import Notifications
+import PostriderKit
+import Relay
+import Testing
+
+@testable import Agent
+
+@Suite("An agent of a real relay", .timeLimit(.minutes(1)))
+struct AgentTests {
+    private let scratch = Scratch()
+    private let dispatcher = NotificationDispatcher()
+
+    private func application(_ journal: Journal<UserInfo>) -> (Application, Observation) {
+        let application = Application(
+            topic: RelayHouse.topic, socketPath: scratch.socket, dispatcher: dispatcher)
+        let observation = dispatcher.addObserver(named: .remoteNotificationDidArrive, sender: application) {
+            journal.note($0.userInfo)
+        }
+        return (application, observation)
+    }
+
+    @Test("enrols, registers, and brings a provider's push to an app's observer")
+    func mainPath() async throws {
+        let house = try await RelayHouse()
+        let agent = try await Agent.start(house.agentConfiguration(scratch), log: .none)
+        let journal = Journal<UserInfo>()
+        let (application, observation) = application(journal)
+        let token = try await application.registerForRemoteNotifications()
+        let payload = #"{"aps":{"alert":{"title":"Hello","body":"World"}},"order":7}"#
+        #expect(try house.push(payload, to: token) == 200)
+        let userInfo = try #require(await journal.first(1).first)
+        #expect(userInfo["aps"]?["alert"]?["title"]?.string == "Hello")
+        #expect(userInfo["order"]?.integer == 7)
+        await application.end()
+        await agent.stop()
+        await house.relay.stop()
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("keeps its identity and its apps' tokens when it starts again, and what came meanwhile is not lost")
+    func restart() async throws {
+        let house = try await RelayHouse()
+        let journal = Journal<UserInfo>()
+        let (application, observation) = application(journal)
+        var agent = try await Agent.start(house.agentConfiguration(scratch), log: .none)
+        let token = try await application.registerForRemoteNotifications()
+        await agent.stop()
+        for number in 1...5 { #expect(try house.push(#"{"number":\#(number)}"#, to: token) == 200) }
+        agent = try await Agent.start(house.agentConfiguration(scratch, key: nil), log: .none)
+        #expect(await journal.first(5).map { $0["number"]?.integer } == [1, 2, 3, 4, 5])
+        #expect(application.deviceToken == token)
+        await application.end()
+        // No app is there: the agent keeps what comes.
+        #expect(try house.push(#"{"number":6}"#, to: token) == 200)
+        let (next, nextObservation) = self.application(journal)
+        #expect(try await next.registerForRemoteNotifications() == token)
+        #expect(await journal.first(6).last?["number"]?.integer == 6)
+        await next.end()
+        await agent.stop()
+        await house.relay.stop()
+        withExtendedLifetime((observation, nextObservation)) {}
+        #expect(journal.events.count == 6)
+    }
+
+    @Test("tells an app that the relay does not know its topic")
+    func unknownTopic() async throws {
+        let house = try await RelayHouse()
+        let agent = try await Agent.start(house.agentConfiguration(scratch), log: .none)
+        let stranger = Application(
+            topic: "com.example.unknown", socketPath: scratch.socket, dispatcher: dispatcher)
+        await #expect(throws: ApplicationError.self) { try await stranger.registerForRemoteNotifications() }
+        await stranger.end()
+        await agent.stop()
+        await house.relay.stop()
+    }
+
+    @Test("says why it cannot go on: no key, a wrong key, an identity that the relay does not know")
+    func failures() async throws {
+        let house = try await RelayHouse()
+        await #expect(throws: AgentFailure.self) {
+            try await Agent.start(house.agentConfiguration(scratch, key: nil), log: .none)
+        }
+        let wrong = try await Agent.start(house.agentConfiguration(scratch, key: "enrol-wrong"), log: .none)
+        await #expect(throws: AgentFailure.self) { try await wrong.untilEnd() }
+
+        let agent = try await Agent.start(house.agentConfiguration(scratch), log: .none)
+        let journal = Journal<UserInfo>()
+        let (application, observation) = application(journal)
+        _ = try await application.registerForRemoteNotifications()
+        await agent.stop()
+        await application.end()
+        withExtendedLifetime(observation) {}
+        let other = try await RelayHouse()
+        let lost = try await Agent.start(other.agentConfiguration(scratch), log: .none)
+        await #expect(throws: AgentFailure.self) { try await lost.untilEnd() }
+        await house.relay.stop()
+        await other.relay.stop()
+    }
+}

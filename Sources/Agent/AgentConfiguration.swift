@@ -1,0 +1,44 @@
+public import Transport
+
+/// What an agent is to do, as the command line and the configuration file say it.
+public struct AgentConfiguration: Sendable {
+    /// Where the relay waits for devices.
+    public var relay: Destination
+    /// The authorities whose certificates the relay may have, PEM; nil: those that the system trusts.
+    public var trustFile: String?
+    /// The name that the relay's certificate must carry; nil: the relay's host.
+    public var serverName: String?
+    /// Where identity, apps and inbox are kept; made where it is missing.
+    public var stateDirectory: String
+    /// The Unix socket where apps connect.
+    public var socketPath: String
+    /// What buys the device its identity; needed until it has one.
+    public var enrolmentKey: String?
+    /// What the device calls itself, for the operator's eyes.
+    public var name: String
+    /// Program and version, likewise.
+    public var version: String
+    /// The wished seconds between signs of life on the link; 0 leaves it to the relay.
+    public var keepaliveSeconds: UInt32 = 0
+    /// The declared topics, each with the user whose processes may be that app.
+    public var apps: [String: UInt32] = [:]
+
+    /// A configuration from what has no default.
+    public init(relay: Destination, stateDirectory: String, socketPath: String, name: String, version: String)
+    {
+        self.relay = relay
+        self.stateDirectory = stateDirectory
+        self.socketPath = socketPath
+        self.name = name
+        self.version = version
+    }
+}
+
+/// Why an agent cannot go on. One sentence: what is wrong and what to do.
+public struct AgentFailure: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The sentence.
+    public let description: String
+
+    static let notEnrolled = AgentFailure(
+        description: "The device is not enrolled yet: give the agent an enrolment key.")
+}

@@ -1,0 +1,88 @@
+import Notifications
+import Storage
+
+/// An app that has registered with the agent.
+struct AppRecord: Equatable {
+    /// What the inbox knows it by; never used again for another.
+    let number: Int64
+    /// Which app it is.
+    let topic: Topic
+    /// The user whose processes may be this app.
+    let user: UInt32
+    /// Its device token, while the relay stands by it.
+    var token: DeviceToken?
+    /// Whether the app wants its notifications. One that does not stays here until the relay knows.
+    var isWanted: Bool
+}
+
+/// The apps of this device, by topic: a table on the disk and its picture in memory.
+final class AppRegister {
+    /// All of them.
+    private(set) var records: [String: AppRecord] = [:]
+
+    private let database: Database
+    private let insert: Statement
+    private let update: Statement
+
+    init(_ database: Database) throws(StoreError) {
+        self.database = database
+        insert = try database.prepare(
+            "INSERT INTO apps(topic, user, is_wanted) VALUES (?, ?, 1) RETURNING number")
+        update = try database.prepare("UPDATE apps SET user = ?, token = ?, is_wanted = ? WHERE number = ?")
+        let all = try database.prepare("SELECT number, topic, user, token, is_wanted FROM apps")
+        while try all.step() {
+            guard let topic = Topic(all.text(1)) else { continue }
+            records[topic.text] = AppRecord(
+                number: all.integer(0),
+                topic: topic,
+                user: UInt32(truncatingIfNeeded: all.integer(2)),
+                token: DeviceToken(bytes: all.bytes(3)),
+                isWanted: all.integer(4) != 0
+            )
+        }
+    }
+
+    /// The app of a topic.
+    subscript(topic: String) -> AppRecord? { records[topic] }
+
+    /// The topics that the relay should have registered, and those that it should not.
+    var wanted: Set<String> { Set(records.values.filter(\.isWanted).map(\.topic.text)) }
+    var unwanted: Set<String> { Set(records.values.filter { !$0.isWanted }.map(\.topic.text)) }
+
+    /// Adds an app that wants its notifications.
+    func add(_ topic: Topic, user: UInt32) throws(StoreError) -> AppRecord {
+        precondition(records[topic.text] == nil, "an app is added once")
+        insert.bind(topic.text)
+        insert.bind(Int64(user))
+        var number: Int64 = 0
+        while try insert.step() { number = insert.integer(0) }
+        let record = AppRecord(number: number, topic: topic, user: user, token: nil, isWanted: true)
+        records[topic.text] = record
+        return record
+    }
+
+    /// Replaces what is known of an app. One that is no longer wanted loses what waits for it.
+    func put(_ record: AppRecord) throws(StoreError) {
+        guard records[record.topic.text] != record else { return }
+        try database.transaction { () throws(StoreError) in
+            update.bind(Int64(record.user))
+            if let token = record.token { update.bind(token.bytes) } else { update.bindNull() }
+            update.bind(record.isWanted ? 1 : 0)
+            update.bind(record.number)
+            try update.run()
+            if !record.isWanted { try database.execute("DELETE FROM inbox WHERE app = \(record.number)") }
+        }
+        records[record.topic.text] = record
+    }
+
+    /// Removes an app and every trace of it.
+    func remove(_ record: AppRecord) throws(StoreError) {
+        try database.transaction { () throws(StoreError) in
+            for table in ["inbox", "seen"] {
+                try database.execute("DELETE FROM \(table) WHERE app = \(record.number)")
+            }
+            try database.execute("DELETE FROM apps WHERE number = \(record.number)")
+        }
+        records[record.topic.text] = nil
+    }
+}

@@ -1,0 +1,120 @@
+import Courier
+import Endpoints
+import HTTP2
+import Notifications
+import Transport
+
+/// One connection to the app socket: the gRPC service `postrider.agent.v1.Apps` (docs/agent.proto). Who is at the
+/// other end is what the kernel says of the socket, not what the app says of itself.
+final class AppSession: EndpointOwner {
+    /// The user at the other end.
+    let user: UInt32
+    private unowned let door: AppDoor
+    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    private var streams: [Int32: (stream: AppStream, framing: MessageFraming)] = [:]
+    private var frame: [UInt8] = []
+
+    private static let settings: SessionSettings = {
+        var settings = SessionSettings()
+        settings.maxConcurrentStreams = Limits.streamsPerAppConnection
+        settings.maxHeaderListBytes = Limits.headerListBytes
+        settings.maxHeaderFields = Limits.headerFields
+        settings.connectionWindowSize = 65_535
+        return settings
+    }()
+
+    /// A session of `door` with a process of this user.
+    init(user: UInt32, door: AppDoor) {
+        self.user = user
+        self.door = door
+    }
+
+    func opened() { door.opened(self) }
+
+    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head else { return }
+        var method: CourierMethod?
+        block.forEach { name, value in
+            if name.spells(":path") { method = CourierMethod(path: value) }
+        }
+        guard method == .attach else {
+            refuse(stream, .unimplemented, "The service is postrider.agent.v1.Apps, its method Attach.")
+            return
+        }
+        endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
+        endpoint.setNeedsFlush()
+        let app = AppStream(user: user) { [unowned self] message in say(message, on: stream) }
+        streams[stream] = (app, MessageFraming(maxMessageBytes: Limits.appMessageBytes))
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard let (app, held) = streams[stream] else { return }
+        var framing = held
+        framing.feed(bytes)
+        do throws(CourierError) {
+            while let message = try framing.next(AppMessage.self) { try receive(message, from: app) }
+            streams[stream]?.framing = framing
+        } catch {
+            door.log.info("an app's stream is ended: \(error)")
+            end(stream, error.status, error.description)
+        }
+    }
+
+    func ended(_ stream: Int32) { end(stream, .ok, "") }
+
+    func closed(_ stream: Int32, errorCode: UInt32) { forget(stream) }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+
+    func disconnected(_ reason: CloseReason) {
+        for stream in streams.keys { forget(stream) }
+        door.closed(self)
+    }
+
+    private func receive(_ message: AppMessage, from app: AppStream) throws(CourierError) {
+        switch message {
+        case .register(let topic): door.desk.register(topic, for: app)
+        case .unregister(let topic): door.desk.unregister(topic, for: app)
+        case .handled(let deliveries):
+            guard door.desk.handled(deliveries, by: app) else {
+                throw .outOfOrder("An app handles what is under way to it, once.")
+            }
+        case .unknown: break
+        }
+    }
+
+    private func say(_ message: AgentMessage, on stream: Int32) {
+        frame.removeAll(keepingCapacity: true)
+        MessageFraming.frame(message, into: &frame)
+        endpoint.streams.send(stream, frame.span)
+        endpoint.setNeedsFlush()
+    }
+
+    private func forget(_ stream: Int32) {
+        guard let (app, _) = streams.removeValue(forKey: stream) else { return }
+        door.desk.left(app)
+    }
+
+    // MARK: The ends of calls ("PROTOCOL-HTTP2", Responses)
+
+    private func end(_ stream: Int32, _ status: GRPCStatus, _ message: String) {
+        guard streams[stream] != nil else { return }
+        forget(stream)
+        endpoint.streams.finish(stream, trailers: Self.trailers(status, message, [:]))
+        endpoint.setNeedsFlush()
+    }
+
+    private func refuse(_ stream: Int32, _ status: GRPCStatus, _ message: String) {
+        let head: HeaderBlock = [":status": "200", "content-type": "application/grpc"]
+        endpoint.streams.respond(stream, Self.trailers(status, message, head))
+        endpoint.setNeedsFlush()
+    }
+
+    private static func trailers(_ status: GRPCStatus, _ message: String, _ head: HeaderBlock) -> HeaderBlock
+    {
+        var block = head
+        block.add("grpc-status", String(status.rawValue))
+        if !message.isEmpty { block.add("grpc-message", GRPCMessage.encode(message).span) }
+        return block
+    }
+}

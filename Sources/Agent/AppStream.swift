@@ -1,0 +1,61 @@
+import Courier
+import Notifications
+
+/// One Attach stream of an app, as the desk knows it: whose it is, and which rows of the inbox are under way on it.
+///
+/// Deliveries of a stream are numbered from 1 and at most ``Notifications/Limits/appWindow`` are under way, so
+/// whatever is handed over a second time, on a later stream, is among the last so many of its topic.
+final class AppStream {
+    /// The user of the process at the other end, as the kernel says.
+    let user: UInt32
+
+    private let say: (AgentMessage) -> Void
+    private var window = DeliveryWindow(size: Limits.appWindow)
+    private var rows: [UInt64: Int64] = [:]
+    private var rowsUnderWay: Set<Int64> = []
+
+    /// A stream of a process of `user`, at the end of which `say` speaks.
+    init(user: UInt32, say: @escaping (AgentMessage) -> Void) {
+        self.user = user
+        self.say = say
+    }
+
+    /// Whether another delivery may be sent.
+    var hasRoom: Bool { window.hasRoom }
+
+    /// Says anything but a delivery.
+    func tell(_ message: AgentMessage) { say(message) }
+
+    /// Sends what lies in a row, unless it is under way here already.
+    func send(_ deliver: Deliver, from row: Int64) {
+        guard !rowsUnderWay.contains(row), let number = window.advance() else { return }
+        rows[number] = row
+        rowsUnderWay.insert(row)
+        say(.deliver(deliver.numbered(number)))
+    }
+
+    /// The rows of deliveries that the app is done with; nil when one of them is not under way.
+    func settle(_ deliveries: [UInt64]) -> [Int64]? {
+        guard window.acknowledge(deliveries) == nil else { return nil }
+        let settled = deliveries.compactMap { rows.removeValue(forKey: $0) }
+        rowsUnderWay.subtract(settled)
+        return settled
+    }
+}
+
+extension Deliver {
+    /// The same notification as another delivery.
+    fileprivate func numbered(_ number: UInt64) -> Deliver {
+        Deliver(
+            delivery: number,
+            identity: identity,
+            topic: topic,
+            payload: payload,
+            priority: priority,
+            expiration: expiration,
+            collapseIdentifier: collapseIdentifier,
+            pushType: pushType,
+            acceptedAt: acceptedAt
+        )
+    }
+}

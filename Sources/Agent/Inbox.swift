@@ -1,0 +1,138 @@
+import Courier
+import Notifications
+import Storage
+
+/// Notifications that the device has made safe and no app has handled yet, and the identities of those that came
+/// before.
+///
+/// A row is drawn for each identity of an app that was never seen; the message lies under that number until the app
+/// has handled it, the identity stays longer. So "seen" outlives "handled", and a copy that comes late is known as
+/// one.
+final class Inbox {
+    /// A notification for the app of this number.
+    struct Arrival {
+        let app: Int64
+        let deliver: Deliver
+    }
+
+    /// What became of arrivals.
+    struct Outcome: Equatable {
+        /// Stored, to be handed over.
+        var stored = 0
+        /// Known already, and not stored again.
+        var repeated = 0
+        /// Dropped for want of room in an app's part of the inbox.
+        var dropped = 0
+    }
+
+    private let database: Database
+    private let see: Statement
+    private let append: Statement
+    private let remove: Statement
+    private let count: Statement
+    private let drop: Statement
+    private let forget: Statement
+    private let forgetOld: Statement
+    private let pending: Statement
+
+    init(_ database: Database) throws(StoreError) {
+        self.database = database
+        see = try database.prepare(
+            """
+            INSERT INTO seen(app, identity, received_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING row
+            """)
+        append = try database.prepare("INSERT INTO inbox(row, app, priority, message) VALUES (?, ?, ?, ?)")
+        remove = try database.prepare("DELETE FROM inbox WHERE row = ?")
+        count = try database.prepare("SELECT count(*) FROM inbox WHERE app = ?")
+        drop = try database.prepare(
+            """
+            DELETE FROM inbox WHERE row IN (
+                SELECT row FROM inbox WHERE app = ? ORDER BY priority, row LIMIT ?)
+            """)
+        forget = try database.prepare(
+            """
+            DELETE FROM seen WHERE app = ?1 AND row <= (
+                SELECT row FROM seen WHERE app = ?1 ORDER BY row DESC LIMIT 1 OFFSET ?2)
+            """)
+        forgetOld = try database.prepare("DELETE FROM seen WHERE received_at < ?")
+        pending = try database.prepare(
+            "SELECT row, message FROM inbox WHERE app = ? AND row > ? ORDER BY row")
+    }
+
+    /// Stores what arrived and removes the rows that were handled, in one transaction: both are safe, or neither has
+    /// happened. A row that is not there is no error.
+    func commit(_ arrivals: [Arrival], handled: [Int64], now: Moment) throws(StoreError) -> Outcome {
+        var outcome = Outcome()
+        try database.transaction { () throws(StoreError) in
+            for row in handled {
+                remove.bind(row)
+                try remove.run()
+            }
+            for arrival in arrivals {
+                if try store(arrival, now) { outcome.stored += 1 } else { outcome.repeated += 1 }
+            }
+            for app in Set(arrivals.map(\.app)) {
+                outcome.dropped += try bound(app)
+            }
+        }
+        if database.logPages > Limits.logPages { try? database.checkpoint() }
+        return outcome
+    }
+
+    /// Forgets identities that are older than any copy can be.
+    func sweep(now: Moment) throws(StoreError) {
+        forgetOld.bind(now.milliseconds - Limits.seenDays * 86_400_000)
+        try forgetOld.run()
+    }
+
+    /// Visits the notifications of an app after a row, in order, until `body` answers false.
+    func forEachPending(
+        of app: Int64, after row: Int64, _ body: (_ row: Int64, _ deliver: Deliver) -> Bool
+    ) throws(StoreError) {
+        pending.bind(app)
+        pending.bind(row)
+        defer { pending.reset() }
+        while try pending.step() {
+            let deliver = pending.withBytes(1) { bytes in try? Deliver(decoding: bytes) }
+            guard let deliver else {
+                throw StoreError(
+                    .unusable,
+                    "\(database.path) is damaged (row \(pending.integer(0))): put a backup in its place.")
+            }
+            guard body(pending.integer(0), deliver) else { return }
+        }
+    }
+
+    /// False: its identity was seen before.
+    private func store(_ arrival: Arrival, _ now: Moment) throws(StoreError) -> Bool {
+        see.bind(arrival.app)
+        see.bind(arrival.deliver.identity.bytes)
+        see.bind(now.milliseconds)
+        var row: Int64?
+        while try see.step() { row = see.integer(0) }
+        guard let row else { return false }
+        var message: [UInt8] = []
+        arrival.deliver.encode(into: &message)
+        append.bind(row)
+        append.bind(arrival.app)
+        append.bind(Int64(arrival.deliver.priority.rawValue))
+        append.bind(message)
+        try append.run()
+        return true
+    }
+
+    /// Keeps an app to its bounds; the answer is how many notifications that cost.
+    private func bound(_ app: Int64) throws(StoreError) -> Int {
+        forget.bind(app)
+        forget.bind(Int64(Limits.seenPerTopic))
+        try forget.run()
+        count.bind(app)
+        var excess: Int64 = 0
+        while try count.step() { excess = count.integer(0) - Int64(Limits.inboxPerTopic) }
+        guard excess > 0 else { return 0 }
+        drop.bind(app)
+        drop.bind(excess)
+        try drop.run()
+        return Int(excess)
+    }
+}

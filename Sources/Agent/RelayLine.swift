@@ -1,0 +1,13 @@
+import Notifications
+
+/// What the desk asks of the link to the relay.
+protocol RelayLine: AnyObject {
+    /// Asks for a token, now or with the next welcome.
+    func register(_ topic: String)
+    /// Gives a topic up, now or with the next welcome.
+    func unregister(_ topic: String)
+    /// Takes responsibility for deliveries of the present link.
+    func acknowledge(_ deliveries: [UInt64])
+    /// Ends the present link, on which something cannot be acknowledged: with the next one it comes again.
+    func startAnew()
+}

@@ -1,0 +1,176 @@
+import Clients
+import Courier
+import Crypto
+import Notifications
+import Storage
+import Transport
+
+/// The agent's link to its relay: enrols the device if it must, then holds the connection for as long as the agent
+/// lives.
+final class RelayLink: RelayLine {
+    private let configuration: AgentConfiguration
+    private let relay: Server
+    private let state: AgentState
+    private let desk: AppDesk
+    private let log: Log
+    private unowned let loop: EventLoop
+    private let entropy = Entropy()
+    private let failed: (AgentFailure) -> Void
+
+    private var client: DeviceClient?
+    /// The link on which deliveries came last.
+    private var number: LinkNumber?
+    private var isPausing = false
+    private(set) var isStopping = false
+    /// Whether there is no going on; somebody has been told why.
+    private(set) var hasFailed = false
+    private var backoff = Backoff()
+    private lazy var retry = loop.makeTimer { [unowned self] in start() }
+
+    /// How long the link rests while the disk refuses what comes down it.
+    private static let pauseMilliseconds = 5_000
+
+    init(
+        _ configuration: AgentConfiguration, to relay: Server, state: AgentState, desk: AppDesk,
+        on loop: EventLoop, log: Log, failed: @escaping (AgentFailure) -> Void
+    ) {
+        self.configuration = configuration
+        self.relay = relay
+        self.state = state
+        self.desk = desk
+        self.loop = loop
+        self.log = log
+        self.failed = failed
+    }
+
+    /// Connects, after enrolling where the device has no identity yet.
+    func start() {
+        guard !isStopping else { return }
+        isPausing = false
+        if let client { return client.start() }
+        do throws(StoreError) {
+            if let device = try state.device() { connect(as: device) } else { enrol() }
+        } catch {
+            fail(AgentFailure(description: error.description))
+        }
+    }
+
+    /// Says goodbye; `whenStopped` is called when nothing is left of the link.
+    func stop(_ whenStopped: @escaping () -> Void) {
+        isStopping = true
+        retry.disarm()
+        if let client { client.stop(whenStopped) } else { whenStopped() }
+    }
+
+    private func connect(as device: EnrollResponse) {
+        var configuration = DeviceClient.Configuration(
+            relay: relay, identity: device.deviceIdentity, secret: device.deviceSecret,
+            agent: self.configuration.version)
+        configuration.keepaliveSeconds = self.configuration.keepaliveSeconds
+        let client = DeviceClient(
+            configuration, topics: state.apps.wanted, on: loop, random: { [entropy] in entropy.next() },
+            delegate: self)
+        for topic in state.apps.unwanted { client.unregister(topic) }
+        self.client = client
+        client.start()
+    }
+
+    private func fail(_ failure: AgentFailure) {
+        log.error("\(failure)")
+        hasFailed = true
+        failed(failure)
+    }
+
+    // MARK: Enrolment
+
+    private func enrol() {
+        guard let key = configuration.enrolmentKey else {
+            fail(.notEnrolled)
+            return
+        }
+        DeviceClient.enrol(at: relay, key: key, name: configuration.name, on: loop) { [weak self] result in
+            self?.enrolled(result)
+        }
+    }
+
+    private func enrolled(_ result: Result<EnrollResponse, EnrolmentError>) {
+        guard !isStopping else { return }
+        do {
+            let device = try result.get()
+            try state.setDevice(device)
+            log.notice("enrolled as device \(device.deviceIdentity)")
+            connect(as: device)
+        } catch let error as EnrolmentError {
+            guard !error.isVerdict else {
+                return fail(AgentFailure(description: "The device cannot be enrolled: \(error)."))
+            }
+            let delay = backoff.delayMilliseconds(
+                afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
+            log.warning("\(error); next attempt in \(delay) ms")
+            retry.arm(afterMilliseconds: delay)
+        } catch {
+            fail(AgentFailure(description: "\(error)"))
+        }
+    }
+
+    // MARK: RelayLine
+
+    func register(_ topic: String) { client?.register(topic) }
+
+    func unregister(_ topic: String) { client?.unregister(topic) }
+
+    func acknowledge(_ deliveries: [UInt64]) {
+        if let number { client?.acknowledge(deliveries, over: number) }
+    }
+
+    func startAnew() {
+        guard !isPausing, !isStopping else { return }
+        isPausing = true
+        client?.stop { [unowned self] in retry.arm(afterMilliseconds: Self.pauseMilliseconds) }
+    }
+}
+
+extension RelayLink: DeviceClientDelegate {
+    func linkWillConnect() { log.debug("connecting to \(relay.destination)") }
+
+    func linkDidConnect(_ welcome: Welcome) {
+        log.notice("connected to \(relay.destination), \(welcome.pending) notifications wait there")
+        desk.welcomed(welcome.registrations)
+    }
+
+    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
+        desk.linkEnded()
+        if let nextAttemptMilliseconds {
+            log.notice(
+                "no link to \(relay.destination): \(end); next attempt in \(nextAttemptMilliseconds) ms")
+        } else if !isStopping && !isPausing {
+            let remedy =
+                end.isUnknownDevice
+                ? "enrol again with another state directory than \(configuration.stateDirectory)"
+                : "another agent uses a copy of \(configuration.stateDirectory); give each its own"
+            fail(AgentFailure(description: "The link has ended for good (\(end)): \(remedy)."))
+        }
+    }
+
+    func registered(_ registration: Registered) { desk.registered(registration) }
+
+    func unregistered(topic: String) { desk.unregistered(topic) }
+
+    func refused(_ refusal: Refused) { desk.refused(refusal) }
+
+    func delivered(_ deliver: Deliver, over link: LinkNumber) {
+        number = link
+        desk.delivered(deliver)
+    }
+}
+
+extension EnrolmentError {
+    /// Whether asking again is of no use.
+    fileprivate var isVerdict: Bool {
+        switch self {
+        case .refused(let status, _):
+            [.unauthenticated, .permissionDenied, .invalidArgument, .unimplemented].contains(status)
+        case .unanswered, .malformed: false
+        }
+    }
+}

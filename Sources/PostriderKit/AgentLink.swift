@@ -1,0 +1,179 @@
+import Courier
+import Endpoints
+import HTTP2
+import Notifications
+import Transport
+
+/// What an application, on any thread, has to say to its link.
+enum LinkLetter: Sendable {
+    /// The application wants its notifications, or no longer: ``Application/takeWish()``.
+    case wish
+    /// Every observer of this notification has returned.
+    case observed(NotificationIdentity)
+    case stop
+}
+
+/// An application's connection to the agent, on a loop of its own. It returns whenever it is cut, until it is
+/// stopped.
+final class AgentLink: EndpointOwner {
+    private unowned let loop: EventLoop
+    private let address: SocketAddress
+    private let topic: String
+    /// The link does not keep the application alive: its end is the link's.
+    private let application: () -> Application?
+
+    private var endpoint: Endpoint?
+    private var stream: Int32?
+    private var openedAt: UInt64?
+    private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
+    private var handOver = HandOver()
+    /// Deliveries of the present stream that are to be told as handled at the end of this turn.
+    private var handled: [UInt64] = []
+    private var isWanted = false
+    /// How many times the agent has yet to say that it has unregistered the topic as it was asked to.
+    private var unregistersUnderWay = 0
+    private var isStopping = false
+    private var hasLeft = false
+    private var backoff = Backoff(baseMilliseconds: 100, capMilliseconds: 5_000, stableMilliseconds: 10_000)
+    private lazy var retry = loop.makeTimer { [unowned self] in connect() }
+
+    private static let requestHead: HeaderBlock = [
+        ":method": "POST", ":scheme": "http", ":path": CourierMethod.attach.rawValue,
+        ":authority": "localhost",
+        "content-type": "application/grpc", "te": "trailers",
+    ]
+
+    init(
+        on loop: EventLoop, to address: SocketAddress, topic: String,
+        application: @escaping () -> Application?
+    ) {
+        self.loop = loop
+        self.address = address
+        self.topic = topic
+        self.application = application
+    }
+
+    /// Connects for the first time, or again.
+    func connect() {
+        var settings = SessionSettings()
+        settings.connectionWindowSize = 65_535
+        let endpoint = Endpoint(role: .client, settings: settings, owner: self)
+        self.endpoint = endpoint
+        loop.connect(to: address, session: endpoint)
+    }
+
+    /// Works off what the application has said.
+    func receive(_ letters: inout [LinkLetter]) {
+        for letter in letters {
+            switch letter {
+            case .wish:
+                isWanted = application()?.takeWish() ?? false
+                ask()
+            case .observed(let identity):
+                if let delivery = handOver.observed(identity) { handled.append(delivery) }
+            case .stop:
+                isStopping = true
+                retry.disarm()
+            }
+        }
+    }
+
+    /// What was handled in this turn is said in one message; then, perhaps, goodbye.
+    func endTurn() {
+        if !handled.isEmpty {
+            say(.handled(handled))
+            handled.removeAll(keepingCapacity: true)
+        }
+        guard isStopping else { return }
+        if !hasLeft { endpoint?.close(.localClose) }
+        hasLeft = true
+        // Not before the agent has closed too: what was said last would be lost with an early end.
+        if loop.connectionCount == 0 { loop.stop() }
+    }
+
+    /// Tells the agent what is wanted.
+    private func ask() {
+        guard stream != nil else { return }
+        if !isWanted { unregistersUnderWay += 1 }
+        say(isWanted ? .register(topic: topic) : .unregister(topic: topic))
+    }
+
+    private func say(_ message: AppMessage) {
+        guard let endpoint, let stream else { return }
+        var frame: [UInt8] = []
+        MessageFraming.frame(message, into: &frame)
+        endpoint.streams.send(stream, frame.span)
+        endpoint.setNeedsFlush()
+    }
+
+    // MARK: EndpointOwner
+
+    func opened() {
+        guard !isStopping else {
+            endpoint?.close(.localClose)
+            return
+        }
+        openedAt = loop.now
+        do throws(SessionError) {
+            stream = try endpoint?.streams.openRequest(Self.requestHead)
+        } catch {
+            endpoint?.close(.localClose)
+        }
+        if isWanted { ask() }
+    }
+
+    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {}
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        framing.feed(bytes)
+        do throws(CourierError) {
+            while let message = try framing.next(AgentMessage.self) { take(message) }
+        } catch {
+            endpoint?.close(.protocolError(error.description))
+        }
+    }
+
+    func ended(_ stream: Int32) {}
+
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        self.stream = nil
+        endpoint?.close(.peerClosed)
+    }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+
+    func disconnected(_ reason: CloseReason) {
+        endpoint = nil
+        stream = nil
+        unregistersUnderWay = 0
+        handled.removeAll()
+        handOver.streamEnded()
+        framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
+        guard !isStopping else { return }
+        let up = openedAt.map { Int((loop.now - $0) / 1_000_000) } ?? 0
+        openedAt = nil
+        retry.arm(
+            afterMilliseconds: backoff.delayMilliseconds(
+                afterLinkUp: up, retryAfterMilliseconds: 0, random: .random(in: .min ... .max)))
+    }
+
+    private func take(_ message: AgentMessage) {
+        switch message {
+        case .registered(let registered): application()?.registered(registered.deviceToken.hex)
+        case .unregistered:
+            if unregistersUnderWay > 0 {
+                unregistersUnderWay -= 1
+            } else if isWanted {
+                application()?.registrationFailed("The relay has ended the registration.")
+            }
+        case .refused(let refused): application()?.registrationFailed(refused.reason)
+        case .deliver(let deliver):
+            switch handOver.arrived(deliver.identity, as: deliver.delivery) {
+            case .post: application()?.arrived(deliver.identity, payload: deliver.payload)
+            case .wait: break
+            case .confirm: handled.append(deliver.delivery)
+            }
+        case .unknown: break
+        }
+    }
+}

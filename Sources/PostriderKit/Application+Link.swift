@@ -1,0 +1,131 @@
+import Foundation
+import Notifications
+import Synchronization
+import Transport
+
+// What the link tells the application, from the link's thread.
+extension Application {
+    /// The agent has told the token.
+    func registered(_ deviceToken: String) {
+        let (waiting, isNews) = state.withLock { state in
+            defer {
+                state.deviceToken = deviceToken
+                state.waitingForToken = [:]
+            }
+            return (state.waitingForToken.values, state.deviceToken != deviceToken)
+        }
+        for continuation in waiting { continuation.resume(returning: deviceToken) }
+        guard isNews else { return }
+        post(.deviceTokenDidChange, [RegistrationKey.deviceToken: .string(deviceToken)])
+    }
+
+    /// There is no token, or none any more.
+    func registrationFailed(_ reason: String) {
+        let waiting = state.withLock { state in
+            defer {
+                state.deviceToken = nil
+                state.waitingForToken = [:]
+            }
+            return state.waitingForToken.values
+        }
+        for continuation in waiting { continuation.resume(throwing: ApplicationError.refused(reason)) }
+        post(.registrationDidFail, [RegistrationKey.reason: .string(reason)])
+    }
+
+    /// A notification has arrived that no observer was given before.
+    func arrived(_ identity: NotificationIdentity, payload: [UInt8]) {
+        queue.async { [self] in
+            let (mailbox, isStopped) = state.withLock { ($0.mailbox, $0.isStopped) }
+            guard let mailbox, !isStopped else { return }
+            // A number that no Swift type can hold is all that can be wrong with a payload that the relay let pass.
+            let userInfo = (try? UserInfo(json: payload)) ?? [:]
+            dispatcher.post(name: .remoteNotificationDidArrive, sender: self, userInfo: userInfo)
+            guard mailbox.post(.observed(identity)) else {
+                preconditionFailure("a window of deliveries fits into the mailbox")
+            }
+        }
+    }
+
+    private func post(_ name: NotificationName, _ userInfo: UserInfo) {
+        queue.async { [self] in dispatcher.post(name: name, sender: self, userInfo: userInfo) }
+    }
+}
+
+// What the application has for its link, from any thread.
+extension Application {
+    /// Letters in the mailbox: those of a window of deliveries, a wish, two stops.
+    private static let letters = 128
+
+    /// Lets the link know what is wanted. Of several wishes that it has not heard of, the last counts.
+    func wish(_ isWanted: Bool) throws(ApplicationError) {
+        let mailbox = try startedMailbox()
+        let isFirst = state.withLock { state in
+            defer { state.isWishPosted = true }
+            state.isWanted = isWanted
+            return !state.isWishPosted
+        }
+        if isFirst { _ = mailbox.post(.wish) }
+    }
+
+    /// What is wanted now, for the link.
+    func takeWish() -> Bool {
+        state.withLock { state in
+            state.isWishPosted = false
+            return state.isWanted
+        }
+    }
+
+    func wait(_ ticket: UInt64, _ continuation: CheckedContinuation<String, any Error>) {
+        let answer: Result<String, any Error>? = state.withLock { state in
+            if state.isStopped { return .failure(ApplicationError.stopped) }
+            if let deviceToken = state.deviceToken { return .success(deviceToken) }
+            if Task.isCancelled { return .failure(CancellationError()) }
+            state.waitingForToken[ticket] = continuation
+            return nil
+        }
+        if let answer { continuation.resume(with: answer) }
+    }
+
+    private func startedMailbox() throws(ApplicationError) -> Mailbox<LinkLetter> {
+        do {
+            return try state.withLock { state in
+                if state.isStopped { throw ApplicationError.stopped }
+                if let mailbox = state.mailbox { return mailbox }
+                let mailbox = try Mailbox<LinkLetter>(capacity: Self.letters)
+                try start(mailbox, to: try SocketAddress(unixPath: socketPath))
+                state.mailbox = mailbox
+                return mailbox
+            }
+        } catch let error as ApplicationError {
+            throw error
+        } catch {
+            throw .unusable("\(error)")
+        }
+    }
+
+    /// Starts the link's thread, which does not keep the application alive.
+    private func start(_ mailbox: Mailbox<LinkLetter>, to address: SocketAddress) throws {
+        _ = try Thread.spawn(name: "postrider-kit") { [weak self, topic] in
+            do throws(TransportError) {
+                let loop = try EventLoop()
+                let link = AgentLink(on: loop, to: address, topic: topic) { [weak self] in self }
+                loop.turnEnded = { [unowned link] in link.endTurn() }
+                try loop.attach(mailbox) { [unowned link] letters in link.receive(&letters) }
+                link.connect()
+                withExtendedLifetime(link) { loop.run() }
+            } catch {
+                self?.registrationFailed(error.description)
+            }
+            self?.ended()
+        }
+    }
+
+    private func ended() {
+        let waiting = state.withLock { state in
+            state.hasEnded = true
+            defer { state.waitingForEnd = [] }
+            return state.waitingForEnd
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}

@@ -1,0 +1,138 @@
+public import Dispatch
+import Foundation
+import Notifications
+import Synchronization
+import Transport
+
+/// An app of this device, as the agent and the relay know it: one topic, its device token, its notifications.
+///
+/// Remote notifications come through the ``NotificationDispatcher``, with the application as their sender. Add
+/// observers first, then register: what has been waiting for the app arrives at once, and counts as handled when
+/// those observers have returned that were there. One that ends the process before that is given the notification
+/// again.
+///
+/// The connection to the agent has a thread of its own and comes back by itself whenever the agent was away. It ends
+/// with ``stop()``, or when nobody holds the application any more.
+public final class Application: Sendable {
+    /// The app: what the provider sends as `apns-topic`.
+    public let topic: String
+
+    let socketPath: String
+    let dispatcher: NotificationDispatcher
+    /// Observers are called here, one notification after the other.
+    let queue: DispatchQueue
+    let state = Mutex(State())
+
+    struct State {
+        /// The way to the link, once there is one.
+        var mailbox: Mailbox<LinkLetter>?
+        var isStopped = false
+        var hasEnded = false
+        /// Whether notifications are wanted, and whether the link has yet to hear of it.
+        var isWanted = false
+        var isWishPosted = false
+        var deviceToken: String?
+        var lastTicket: UInt64 = 0
+        var waitingForToken: [UInt64: CheckedContinuation<String, any Error>] = [:]
+        var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Where agents listen: what the environment says under `POSTRIDER_AGENT_SOCKET`, or else the system's place.
+    public static var defaultSocketPath: String {
+        ProcessInfo.processInfo.environment["POSTRIDER_AGENT_SOCKET"] ?? "/run/postrider-agent/agent.sock"
+    }
+
+    /// An application that has not registered yet; nothing is connected.
+    ///
+    /// - Parameters:
+    ///   - socketPath: the agent's Unix socket.
+    ///   - dispatcher: what its notifications are posted to.
+    ///   - queue: where observers are called, one after the other; nil: somewhere in the background.
+    public init(
+        topic: String, socketPath: String = Application.defaultSocketPath,
+        dispatcher: NotificationDispatcher = .default, queue: DispatchQueue? = nil
+    ) {
+        self.topic = topic
+        self.socketPath = socketPath
+        self.dispatcher = dispatcher
+        self.queue = DispatchQueue(label: "postrider.\(topic)", target: queue)
+    }
+
+    deinit { _ = state.withLock { $0.mailbox }?.post(.stop) }
+
+    /// The device token, 64 hexadecimal digits; nil while there is none.
+    public var deviceToken: String? { state.withLock { $0.deviceToken } }
+
+    /// Registers with the agent and, through it, with the relay; from now on notifications arrive. The answer is the
+    /// device token that the provider needs. It comes when agent and relay can be reached; cancel the task to wait no
+    /// longer.
+    ///
+    /// - Throws: ``ApplicationError``, or `CancellationError`.
+    @discardableResult
+    public func registerForRemoteNotifications() async throws -> String {
+        try wish(true)
+        let ticket = state.withLock { state in
+            state.lastTicket += 1
+            return state.lastTicket
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in wait(ticket, continuation) }
+        } onCancel: {
+            let waiting = state.withLock { $0.waitingForToken.removeValue(forKey: ticket) }
+            waiting?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Gives the topic up: its token becomes invalid, and what waits for the app is dropped.
+    ///
+    /// - Throws: ``ApplicationError``.
+    public func unregisterForRemoteNotifications() throws(ApplicationError) {
+        state.withLock { $0.deviceToken = nil }
+        try wish(false)
+    }
+
+    /// Ends the connection to the agent. Observers that are at work finish, and what they have handled is told to the
+    /// agent; what they have not been given yet waits there for the next time. An observer may call this: it is the
+    /// last then. ``untilEnd()`` tells when all that is done.
+    public func stop() {
+        let waiting: [CheckedContinuation<String, any Error>]? = state.withLock { state in
+            guard !state.isStopped else { return nil }
+            state.isStopped = true
+            defer { state.waitingForToken = [:] }
+            return Array(state.waitingForToken.values)
+        }
+        guard let waiting else { return }
+        for continuation in waiting { continuation.resume(throwing: ApplicationError.stopped) }
+        queue.async { [self] in _ = state.withLock { $0.mailbox }?.post(.stop) }
+    }
+
+    /// Returns when the application has been stopped and the agent knows what was handled.
+    public func untilEnd() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                guard !state.hasEnded, state.mailbox != nil || !state.isStopped else { return true }
+                state.waitingForEnd.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+}
+
+/// Why an application cannot have what it asks for.
+public enum ApplicationError: Error, Equatable, CustomStringConvertible {
+    /// Agent or relay refuse the registration; the reason is a sentence.
+    case refused(String)
+    /// The application has been stopped.
+    case stopped
+    /// The connection to the agent cannot even be begun; the reason is a sentence.
+    case unusable(String)
+
+    /// One sentence.
+    public var description: String {
+        switch self {
+        case .refused(let reason), .unusable(let reason): reason
+        case .stopped: "The application has been stopped."
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Options
+import PostriderKit
+import Synchronization
+
+/// Registers for a topic, prints the device token, and prints each notification; ends by itself where it was told to.
+enum ExampleApp {
+    static func run(_ arguments: [String]) async -> Int32 {
+        do {
+            let options = try table.parse(arguments)
+            if options.asksForHelp {
+                say(table.helpText)
+                return 0
+            }
+            return try await run(
+                topic: options.requiredString("topic"),
+                socketPath: options.string("socket") ?? Application.defaultSocketPath,
+                limit: options.integer("count", in: 1...1_000_000)
+            )
+        } catch let error as UsageError {
+            complain(error.description)
+            return 2
+        } catch {
+            complain("postrider-example-app: \(error)")
+            return 1
+        }
+    }
+
+    private static func run(topic: String, socketPath: String, limit: Int?) async throws -> Int32 {
+        let application = Application(topic: topic, socketPath: socketPath)
+        let dispatcher = NotificationDispatcher.default
+        let count = Mutex(0)
+        // Observers come first: what has waited for this app arrives as soon as it registers.
+        let observations = [
+            dispatcher.addObserver(named: .remoteNotificationDidArrive, sender: application) {
+                [weak application] notification in
+                say(description(of: notification.userInfo))
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                if number == limit { application?.stop() }
+            },
+            dispatcher.addObserver(named: .deviceTokenDidChange, sender: application) { notification in
+                say("device token: \(notification.userInfo[RegistrationKey.deviceToken]?.string ?? "")")
+            },
+            dispatcher.addObserver(named: .registrationDidFail, sender: application) { notification in
+                complain("not registered: \(notification.userInfo[RegistrationKey.reason]?.string ?? "")")
+            },
+        ]
+        do {
+            try await application.registerForRemoteNotifications()
+        } catch ApplicationError.stopped {
+            // What had waited was enough.
+        }
+        await application.untilEnd()
+        withExtendedLifetime(observations) {}
+        return 0
+    }
+
+    /// A notification as lines: title, body, then the provider's own keys by name.
+    static func description(of userInfo: UserInfo) -> String {
+        let alert = userInfo["aps"]?["alert"]
+        let title = alert?["title"]?.string
+        let body = alert?["body"]?.string ?? alert?.string
+        var lines = ["notification"]
+        if let title { lines.append("  title: \(title)") }
+        if let body { lines.append("  body: \(body)") }
+        for (name, value) in userInfo.sorted(by: { $0.key < $1.key }) where name != "aps" {
+            lines.append("  \(name): \(text(of: value))")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func text(of value: UserInfoValue) -> String {
+        if let text = value.string { return text }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// Unbuffered, so that whoever reads along sees it at once.
+    private static func say(_ text: String) {
+        try? FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8))
+    }
+
+    private static func complain(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
+    }
+
+    static let table = OptionTable(
+        command: "postrider-example-app",
+        summary:
+            "Register with the agent for a topic, and print what observers of its notifications are given.",
+        options: [
+            .value("topic", short: "t", "TOPIC", "The topic: what the provider sends as apns-topic."),
+            .value("socket", short: "s", "PATH", "The agent's socket; POSTRIDER_AGENT_SOCKET if not given."),
+            .value("count", short: "n", "NUMBER", "End after so many notifications."),
+        ],
+        examples: [
+            .init("Wait for one notification", "postrider-example-app --topic com.example.app --count 1")
+        ]
+    )
+}

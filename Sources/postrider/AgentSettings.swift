@@ -1,0 +1,149 @@
+import Agent
+import Foundation
+import Notifications
+import Options
+import Transport
+import YAML
+
+/// One setting of the agent: `--state` on the command line, `POSTRIDER_STATE` in the environment, `state:` in the
+/// file.
+enum AgentSetting: String, CaseIterable {
+    case relay
+    case ca
+    case serverName = "server-name"
+    case state
+    case socket
+    case enrolmentKeyFile = "enrolment-key-file"
+    case deviceName = "device-name"
+    case keepaliveSeconds = "keepalive-seconds"
+    case logLevel = "log-level"
+
+    /// What the command line calls it.
+    var option: Option {
+        switch self {
+        case .relay: .value(rawValue, "HOST:PORT", "Where the relay waits for devices.")
+        case .ca:
+            .value(
+                rawValue, "FILE", "The authorities that vouch for the relay, PEM; the system's if not given.")
+        case .serverName:
+            .value(rawValue, "NAME", "The name in the relay's certificate; the relay's host if not given.")
+        case .state:
+            .value(rawValue, "DIRECTORY", "Where identity, apps and inbox are kept; made if it is not there.")
+        case .socket:
+            .value(
+                rawValue, "PATH", "The Unix socket of the apps; \(AgentSettings.usualSocket) if not given.")
+        case .enrolmentKeyFile: .value(rawValue, "FILE", "A file with the enrolment key.")
+        case .deviceName:
+            .value(rawValue, "NAME", "What the device calls itself; its host name if not given.")
+        case .keepaliveSeconds:
+            .value(rawValue, "NUMBER", "Seconds between signs of life; left to the relay if not given.")
+        case .logLevel: .value(rawValue, "LEVEL", "error, warning, notice, info (if not given) or debug.")
+        }
+    }
+}
+
+/// What the user has set for the agent, from three places: an option wins over the environment, which wins over the
+/// file.
+struct AgentSettings {
+    let agent: AgentConfiguration
+    let logLevel: Log.Level
+
+    /// Where apps look for the agent.
+    static let usualSocket = "/run/postrider-agent/agent.sock"
+    /// The option that names the configuration file.
+    static let fileOption = Option.value(
+        "config", short: "c", "FILE", "The configuration file; it may also declare apps.")
+    /// The variable that names the configuration file.
+    static let fileVariable = "POSTRIDER_AGENT_CONFIG"
+    /// The variable that holds the enrolment key.
+    static let keyVariable = "POSTRIDER_ENROLMENT_KEY"
+
+    /// Reads all places.
+    ///
+    /// - Parameter readFile: the text of a file, or nil where there is none.
+    /// - Throws: ``CommandFailure`` or `UsageError` at the first mistake.
+    init(
+        options: ParsedOptions, environment: [String: String], readFile: (String) throws -> String?
+    ) throws {
+        let file = try Self.read(options.string("config") ?? environment[Self.fileVariable], readFile)
+        func text(_ setting: AgentSetting) -> String? {
+            let variable = environment[Setting.variable(setting.rawValue)].flatMap { $0.isEmpty ? nil : $0 }
+            return options.string(setting.rawValue) ?? variable ?? file.texts[setting]
+        }
+        func required(_ setting: AgentSetting) throws -> String {
+            if let text = text(setting) { return text }
+            throw options.error(
+                "--\(setting.rawValue) is missing; \(Setting.variable(setting.rawValue)) and a line in the "
+                    + "configuration file would do as well")
+        }
+        func wrong(_ setting: AgentSetting, _ form: String) -> UsageError {
+            options.error("\(setting.rawValue) must be \(form), not '\(text(setting) ?? "")'")
+        }
+        let relayText = try required(.relay)
+        guard let relay = try? Destination(relayText) else {
+            throw wrong(.relay, "a host and a port such as relay.example.org:5223")
+        }
+        var agent = AgentConfiguration(
+            relay: relay,
+            stateDirectory: try required(.state),
+            socketPath: text(.socket) ?? Self.usualSocket,
+            name: text(.deviceName) ?? ProcessInfo.processInfo.hostName,
+            version: "postrider/\(Commands.version)"
+        )
+        agent.trustFile = text(.ca)
+        agent.serverName = text(.serverName)
+        agent.enrolmentKey = environment[Self.keyVariable]
+        if let path = text(.enrolmentKeyFile) {
+            guard let key = try readFile(path) else {
+                throw CommandFailure("The enrolment key \(path) is not there: give the path of one that is.")
+            }
+            agent.enrolmentKey = key.trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        if let keepalive = text(.keepaliveSeconds) {
+            let bounds = Limits.keepaliveSeconds
+            guard let seconds = UInt32(keepalive), (bounds.least...bounds.most).contains(Int(seconds)) else {
+                throw wrong(.keepaliveSeconds, "a number from \(bounds.least) to \(bounds.most)")
+            }
+            agent.keepaliveSeconds = seconds
+        }
+        agent.apps = file.apps
+        guard let level = LogLevel(rawValue: text(.logLevel) ?? "info") else {
+            throw wrong(.logLevel, "one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        self.agent = agent
+        logLevel = level.level
+    }
+
+    /// The configuration file: the settings by their names, and `apps`, a list of topics and their users.
+    private static func read(
+        _ path: String?, _ readFile: (String) throws -> String?
+    ) throws -> (texts: [AgentSetting: String], apps: [String: UInt32]) {
+        guard let path else { return ([:], [:]) }
+        guard let text = try readFile(path) else {
+            throw CommandFailure(
+                "The configuration file \(path) is not there; give the path of one that is, or none.",
+                exitCode: 2)
+        }
+        do throws(YAMLError) {
+            let reader = try YAMLReader.reading(text: text, file: path)
+            var texts: [AgentSetting: String] = [:]
+            for setting in AgentSetting.allCases { texts[setting] = try reader.string(setting.rawValue) }
+            var apps: [String: UInt32] = [:]
+            for app in try reader.mappings("apps") ?? [] {
+                let topic = try app.required("topic", app.string)
+                let user = try app.required("user", app.string)
+                guard Topic(topic) != nil else { throw app.error("topic", "must be a bundle identifier") }
+                guard let identifier = UserAccount.identifier(of: user) else {
+                    throw app.error("user", "must be a user of this device, by name or number")
+                }
+                guard apps.updateValue(identifier, forKey: topic) == nil else {
+                    throw app.error("topic", "is declared twice")
+                }
+            }
+            try reader.finish()
+            return (texts, apps)
+        } catch {
+            throw CommandFailure(error.description, exitCode: 2)
+        }
+    }
+}

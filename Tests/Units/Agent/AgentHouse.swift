@@ -1,0 +1,135 @@
+import Courier
+import Notifications
+import PostriderKit
+import Synchronization
+import Transport
+
+@testable import Agent
+
+/// An agent's desk and app socket on a thread of their own, with a recorded link to the relay: all of an agent but
+/// the relay's side. It can be killed at the worst moment, and comes back over what it left on the disk.
+final class AgentHouse: Sendable {
+    /// What lives on the thread.
+    final class Rooms {
+        let desk: AppDesk
+        let door: AppDoor
+        let line = RecordedLine()
+        let loop: EventLoop
+        /// Whether the end of the present turn, where things are made safe, still comes.
+        var isAlive = true
+
+        init(_ state: AgentState, loop: EventLoop) {
+            self.loop = loop
+            desk = AppDesk(state, declarations: [:], scheduler: loop, log: .none)
+            door = AppDoor(desk: desk, log: .none)
+            desk.line = line
+        }
+    }
+
+    private let mailbox: Mailbox<@Sendable (Rooms) -> Void>
+    private let ended: AsyncStream<Void>
+
+    /// Starts over this state and socket.
+    init(_ scratch: Scratch, onHandled: @escaping @Sendable (Rooms) -> Void = { _ in }) throws {
+        let mailbox = try Mailbox<@Sendable (Rooms) -> Void>(capacity: 1000)
+        let (ended, end) = AsyncStream<Void>.makeStream()
+        let (state, socket) = (scratch.state, scratch.socket)
+        _ = try Thread.spawn(name: "agent-house") {
+            Self.live(state, socket, mailbox, onHandled)
+            end.finish()
+        }
+        self.mailbox = mailbox
+        self.ended = ended
+    }
+
+    private static func live(
+        _ state: String, _ socket: String, _ mailbox: Mailbox<@Sendable (Rooms) -> Void>,
+        _ onHandled: @escaping @Sendable (Rooms) -> Void
+    ) {
+        do {
+            let loop = try EventLoop()
+            let rooms = Rooms(try AgentState(directory: state, log: .none), loop: loop)
+            try rooms.door.open(SocketAddress(unixPath: socket), on: loop)
+            try loop.attach(mailbox) { [unowned rooms] letters in for letter in letters { letter(rooms) } }
+            loop.turnEnded = { [unowned rooms] in
+                if rooms.desk.hasHandled { onHandled(rooms) }
+                if rooms.isAlive { rooms.desk.endTurn() }
+            }
+            withExtendedLifetime(rooms) { loop.run() }
+        } catch {
+            preconditionFailure("the house cannot be opened: \(error)")
+        }
+    }
+
+    /// Does something on the thread and answers what it says.
+    func on<Value: Sendable>(_ body: @escaping @Sendable (Rooms) -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            let isPosted = mailbox.post { rooms in continuation.resume(returning: body(rooms)) }
+            precondition(isPosted)
+        }
+    }
+
+    /// A notification comes down the link.
+    func deliver(_ deliver: Deliver) async { await on { $0.desk.delivered(deliver) } }
+
+    /// Cuts every connection and ends the thread, without another word to the disk.
+    func kill() async {
+        _ = mailbox.post { rooms in rooms.kill() }
+        await hasEnded()
+    }
+
+    /// Returns when the thread is over.
+    func hasEnded() async { for await _ in ended {} }
+}
+
+extension AgentHouse.Rooms {
+    /// The rest of this turn does not happen, and none follows.
+    func kill() {
+        isAlive = false
+        loop.stop()
+    }
+}
+
+/// Things that happen on other threads, in order, to be waited for.
+final class Journal<Event: Sendable>: Sendable {
+    private struct Book {
+        var events: [Event] = []
+        var waiting: [(count: Int, continuation: CheckedContinuation<[Event], Never>)] = []
+    }
+
+    private let book = Mutex(Book())
+
+    /// Writes down what has happened.
+    func note(_ event: Event) {
+        let (ready, events) = book.withLock { book in
+            book.events.append(event)
+            let ready = book.waiting.filter { $0.count <= book.events.count }
+            book.waiting.removeAll { $0.count <= book.events.count }
+            return (ready, book.events)
+        }
+        for waiting in ready { waiting.continuation.resume(returning: events) }
+    }
+
+    /// What has happened so far.
+    var events: [Event] { book.withLock { $0.events } }
+
+    /// What has happened when so many things have.
+    func first(_ count: Int) async -> [Event] {
+        await withCheckedContinuation { continuation in
+            let events = book.withLock { book in
+                guard book.events.count < count else { return book.events as [Event]? }
+                book.waiting.append((count, continuation))
+                return nil
+            }
+            if let events { continuation.resume(returning: events) }
+        }
+    }
+}
+
+extension Application {
+    /// Stops, and waits for it.
+    func end() async {
+        stop()
+        await untilEnd()
+    }
+}

@@ -1,0 +1,119 @@
+import Courier
+import Notifications
+import Testing
+
+@testable import Agent
+
+@Suite("Registrations at the desk")
+struct AppDeskRegistrationTests {
+    private let rig: DeskRig
+    private let topic = RecordedApp.topic
+
+    init() throws { rig = try DeskRig() }
+
+    private func attached(user: UInt32 = 1000) -> RecordedApp { rig.attached(user: user) }
+
+    @Test("let the first user that asks have a topic, also after a kill, and refuse others with a sentence")
+    func users() throws {
+        _ = attached(user: 1000)
+        try rig.kill()
+        let stranger = attached(user: 1001)
+        rig.arrive(1)
+        rig.desk.unregister(topic, for: stranger.stream)
+        rig.desk.endTurn()
+        guard case .refused(let refused) = stranger.told.first else {
+            Issue.record("a stranger was told \(stranger.told)")
+            return
+        }
+        #expect(refused.topic == topic && refused.reason.contains("another user"))
+        #expect(stranger.delivered.isEmpty)
+        #expect(attached(user: 1000).identities == [1])
+    }
+
+    @Test("gives a declared topic to the user of its declaration only, whoever had it before")
+    func declared() throws {
+        let rig = try DeskRig(declarations: ["com.example.kiosk": 2000])
+        let kiosk = try #require(Topic("com.example.kiosk"))
+        _ = try rig.ground.state.apps.add(kiosk, user: 1000)
+        let (former, rightful) = (RecordedApp(user: 1000), RecordedApp(user: 2000))
+        rig.desk.register(kiosk.text, for: former.stream)
+        rig.desk.register(kiosk.text, for: rightful.stream)
+        rig.arrive(1, topic: kiosk.text)
+        rig.desk.endTurn()
+        #expect(former.delivered.isEmpty && rightful.identities == [1])
+    }
+
+    @Test("refuses what is no topic, and more apps than a device may have")
+    func bounds() {
+        let app = RecordedApp()
+        rig.desk.register("not a topic", for: app.stream)
+        for number in 0...Limits.registrationsPerDevice {
+            rig.desk.register("com.example.\(number)", for: app.stream)
+        }
+        let refusals = app.told.compactMap {
+            if case .refused(let refused) = $0 { refused.topic } else { nil }
+        }
+        #expect(refusals == ["not a topic", "com.example.\(Limits.registrationsPerDevice)"])
+    }
+
+    @Test("tells an app its token as soon as there is one, at each registration, and when it changes")
+    func tokens() throws {
+        let app = attached()
+        #expect(rig.line.asked == ["register \(topic)"])
+        rig.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        rig.desk.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
+        rig.desk.welcomed([Registered(topic: topic, deviceToken: .sample(2))])
+        rig.desk.register(topic, for: app.stream)
+        let tokens = app.told.compactMap {
+            if case .registered(let told) = $0 { told.deviceToken } else { nil }
+        }
+        #expect(tokens == [.sample(1), .sample(2), .sample(2)])
+        try rig.kill()
+        #expect(attached().told == [.registered(Registered(topic: topic, deviceToken: .sample(2)))])
+    }
+
+    @Test("tells an app that the relay refuses it, or has ended its registration")
+    func refusals() {
+        let app = attached()
+        rig.desk.refused(Refused(topic: topic, reason: "no"))
+        rig.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        rig.desk.unregistered(topic)
+        #expect(
+            app.told == [
+                .refused(Refused(topic: topic, reason: "no")),
+                .registered(Registered(topic: topic, deviceToken: .sample(1))),
+                .unregistered(topic: topic),
+            ])
+    }
+
+    @Test("forgets an app that has unregistered when the relay knows, and drops what comes meanwhile")
+    func unregistration() throws {
+        let app = attached()
+        rig.arrive(1)
+        rig.desk.unregister(topic, for: app.stream)
+        rig.arrive(2)
+        rig.desk.endTurn()
+        #expect(rig.line.asked.last == "unregister \(topic)" && rig.line.acknowledged == [1, 2])
+        #expect(app.told == [.unregistered(topic: topic)])
+        try rig.kill()
+        #expect(rig.ground.state.apps.unwanted == [topic])
+        rig.desk.welcomed([])
+        #expect(rig.ground.state.apps.records.isEmpty)
+        #expect(attached(user: 1001).told.isEmpty)
+    }
+
+    @Test(
+        "knows the answer to its own unregistration from the operator's, when the app has come back meanwhile"
+    )
+    func returning() {
+        let app = attached()
+        rig.desk.unregister(topic, for: app.stream)
+        rig.desk.register(topic, for: app.stream)
+        rig.desk.unregistered(topic)
+        rig.desk.registered(Registered(topic: topic, deviceToken: .sample(2)))
+        #expect(
+            app.told == [
+                .unregistered(topic: topic), .registered(Registered(topic: topic, deviceToken: .sample(2))),
+            ])
+    }
+}

@@ -1,0 +1,111 @@
+import Courier
+import Foundation
+import Notifications
+import Transport
+
+@testable import Agent
+
+/// A directory of one test, gone with it.
+final class Scratch: Sendable {
+    let path = FileManager.default.temporaryDirectory.path + "/agent-" + UUID().uuidString.prefix(8)
+    /// Where an agent's state goes; not made yet.
+    var state: String { path + "/state" }
+    /// Where an agent listens.
+    var socket: String { path + "/agent.sock" }
+
+    init() { try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Copies the state's files as they are at this moment: what an agent that is killed now leaves behind.
+    func copyState(to target: String) throws {
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+        for name in try FileManager.default.contentsOfDirectory(atPath: state) where !name.hasSuffix("-shm") {
+            try FileManager.default.copyItem(atPath: state + "/" + name, toPath: target + "/" + name)
+        }
+    }
+}
+
+/// A clock that stands still until it is moved, and timers that only note that they are armed.
+final class StandingClock: Scheduler {
+    final class Timer: LoopTimer {
+        let fire: () -> Void
+        var isArmed = false
+        init(_ fire: @escaping () -> Void) { self.fire = fire }
+        func arm(afterMilliseconds milliseconds: Int) { isArmed = true }
+        func disarm() { isArmed = false }
+    }
+
+    var now: UInt64 = 0
+    var wallMilliseconds: Int64 = 1_800_000_000_000
+
+    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { Timer(fire) }
+}
+
+/// A link to the relay that writes down what it is asked for.
+final class RecordedLine: RelayLine {
+    var asked: [String] = []
+    var acknowledged: [UInt64] = []
+
+    func register(_ topic: String) { asked.append("register \(topic)") }
+    func unregister(_ topic: String) { asked.append("unregister \(topic)") }
+    func acknowledge(_ deliveries: [UInt64]) { acknowledged += deliveries }
+    func startAnew() { asked.append("start anew") }
+}
+
+extension Deliver {
+    /// A delivery that is told from others by its numbers.
+    static func sample(
+        _ delivery: UInt64, identity: UInt64, topic: String = "com.example.one",
+        priority: Priority = .immediate,
+        payload: String = "{}"
+    ) -> Deliver {
+        Deliver(
+            delivery: delivery,
+            identity: NotificationIdentity(high: 7, low: identity),
+            topic: topic,
+            payload: Array(payload.utf8),
+            priority: priority,
+            expiration: .nowOrNever,
+            collapseIdentifier: nil,
+            pushType: nil,
+            acceptedAt: Moment(milliseconds: 1)
+        )
+    }
+}
+
+extension DeviceToken {
+    /// A token that is told from others by its number.
+    static func sample(_ number: UInt64) -> DeviceToken { DeviceToken(words: [number, 1, 2, 3]) }
+}
+
+/// An agent's state on the disk, which can be left as a killed process leaves it.
+final class Ground {
+    private(set) var scratch = Scratch()
+    private(set) var state: AgentState
+
+    init() throws { state = try AgentState(directory: scratch.state, log: .none) }
+
+    /// Goes on with what a process that is killed at this moment leaves behind.
+    func kill() throws {
+        let next = Scratch()
+        try scratch.copyState(to: next.state)
+        state = try AgentState(directory: next.state, log: .none)
+        scratch = next
+    }
+}
+
+/// Random numbers that a seed determines (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}

@@ -1,0 +1,212 @@
+import Courier
+import Notifications
+import Storage
+import Testing
+
+@testable import Agent
+
+/// What an inbox must be: a set of what was seen, and a list of what waits.
+private struct InboxModel {
+    struct Waiting: Equatable {
+        let app: Int64
+        let identity: UInt64
+        let priority: Priority
+    }
+
+    private var seen: Set<[UInt64]> = []
+    private(set) var waiting: [Waiting] = []
+
+    mutating func arrive(_ arrival: Inbox.Arrival) -> Bool {
+        let (app, deliver) = (arrival.app, arrival.deliver)
+        guard seen.insert([UInt64(app), deliver.identity.low]).inserted else { return false }
+        waiting.append(Waiting(app: app, identity: deliver.identity.low, priority: deliver.priority))
+        return true
+    }
+
+    mutating func handle(_ app: Int64, _ identity: UInt64) {
+        waiting.removeAll { $0.app == app && $0.identity == identity }
+    }
+
+    /// Drops the oldest of lowest priority.
+    mutating func bound(_ app: Int64, to limit: Int) -> Int {
+        let mine = waiting.enumerated().filter { $0.element.app == app }
+        let victims = mine.sorted { ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset) }
+            .prefix(max(0, mine.count - limit)).map(\.offset)
+        waiting = waiting.enumerated().filter { !victims.contains($0.offset) }.map(\.element)
+        return victims.count
+    }
+}
+
+@Suite("An inbox")
+struct InboxTests {
+    private let ground: Ground
+    private let now = Moment(milliseconds: 1_800_000_000_000)
+    private var inbox: Inbox { ground.state.inbox }
+
+    init() throws { ground = try Ground() }
+
+    private func pending(_ app: Int64) throws -> [(row: Int64, identity: UInt64)] {
+        var found: [(row: Int64, identity: UInt64)] = []
+        try inbox.forEachPending(of: app, after: 0) { row, deliver in
+            found.append((row, deliver.identity.low))
+            return true
+        }
+        return found
+    }
+
+    private func arrival(_ app: Int64, _ identity: UInt64, _ priority: Priority = .immediate) -> Inbox.Arrival
+    {
+        Inbox.Arrival(app: app, deliver: .sample(0, identity: identity, priority: priority))
+    }
+
+    @Test(
+        "does what its model does, whatever comes and whenever it is killed",
+        arguments: 1...4 as ClosedRange<UInt64>)
+    func model(seed: UInt64) throws {
+        var dice = SeededGenerator(seed: seed)
+        var model = InboxModel()
+        for _ in 0..<100 {
+            var handled: [Int64] = []
+            for app in 1...3 as ClosedRange<Int64> {
+                guard Bool.random(using: &dice), let one = try pending(app).randomElement(using: &dice) else {
+                    continue
+                }
+                handled.append(one.row)
+                model.handle(app, one.identity)
+            }
+            let arrivals = (0..<Int.random(in: 0...5, using: &dice)).map { _ in
+                arrival(
+                    .random(in: 1...3, using: &dice), .random(in: 0..<150, using: &dice),
+                    Priority.allCases.randomElement(using: &dice) ?? .low)
+            }
+            let outcome = try inbox.commit(arrivals, handled: handled, now: now)
+            let stored = arrivals.count { model.arrive($0) }
+            #expect(outcome == Inbox.Outcome(stored: stored, repeated: arrivals.count - stored))
+            if Int.random(in: 0..<10, using: &dice) == 0 { try ground.kill() }
+            for app in 1...3 as ClosedRange<Int64> {
+                let expected = model.waiting.filter { $0.app == app }.map(\.identity)
+                #expect(try pending(app).map(\.identity) == expected)
+            }
+        }
+    }
+
+    @Test("drops the oldest of lowest priority when an app's part of it is full, and tells how many")
+    func full() throws {
+        var model = InboxModel()
+        let arrivals = (0..<UInt64(Limits.inboxPerTopic) + 60).map { number in
+            arrival(1, number, number.isMultiple(of: 20) ? .low : .immediate)
+        }
+        for arrival in arrivals { _ = model.arrive(arrival) }
+        let outcome = try inbox.commit(arrivals + [arrival(2, 1)], handled: [], now: now)
+        #expect(outcome.dropped == model.bound(1, to: Limits.inboxPerTopic))
+        #expect(outcome.dropped == 60)
+        #expect(try pending(1).map(\.identity) == model.waiting.map(\.identity))
+        #expect(try pending(2).map(\.identity) == [1])
+    }
+
+    @Test("knows a second copy after the first was handled, for as long as its bounds say")
+    func memory() throws {
+        let first = arrival(1, 1)
+        _ = try inbox.commit([first], handled: [], now: now)
+        _ = try inbox.commit([], handled: try pending(1).map(\.row), now: now)
+        try ground.kill()
+        #expect(
+            try inbox.commit([first, arrival(2, 1)], handled: [], now: now)
+                == Inbox.Outcome(stored: 1, repeated: 1))
+
+        for start in stride(from: 2, to: UInt64(Limits.seenPerTopic), by: 512) {
+            _ = try inbox.commit((start..<start + 512).map { arrival(1, $0) }, handled: [], now: now)
+        }
+        #expect(try inbox.commit([first], handled: [], now: now).stored == 1)
+    }
+
+    @Test("forgets identities when no copy can come any more, and not before")
+    func sweep() throws {
+        _ = try inbox.commit([arrival(1, 1)], handled: [], now: now)
+        let day: Int64 = 86_400_000
+        try inbox.sweep(now: now.advanced(byMilliseconds: Limits.seenDays * day))
+        #expect(try inbox.commit([arrival(1, 1)], handled: [], now: now).repeated == 1)
+        try inbox.sweep(now: now.advanced(byMilliseconds: Limits.seenDays * day + 1))
+        #expect(try inbox.commit([arrival(1, 1)], handled: [], now: now).stored == 1)
+    }
+
+    @Test("gives back every part of a notification")
+    func content() throws {
+        let deliver = Deliver(
+            delivery: 3,
+            identity: NotificationIdentity(high: 1, low: 2),
+            topic: "com.example.one",
+            payload: Array(#"{"aps":{"alert":"é"}}"#.utf8),
+            priority: .considerate,
+            expiration: .at(Moment(milliseconds: 5)),
+            collapseIdentifier: "score",
+            pushType: "alert",
+            acceptedAt: Moment(milliseconds: 4)
+        )
+        _ = try inbox.commit([Inbox.Arrival(app: 1, deliver: deliver)], handled: [], now: now)
+        try ground.kill()
+        var found: [Deliver] = []
+        try inbox.forEachPending(of: 1, after: 0) { _, deliver in
+            found.append(deliver)
+            return true
+        }
+        #expect(found == [deliver])
+    }
+
+    @Test("belongs to one process")
+    func ownership() throws {
+        #expect(throws: StoreError.self) { try AgentState(directory: ground.scratch.state, log: .none) }
+    }
+}
+
+@Suite("The register of apps")
+struct AppRegisterTests {
+    private let ground: Ground
+    private var apps: AppRegister { ground.state.apps }
+
+    init() throws { ground = try Ground() }
+
+    @Test("is the same after a kill")
+    func restart() throws {
+        let topics = try ["com.example.one", "com.example.two"].map { try #require(Topic($0)) }
+        var one = try apps.add(topics[0], user: 1000)
+        _ = try apps.add(topics[1], user: 4_000_000_000)
+        one.token = .sample(1)
+        try apps.put(one)
+        let before = apps.records
+        try ground.kill()
+        #expect(apps.records == before)
+        #expect(apps[topics[0].text]?.token == .sample(1))
+        #expect(apps.wanted == Set(topics.map(\.text)))
+    }
+
+    @Test("drops what waits for an app that is no longer wanted, and with the app all trace of it")
+    func removal() throws {
+        var app = try apps.add(try #require(Topic("com.example.one")), user: 1)
+        let arrival = Inbox.Arrival(app: app.number, deliver: .sample(0, identity: 1))
+        _ = try ground.state.inbox.commit([arrival], handled: [], now: Moment(milliseconds: 1))
+        app.isWanted = false
+        try apps.put(app)
+        #expect(apps.unwanted == ["com.example.one"])
+        var waiting = 0
+        try ground.state.inbox.forEachPending(of: app.number, after: 0) { _, _ in
+            waiting += 1
+            return true
+        }
+        #expect(waiting == 0)
+        try apps.remove(app)
+        try ground.kill()
+        #expect(apps.records.isEmpty)
+        #expect(try apps.add(app.topic, user: 2).number != app.number)
+    }
+
+    @Test("keeps who the device is")
+    func device() throws {
+        #expect(try ground.state.device() == nil)
+        let device = EnrollResponse(
+            deviceIdentity: DeviceIdentity(high: 1, low: 2), deviceSecret: Array(repeating: 3, count: 32))
+        try ground.state.setDevice(device)
+        try ground.kill()
+        #expect(try ground.state.device() == device)
+    }
+}

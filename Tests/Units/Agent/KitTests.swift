@@ -1,0 +1,175 @@
+import Courier
+import Foundation
+import Notifications
+import PostriderKit
+import Testing
+
+@testable import Agent
+
+@Suite("An application of the kit, at a real agent's desk over a real socket", .timeLimit(.minutes(1)))
+struct KitTests {
+    private let scratch = Scratch()
+    private let dispatcher = NotificationDispatcher()
+    private let topic = "com.example.one"
+
+    private func application() -> Application {
+        Application(topic: topic, socketPath: scratch.socket, dispatcher: dispatcher)
+    }
+
+    private func observe(_ application: Application, _ journal: Journal<String>) -> Observation {
+        dispatcher.addObserver(named: .remoteNotificationDidArrive, sender: application) { notification in
+            journal.note(notification.userInfo["text"]?.string ?? "no text")
+        }
+    }
+
+    private func registered(_ number: UInt64 = 1) -> Registered {
+        Registered(topic: topic, deviceToken: .sample(number))
+    }
+
+    private func sample(_ number: UInt64) -> Deliver {
+        .sample(number, identity: number, payload: #"{"text":"\#(number)"}"#)
+    }
+
+    @Test("is given its token, and its observers the user info, in order")
+    func delivery() async throws {
+        let house = try AgentHouse(scratch)
+        let (application, journal) = (application(), Journal<String>())
+        let observation = observe(application, journal)
+        async let token = application.registerForRemoteNotifications()
+        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
+        await house.on { [registered = registered()] in $0.desk.registered(registered) }
+        #expect(try await token == DeviceToken.sample(1).hex)
+        #expect(application.deviceToken == DeviceToken.sample(1).hex)
+        for number in 1...200 as ClosedRange<UInt64> { await house.deliver(sample(number)) }
+        #expect(await journal.first(200) == (1...200).map(String.init))
+        await application.end()
+        withExtendedLifetime(observation) {}
+        await house.kill()
+        let state = try AgentState(directory: scratch.state, log: .none)
+        #expect(try waiting(in: state).isEmpty)
+    }
+
+    @Test("waits for an agent that is not there yet, and comes back to one that was away")
+    func reconnection() async throws {
+        let (application, journal) = (application(), Journal<String>())
+        let observation = observe(application, journal)
+        async let token = application.registerForRemoteNotifications()
+        for round in 1...3 as ClosedRange<UInt64> {
+            let house = try AgentHouse(scratch)
+            while await house.on({ $0.line.asked.isEmpty && round == 1 }) { await Task.yield() }
+            await house.on { [registered = registered()] in $0.desk.registered(registered) }
+            await house.deliver(sample(round))
+            #expect(await journal.first(Int(round)).last == String(round))
+            await house.kill()
+        }
+        #expect(try await token == DeviceToken.sample(1).hex)
+        await application.end()
+        withExtendedLifetime(observation) {}
+        #expect(journal.events == ["1", "2", "3"])
+    }
+
+    @Test("calls no observer twice when the agent is killed before it could write down what was handled")
+    func kill() async throws {
+        let (application, journal) = (application(), Journal<String>())
+        let observation = observe(application, journal)
+        var house = try AgentHouse(scratch) { $0.kill() }
+        try await register(application, at: house)
+        await house.on { [samples = [sample(1), sample(2), sample(3)]] rooms in
+            for sample in samples { rooms.desk.delivered(sample) }
+        }
+        await house.hasEnded()
+        house = try AgentHouse(scratch)
+        await house.deliver(sample(4))
+        #expect(await journal.first(4) == ["1", "2", "3", "4"])
+        await application.end()
+        await house.kill()
+        withExtendedLifetime(observation) {}
+        #expect(try waiting(in: AgentState(directory: scratch.state, log: .none)).isEmpty)
+    }
+
+    @Test("leaves what it was not given yet to the next time")
+    func stopping() async throws {
+        let house = try AgentHouse(scratch)
+        let (first, journal) = (application(), Journal<String>())
+        let gate = DispatchSemaphore(value: 0)
+        let observation = dispatcher.addObserver(named: .remoteNotificationDidArrive, sender: first) { _ in
+            journal.note("first")
+            gate.wait()
+        }
+        try await register(first, at: house)
+        for number in 1...3 as ClosedRange<UInt64> { await house.deliver(sample(number)) }
+        _ = await journal.first(1)
+        let stopped = Task { await first.end() }
+        while (try? await first.registerForRemoteNotifications()) != nil { await Task.yield() }
+        gate.signal()
+        await stopped.value
+        withExtendedLifetime(observation) {}
+        #expect(journal.events == ["first"])
+
+        let (second, next) = (application(), Journal<String>())
+        let observations = observe(second, next)
+        _ = try await second.registerForRemoteNotifications()
+        let given = await next.first(2)
+        #expect(given == ["2", "3"])
+        await second.end()
+        withExtendedLifetime(observations) {}
+        await house.kill()
+    }
+
+    @Test("is told with a sentence when it is refused, and goes on without waiting when it is cancelled")
+    func refusal() async throws {
+        let house = try AgentHouse(scratch)
+        let nameless = Application(topic: "not a topic", socketPath: scratch.socket, dispatcher: dispatcher)
+        await #expect(throws: ApplicationError.self) { try await nameless.registerForRemoteNotifications() }
+        let application = application()
+        let waiting = Task { try await application.registerForRemoteNotifications() }
+        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        await application.end()
+        await #expect(throws: ApplicationError.stopped) {
+            try await application.registerForRemoteNotifications()
+        }
+        await nameless.end()
+        await house.kill()
+    }
+
+    @Test("gives its topic up, and may come back for it")
+    func unregistration() async throws {
+        let house = try AgentHouse(scratch)
+        let application = application()
+        try await register(application, at: house)
+        try application.unregisterForRemoteNotifications()
+        #expect(application.deviceToken == nil)
+        while await house.on({ [topic] in $0.line.asked.last != "unregister \(topic)" }) {
+            await Task.yield()
+        }
+        async let token = application.registerForRemoteNotifications()
+        while await house.on({ [topic] in $0.line.asked.last != "register \(topic)" }) { await Task.yield() }
+        await house.on { [topic, again = registered(2)] rooms in
+            rooms.desk.unregistered(topic)
+            rooms.desk.registered(again)
+        }
+        #expect(try await token == DeviceToken.sample(2).hex)
+        await application.end()
+        await house.kill()
+    }
+
+    private func register(_ application: Application, at house: AgentHouse) async throws {
+        async let token = application.registerForRemoteNotifications()
+        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
+        await house.on { [registered = registered()] in $0.desk.registered(registered) }
+        _ = try await token
+    }
+
+    private func waiting(in state: AgentState) throws -> [UInt64] {
+        var identities: [UInt64] = []
+        for app in state.apps.records.values {
+            try state.inbox.forEachPending(of: app.number, after: 0) { _, deliver in
+                identities.append(deliver.identity.low)
+                return true
+            }
+        }
+        return identities
+    }
+}

@@ -1,0 +1,68 @@
+import Agent
+import Options
+import Testing
+import Transport
+
+@testable import postrider
+
+@Suite("Settings of the agent")
+struct AgentSettingsTests {
+    private let needed = ["--relay", "relay.example.org:5223", "--state", "state"]
+
+    private func settings(
+        _ arguments: [String], environment: [String: String] = [:], files: [String: String] = [:]
+    ) throws -> AgentSettings {
+        let options = try AgentCommand.table.parse(arguments)
+        return try AgentSettings(options: options, environment: environment) { files[$0] }
+    }
+
+    @Test("are read from options, environment and file, in this order")
+    func places() throws {
+        let file = """
+            relay: file.example.org:1
+            state: file
+            socket: file.sock
+            apps: [{topic: com.example.a, user: 7}]
+            """
+        let found = try settings(
+            ["--config", "agent.yaml", "--relay", "option.example.org:2"],
+            environment: ["POSTRIDER_RELAY": "environment.example.org:3", "POSTRIDER_STATE": "environment"],
+            files: ["agent.yaml": file])
+        #expect(found.agent.relay.description == "option.example.org:2")
+        #expect(found.agent.stateDirectory == "environment")
+        #expect(found.agent.socketPath == "file.sock")
+        #expect(found.agent.apps == ["com.example.a": 7])
+    }
+
+    @Test("take the enrolment key from a file or the environment")
+    func key() throws {
+        #expect(try settings(needed).agent.enrolmentKey == nil)
+        #expect(try settings(needed, environment: ["POSTRIDER_ENROLMENT_KEY": "k"]).agent.enrolmentKey == "k")
+        let fromFile = try settings(needed + ["--enrolment-key-file", "key"], files: ["key": "enrol-1\n"])
+        #expect(fromFile.agent.enrolmentKey == "enrol-1")
+    }
+
+    @Test(
+        "are refused where they are wrong, or missing",
+        arguments: [
+            [], ["--relay", "nowhere", "--state", "s"], ["--relay", "localhost:1"],
+            ["--relay", "localhost:1", "--state", "s", "--keepalive-seconds", "1"],
+            ["--relay", "localhost:1", "--state", "s", "--log-level", "loud"],
+        ])
+    func mistakes(arguments: [String]) {
+        #expect(throws: UsageError.self) { try settings(arguments) }
+    }
+
+    @Test(
+        "are refused where the file is wrong",
+        arguments: [
+            "relais: x", "apps: [{topic: com.example.a}]", "apps: [{topic: not a topic, user: 1}]",
+            "apps: [{topic: com.example.a, user: 1}, {topic: com.example.a, user: 2}]",
+            "apps: [{topic: com.example.a, user: no such user}]",
+        ])
+    func mistakesInFile(text: String) {
+        #expect(throws: CommandFailure.self) {
+            try settings(needed + ["--config", "agent.yaml"], files: ["agent.yaml": text])
+        }
+    }
+}
