@@ -248,6 +248,11 @@ struct Device {
         sendNext(now, &tally, &effects)
     }
 
+    /// Whether anything has passed its expiration and is not in the device's hands.
+    func hasExpired(at now: Moment) -> Bool {
+        queue.contains { $0.delivery == nil && $0.hasExpired(at: now) }
+    }
+
     /// Gives up what has passed its expiration and is not in the device's hands.
     mutating func expire(now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
         for row in queue.rows(where: { $0.delivery == nil && $0.hasExpired(at: now) }) {

@@ -15,6 +15,9 @@ final class DeviceSeat {
     /// Requests that have not been answered; the first is with the ledger.
     var requests: [(request: Request, session: DeviceSession)] = []
 
+    /// Whose place it is.
+    var identity: DeviceIdentity { device.record.identity }
+
     init(_ record: DeviceRecord) { device = Device(record) }
 
     /// A connection is over, and nobody waits for the answers to what it still asks. What is with the ledger goes

@@ -119,6 +119,9 @@ struct PendingQueue {
         order.filter { entries[$0].map(condition) ?? false }
     }
 
+    /// Whether any fulfils a condition.
+    func contains(where condition: (Pending) -> Bool) -> Bool { entries.values.contains(where: condition) }
+
     private mutating func closeHoles() {
         guard order.count > 32, entries.count * 2 < order.count else {
             if entries.isEmpty {

@@ -81,8 +81,8 @@ extension Shard {
         for listener in listeners { listener.close() }
         drainTimer = scheduler.makeTimer { [unowned self] in cutOff() }
         drainTimer?.arm(afterMilliseconds: Limits.drainMilliseconds)
-        for provider in Array(providers.values) { provider.drain() }
-        for device in Array(devices.values) { device.drain() }
+        for (_, provider) in providers.sorted(by: { $0.key < $1.key }) { provider.drain() }
+        for (_, device) in devices.sorted(by: { $0.key < $1.key }) { device.drain() }
         connectionEnded()
     }
 

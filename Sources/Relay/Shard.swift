@@ -229,7 +229,10 @@ final class Shard {
     }
 
     private func sweep() {
-        for seat in seats.values where seat.device.pendingCount > 0 {
+        // In an order that does not depend on hashes: the same seed has to be the same run.
+        let due = seats.values.filter { $0.device.hasExpired(at: now) }
+            .sorted { ($0.identity.high, $0.identity.low) < ($1.identity.high, $1.identity.low) }
+        for seat in due {
             with(seat) { device, now, tally, effects in device.expire(now: now, &tally, &effects) }
         }
         assert(tally.isBalanced, "every accepted notification is accounted for")
