@@ -1,0 +1,119 @@
+import Endpoints
+import HTTP2
+import Notifications
+import Testing
+import Transport
+
+/// One push as its provider sees it.
+struct Push {
+    enum Fault { case none, method, forgedToken, topic, payload, hugeBody, reset }
+
+    let number: Int
+    let device: Int
+    let topic: String
+    let token: String
+    let fault: Fault
+    let priority: String
+    /// Nil: as long as the relay keeps anything.
+    let expiresAt: Moment?
+    let isNowOrNever: Bool
+    let collapse: String?
+    /// The number of the event with which it was sent.
+    let sentAt: Int
+    var status: Int?
+    /// The number of the event with which its answer came.
+    var answeredAt: Int?
+
+    var identity: NotificationIdentity { NotificationIdentity(high: 0xA, low: UInt64(number)) }
+}
+
+/// A provider's connection: a real HTTP/2 client that knows what it may be answered.
+final class SimulatedProvider: EndpointOwner {
+    private(set) lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
+    private unowned let world: World
+    private var open: [Int32: Int] = [:]
+    private var statuses: [Int32: (status: Int, identity: String?)] = [:]
+    private var bodies: [Int32: [UInt8]] = [:]
+    private(set) var isOpen = false
+    private var lastStream: Int32?
+
+    init(_ world: World) { self.world = world }
+
+    /// Pushes that wait for their answer.
+    var openCount: Int { open.count }
+
+    /// Signed once for all runs: a new signature would have another length on the wire.
+    static let authorization =
+        "bearer eyJhbGciOiJFUzI1NiIsImtpZCI6IktFWTAwMDAwMDEifQ."
+        + "eyJpc3MiOiJURUFNMDAwMDAxIiwiaWF0IjoxNzAwMDAxODAwfQ."
+        + "MEUCIQD7mYz6cGOjookaDp7muxjMEGulo9rJ4hFLqQOMqC7sEgIgSo1__A2_3u0-Zg6p42YYc8_E8ct98R_DC1bhqrZulPw"
+
+    func send(_ push: Push) -> Bool {
+        var head: HeaderBlock = [
+            ":method": push.fault == .method ? "GET" : "POST", ":scheme": "https", ":authority": "relay",
+            ":path": "/3/device/" + (push.fault == .forgedToken ? String(push.token.reversed()) : push.token),
+            "authorization": Self.authorization, "apns-id": push.identity.description.lowercased(),
+            "apns-priority": push.priority,
+        ]
+        if push.fault != .topic { head.add("apns-topic", push.topic) }
+        if let collapse = push.collapse { head.add("apns-collapse-id", collapse) }
+        if push.isNowOrNever { head.add("apns-expiration", "0") }
+        if let expiresAt = push.expiresAt { head.add("apns-expiration", "\(expiresAt.milliseconds / 1000)") }
+        let body = World.payload(push)
+        do throws(SessionError) {
+            let stream = try endpoint.streams.openRequest(head)
+            open[stream] = push.number
+            let sent: [UInt8] =
+                switch push.fault {
+                case .reset: Array(body.prefix(3))
+                case .payload: Array(body.dropLast())
+                case .hugeBody: [UInt8](repeating: 0x20, count: 6000)
+                case .none, .method, .forgedToken, .topic: body
+                }
+            endpoint.streams.send(stream, sent.span)
+            if push.fault == .reset {
+                endpoint.streams.reset(stream, errorCode: ErrorCode.cancel)
+            } else {
+                endpoint.streams.finish(stream)
+            }
+            endpoint.setNeedsFlush()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func opened() { isOpen = true }
+
+    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+        #expect(kind == .head && statuses[stream] == nil, "a stream is answered once")
+        let status = block.text(of: ":status").flatMap { Int($0) } ?? 0
+        statuses[stream] = (status, block.text(of: "apns-id"))
+        #expect(endStream == (status == 200), "a 200 has no body, and everything else has one")
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        #expect(bodies[stream] == nil || bytes.isEmpty == false)
+        for index in bytes.indices { bodies[stream, default: []].append(bytes[index]) }
+    }
+
+    func ended(_ stream: Int32) {
+        guard let number = open.removeValue(forKey: stream), let answer = statuses[stream] else {
+            Issue.record("stream \(stream) ended without an answer")
+            return
+        }
+        let echo = answer.identity
+        let identity = NotificationIdentity(high: 0xA, low: UInt64(number)).description.lowercased()
+        #expect(echo == identity, "the apns-id is echoed byte for byte")
+        world.answered(number, answer.status, String(decoding: bodies[stream] ?? [], as: UTF8.self))
+    }
+
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        guard let number = open.removeValue(forKey: stream) else { return }
+        // The relay may have seen a part only of the head of the last one: GOAWAY counts it all the same.
+        world.unanswered(number, isOwed: lastStream.map { stream < $0 } ?? false)
+    }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) { self.lastStream = lastStream }
+    func disconnected(_ reason: CloseReason) { isOpen = false }
+}

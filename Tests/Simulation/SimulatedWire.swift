@@ -1,0 +1,138 @@
+import Endpoints
+import Transport
+
+/// One end of a simulated connection. What it flushes is on its way until the world hands it to the other end, in
+/// pieces; the world may cut it at any time.
+final class SimulatedWire: Wire {
+    private enum Phase {
+        case open
+        case closing(CloseReason)
+        /// Nothing more comes from this end; what is on its way may still arrive.
+        case ended
+    }
+
+    let number: Int
+    let peer = Peer(address: "simulated")
+    /// Which shard's loop holds it; nil at a client, or while it moves.
+    var shard: Int?
+    var isMoving = false
+    private(set) var other: SimulatedWire?
+    private(set) var session: Endpoint?
+    /// Flushed, and not yet received at the other end.
+    private(set) var underway: [UInt8] = []
+    private(set) var isDirty = false
+    private var phase = Phase.open
+    private var departure: CloseReason?
+    private var hasToldEnd = false
+
+    /// More than this on its way blocks the end, as a socket's buffer does.
+    private static let bufferBytes = 20_000
+
+    private init(number: Int, shard: Int?, session: Endpoint) {
+        self.number = number
+        self.shard = shard
+        self.session = session
+    }
+
+    /// Two ends, not yet told that they are open.
+    static func pair(_ number: Int, shard: Int, server: Endpoint, client: Endpoint) -> (
+        server: SimulatedWire, client: SimulatedWire
+    ) {
+        let ends = (
+            SimulatedWire(number: number, shard: shard, session: server),
+            SimulatedWire(number: number, shard: nil, session: client)
+        )
+        ends.0.other = ends.1
+        ends.1.other = ends.0
+        return ends
+    }
+
+    var isBlocked: Bool { underway.count > Self.bufferBytes }
+    var hasEnded: Bool { if case .ended = phase { true } else { false } }
+    private var isOpen: Bool { if case .open = phase { true } else { false } }
+
+    func setNeedsFlush() { if !hasEnded && !isMoving { isDirty = true } }
+
+    func close(_ reason: CloseReason) {
+        guard isOpen else { return }
+        phase = .closing(reason)
+        setNeedsFlush()
+    }
+
+    func abort(_ reason: CloseReason) {
+        guard !hasEnded, departure == nil else { return }
+        departure = reason
+    }
+
+    /// Takes the end off its loop; nil when it is not open any more.
+    func detach() -> Int? {
+        guard isOpen, departure == nil, !isMoving else { return nil }
+        isMoving = true
+        isDirty = false
+        shard = nil
+        return number
+    }
+
+    /// Puts the end onto a loop.
+    func adopt(by shard: Int) {
+        precondition(isMoving, "a crate is adopted once")
+        isMoving = false
+        self.shard = shard
+        setNeedsFlush()
+    }
+
+    // MARK: What the world does
+
+    func opened() { session?.opened(on: self) }
+
+    /// Whether the other end has something for this one: bytes, or its end.
+    var hasInput: Bool {
+        guard let other, isOpen, !isMoving, departure == nil else { return false }
+        return !other.underway.isEmpty || other.hasEnded && !hasToldEnd
+    }
+
+    /// Receives the next bytes of the other end, or learns of its end.
+    func receive(upTo count: Int) {
+        guard let other, isOpen, !isMoving else { return }
+        if other.underway.isEmpty {
+            hasToldEnd = true
+            session?.inputEnded()
+            return
+        }
+        let wasBlocked = other.isBlocked
+        let bytes = Array(other.underway.prefix(count))
+        other.underway.removeFirst(bytes.count)
+        session?.received(bytes.span)
+        if wasBlocked && !other.isBlocked { other.setNeedsFlush() }
+    }
+
+    /// The end of a turn of the loop that holds this end: flushes, and ends if it has to.
+    func endTurn() {
+        if let reason = departure, !hasEnded, !isMoving {
+            underway = []
+            end(reason)
+            return
+        }
+        guard isDirty, !isMoving, !isBlocked, !hasEnded else { return }
+        isDirty = false
+        session?.flush(into: &underway)
+        if case .closing(let reason) = phase, !isDirty || !isBlocked { end(reason) }
+    }
+
+    /// The connection is cut at this end: what is on its way to it is lost.
+    func cut() {
+        abort(.peerReset)
+        other?.underway = []
+    }
+
+    private func end(_ reason: CloseReason) {
+        phase = .ended
+        isDirty = false
+        let leaving = session
+        session = nil
+        leaving?.closed(reason)
+        guard let other, other.hasEnded else { return }
+        other.other = nil
+        self.other = nil
+    }
+}
