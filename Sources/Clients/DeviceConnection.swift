@@ -152,7 +152,7 @@ final class DeviceConnection: EndpointOwner {
 
     func closed(_ stream: Int32, errorCode: UInt32) {
         self.stream = nil
-        endpoint.close(.peerClosed)
+        endpoint.close(phase == .leaving ? .localClose : .peerClosed)
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}

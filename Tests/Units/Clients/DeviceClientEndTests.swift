@@ -33,6 +33,7 @@ struct DeviceClientEndTests {
         let goodbye = Goodbye(reason: .shutdown, retryAfterMilliseconds: 0, detail: "")
         #expect(relay.links[0].messages.last == .goodbye(goodbye))
         #expect(recorder.ends.map(\.nextAttemptMilliseconds) == [nil])
+        #expect(recorder.ends.map(\.end) == [.connection(.localClose)])
         loop.turnAFewTimes()
         #expect(relay.links.count == 1)
         client.stop { stops += 1 }
