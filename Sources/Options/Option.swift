@@ -77,6 +77,8 @@ public enum Operand: Sendable, Equatable {
     case optional(String)
     /// All that is left, one at least; the last row.
     case rest(String)
+    /// All that is left, if anything is; the last row.
+    case any(String)
 
     /// How the usage line writes it.
     var usage: String {
@@ -84,6 +86,7 @@ public enum Operand: Sendable, Equatable {
         case .required(let name): name
         case .optional(let name): "[\(name)]"
         case .rest(let name): "\(name)..."
+        case .any(let name): "[\(name)...]"
         }
     }
 }

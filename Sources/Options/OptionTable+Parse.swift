@@ -56,6 +56,7 @@ extension OptionTable {
             case .required(let name), .rest(let name):
                 if position >= found.count { throw error("\(name) is missing; usage: \(usage)") }
             case .optional: break
+            case .any: return
             }
             if case .rest = operand { return }
         }

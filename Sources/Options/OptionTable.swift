@@ -72,8 +72,8 @@ public struct OptionTable: Sendable {
     private static func isOrdered(_ operands: [Operand]) -> Bool {
         zip(operands, operands.dropFirst()).allSatisfy { first, second in
             switch (first, second) {
-            case (.required, _), (.optional, .optional): true
-            case (.optional, _), (.rest, _): false
+            case (.required, _), (.optional, .optional), (.optional, .any): true
+            case (.optional, _), (.rest, _), (.any, _): false
             }
         }
     }

@@ -96,6 +96,17 @@ struct ParsingTests {
         }
     }
 
+    @Test("that takes all that is left, if anything is, may have nothing")
+    func any() throws {
+        let table = OptionTable(
+            command: "ls", summary: "Lists.", operands: [.optional("HOST"), .any("FILE")])
+        for count in 0...3 {
+            let words = Array(["a", "b", "c"].prefix(count))
+            #expect(try table.parse(words).operands == words)
+        }
+        #expect(table.usage == "ls [options] [HOST] [FILE...]")
+    }
+
     @Test("is read from many threads at once without one disturbing another")
     func threads() async {
         await withTaskGroup(of: Bool.self) { group in
