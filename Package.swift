@@ -113,7 +113,10 @@ let package = Package(
         ),
         tests(
             "PostriderTests", "Units/postrider",
-            ["postrider", "Agent", "Crypto", "Notifications", "Options", "Relay", "Storage", "Transport"]
+            [
+                "postrider", "Agent", "Clients", "Courier", "Crypto", "Notifications", "Options", "Relay",
+                "Storage", "Transport",
+            ]
         ),
         tests("TidyTests", "Tidy"),
     ],

@@ -41,6 +41,8 @@ enum Commands {
     static let all: [any Command.Type] = [
         AgentCommand.self,
         DevCommand.self,
+        DeviceCommand.self,
+        SendCommand.self,
         ServeCommand.self,
         TokenCommand.self,
         StatusCommand.self,

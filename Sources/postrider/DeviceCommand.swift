@@ -1,0 +1,89 @@
+import Clients
+import Courier
+import Crypto
+import Foundation
+import Glibc
+import Notifications
+import Options
+import Transport
+
+/// `postrider device`: a device that prints what it is sent.
+enum DeviceCommand: Command {
+    static let name = "device"
+    static let summary = "Be a device that prints what it is sent."
+    static let endsInGoodOrder = true
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try table.parse(arguments)
+        if options.asksForHelp {
+            Console.say(table.helpText)
+            return 0
+        }
+        let order = try DeviceOrder(options, environment: ProcessInfo.processInfo.environment)
+        let state: DeviceState
+        if let kept = try order.readState() {
+            state = kept
+        } else {
+            state = try await enrol(order)
+            try order.write(state)
+        }
+        try await LoopThread.run("device") { loop in
+            let device = SimulatedDevice(order, state, on: loop)
+            try loop.onSignal([SIGTERM, SIGINT]) { _ in device.stop() }
+            device.start()
+            return { if let failure = device.failure { throw failure } }
+        }
+        return 0
+    }
+
+    /// Buys an identity for an enrolment key.
+    static func enrol(_ order: DeviceOrder) async throws -> DeviceState {
+        let key = try order.enrolmentKey()
+        let answer: Result<EnrollResponse, EnrolmentError>? = try await LoopThread.run("device") { loop in
+            var answer: Result<EnrollResponse, EnrolmentError>?
+            try loop.onSignal([SIGTERM, SIGINT]) { [unowned loop] _ in loop.stop() }
+            DeviceClient.enrol(at: order.relay, key: key, name: order.name, on: loop) { [unowned loop] in
+                answer = $0
+                loop.stop()
+            }
+            return { answer }
+        }
+        switch answer {
+        case .success(let response):
+            return DeviceState(identity: response.deviceIdentity, secret: response.deviceSecret)
+        case nil: throw CommandFailure("The device was ended before it was enrolled.")
+        case .failure(let error):
+            throw CommandFailure("The device cannot be enrolled at \(order.relay.destination): \(error).")
+        }
+    }
+
+    static let table = OptionTable(
+        command: "postrider device",
+        summary: """
+            Be a device: enrol, connect, register topics, print their device tokens and then every \
+            notification, until SIGINT, SIGTERM or --count. It comes back when the link is lost. Without \
+            --relay it is for the relay of 'postrider dev'.
+            """,
+        options: [
+            .list("topic", "TOPIC", "A topic to register."),
+            .value("count", short: "n", "NUMBER", "End after so many notifications."),
+            .flag("json", "Print a line of JSON for everything that happens."),
+            .value("name", "NAME", "What the device calls itself; 'postrider device' if not given."),
+            .value("keepalive", "SECONDS", "Wish for a PING so often; if not given, the relay chooses."),
+            .value("state", "FILE", "Keep the identity in this file and be the same device next time."),
+            .value(
+                "enrolment-key-file", "FILE",
+                "A file with the enrolment key, if it is not in the environment."),
+        ] + RelayChoice.options(.device),
+        sections: [
+            .init("Environment", [(DeviceOrder.keyVariable, "The enrolment key; it wins over the file.")])
+        ],
+        examples: [
+            .init("Be a device of the relay of 'postrider dev'", "postrider device --topic org.example.app"),
+            .init(
+                "Be the same device of another relay each time",
+                "postrider device --relay push.example.org:5223 --ca ca.pem --state device.json "
+                    + "--enrolment-key-file enrolment.key --topic org.example.app"),
+        ]
+    )
+}

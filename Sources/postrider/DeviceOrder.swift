@@ -1,0 +1,101 @@
+import Clients
+import Foundation
+import Notifications
+import Options
+
+/// What `postrider device` is to do.
+struct DeviceOrder: Sendable {
+    let relay: Server
+    let topics: Set<String>
+    let count: Int?
+    let isJSON: Bool
+    let name: String
+    let keepaliveSeconds: UInt32
+    private let stateFile: String?
+    private let keyFile: String?
+    private let keyInEnvironment: String?
+
+    /// The variable that holds the enrolment key: secrets never stand in arguments, which everybody can read.
+    static let keyVariable = "POSTRIDER_ENROLMENT_KEY"
+
+    init(_ options: ParsedOptions, environment: [String: String]) throws {
+        count = try options.integer("count", in: 1...Int.max)
+        isJSON = options.isSet("json")
+        name = options.string("name") ?? "postrider device"
+        let keepalives = Limits.keepaliveSeconds.least...Limits.keepaliveSeconds.most
+        keepaliveSeconds = UInt32(try options.integer("keepalive", in: keepalives) ?? 0)
+        stateFile = options.string("state")
+        let choice = try RelayChoice(options, .device)
+        relay = choice.server
+        let topics = options.list("topic")
+        self.topics = Set(topics.isEmpty ? choice.dev?.topics ?? [] : topics)
+        keyFile = options.string("enrolment-key-file") ?? choice.dev?.enrolmentKeyFile
+        keyInEnvironment = environment[Self.keyVariable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The key with which the device enrols.
+    func enrolmentKey() throws(CommandFailure) -> String {
+        if let keyInEnvironment { return keyInEnvironment }
+        guard let keyFile else {
+            throw CommandFailure(
+                "The device is not enrolled and has no enrolment key: set \(Self.keyVariable), or give "
+                    + "--enrolment-key-file.", exitCode: 2)
+        }
+        return try FileText.read(keyFile, "The enrolment key")
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Who the device was the last time; nil if it is new.
+    func readState() throws(CommandFailure) -> DeviceState? {
+        guard let stateFile, let text = try FileText.readIfThere(stateFile) else { return nil }
+        guard let state = try? JSONDecoder().decode(DeviceState.self, from: Data(text.utf8)) else {
+            throw CommandFailure(
+                "The file \(stateFile) holds no device's identity: remove it to enrol again.")
+        }
+        return state
+    }
+
+    /// Keeps who the device is, if it is to be kept.
+    func write(_ state: DeviceState) throws {
+        if let stateFile { try FileText.write(try Console.json(state) + "\n", to: stateFile) }
+    }
+
+    /// What the user can do when the relay does not know the device any more.
+    var adviceToEnrol: String {
+        stateFile.map { "remove \($0) to enrol again" } ?? "start it again to enrol again"
+    }
+}
+
+/// Who a device is: what is kept in a --state file.
+struct DeviceState: Codable, Equatable, Sendable {
+    let identity: DeviceIdentity
+    let secret: [UInt8]
+
+    private enum CodingKeys: CodingKey {
+        case identity
+        case secret
+    }
+
+    init(identity: DeviceIdentity, secret: [UInt8]) {
+        self.identity = identity
+        self.secret = secret
+    }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        guard let identity = DeviceIdentity(hex: try values.decode(String.self, forKey: .identity)),
+            let secret = Hexadecimal.bytes(try values.decode(String.self, forKey: .secret)),
+            secret.count == Limits.deviceSecretBytes
+        else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "no identity"))
+        }
+        self.init(identity: identity, secret: secret)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(identity.description, forKey: .identity)
+        try values.encode(Hexadecimal.text(secret), forKey: .secret)
+    }
+}

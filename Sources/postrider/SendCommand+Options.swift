@@ -1,0 +1,55 @@
+import Options
+
+extension SendCommand {
+    static let table = OptionTable(
+        command: "postrider send",
+        summary: """
+            Push to one or more devices, and print for each what the relay answered: status, apns-id, \
+            reason. The exit code is 0 if all were accepted. Without --relay it is for the relay of \
+            'postrider dev', and only the device token and something to show must be given.
+            """,
+        operands: [.any("DEVICE-TOKEN")],
+        options: content + headers + RelayChoice.options(.provider) + provider + [
+            .flag("json", "Print a line of JSON for each device.")
+        ],
+        examples: [
+            .init(
+                "Push to a device of the relay of 'postrider dev'",
+                "postrider send --title Hello --body 'from postrider' 5f3c...9a"),
+            .init(
+                "Push a payload of your own to any relay",
+                "postrider send --relay push.example.org:2197 --ca ca.pem --key-file AuthKey_ABC123DEFG.p8 "
+                    + "--key-id ABC123DEFG --team-id DEF123GHIJ --topic org.example.app "
+                    + "--payload-file payload.json 5f3c...9a"),
+            .init(
+                "Wake an app in the background, now or never",
+                "postrider send --push-type background --priority 5 --expiration 0 "
+                    + #"--payload '{"aps":{"content-available":1}}' 5f3c...9a"#),
+        ]
+    )
+
+    private static let content: [Option] = [
+        .value("alert", "TEXT", "What to show, as one text."),
+        .value("title", "TEXT", "The title of what to show."),
+        .value("body", "TEXT", "The body of what to show."),
+        .value("payload", "JSON", "The whole payload, sent as it is."),
+        .value("payload-file", "FILE", "A file with the whole payload, sent as it is."),
+    ]
+
+    private static let headers: [Option] = [
+        .list("token", "DEVICE-TOKEN", "A device token, if it does not stand at the end of the line."),
+        .value("topic", "TOPIC", "The app that the push is for."),
+        .value("push-type", "TYPE", "apns-push-type; alert with --alert, --title and --body."),
+        .value("priority", "NUMBER", "apns-priority: 10, 5 or 1."),
+        .value("expiration", "SECONDS", "apns-expiration, since 1970; 0: now or never."),
+        .value("collapse-id", "TEXT", "apns-collapse-id."),
+        .value("apns-id", "UUID", "apns-id; for one device only."),
+        .value("timeout", "SECONDS", "How long to wait for the relay's answer; 20 if not given."),
+    ]
+
+    private static let provider: [Option] = [
+        .value("key-file", "FILE", "The team's private key, as Apple's .p8."),
+        .value("key-id", "ID", "The identifier of the key."),
+        .value("team-id", "ID", "The team that owns it."),
+    ]
+}

@@ -1,0 +1,86 @@
+import Clients
+import Notifications
+import Options
+import Transport
+
+/// `postrider send`: a provider.
+enum SendCommand: Command {
+    static let name = "send"
+    static let summary = "Push to devices, as a provider does."
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try table.parse(arguments)
+        if options.asksForHelp {
+            Console.say(table.helpText)
+            return 0
+        }
+        let order = try SendOrder(options)
+        let outcomes = try await push(order)
+        if case .failure(.notConnected(let reason)) = outcomes[0], !options.isSet("json") {
+            throw CommandFailure(
+                "No relay answers at \(order.relay.destination) (\(reason)): check that it runs there."
+            )
+        }
+        for (token, outcome) in zip(order.tokens, outcomes) {
+            try tell(outcome, token, isAlone: order.tokens.count == 1, asJSON: options.isSet("json"))
+        }
+        return outcomes.allSatisfy { (try? $0.get().isAccepted) == true } ? 0 : 1
+    }
+
+    /// Pushes to all tokens over one connection, and waits for all outcomes.
+    private static func push(_ order: SendOrder) async throws -> [Result<PushOutcome, ClientError>] {
+        try await LoopThread.run("send") { loop in
+            let client = ProviderClient(
+                to: order.relay, tokens: order.signer, on: loop,
+                timeoutMilliseconds: order.timeoutMilliseconds)
+            var outcomes = [Result<PushOutcome, ClientError>?](repeating: nil, count: order.tokens.count)
+            client.onClose = { [unowned loop] _ in loop.stop() }
+            for (index, token) in order.tokens.enumerated() {
+                try client.push(order.push(to: token)) { [unowned client] outcome in
+                    outcomes[index] = outcome
+                    if client.openPushes == 0 { client.close() }
+                }
+            }
+            return {
+                withExtendedLifetime(client) { outcomes.map { $0 ?? .failure(.unprocessed) } }
+            }
+        }
+    }
+
+    private struct Line: Encodable {
+        let token: String
+        var status: Int?
+        var apnsIdentity: String?
+        var reason: String?
+        var timestamp: Int64?
+        var failure: String?
+
+        enum CodingKeys: String, CodingKey {
+            case token, status, reason, timestamp, failure
+            case apnsIdentity = "apns-id"
+        }
+    }
+
+    /// One line for each token: its outcome on stdout, or on stderr why there is none.
+    private static func tell(
+        _ outcome: Result<PushOutcome, ClientError>, _ token: String, isAlone: Bool, asJSON: Bool
+    ) throws {
+        var line = Line(token: token)
+        switch outcome {
+        case .success(let outcome):
+            line.status = outcome.status
+            line.apnsIdentity = outcome.identity
+            line.reason = outcome.reason
+            line.timestamp = outcome.timestamp?.milliseconds
+            let words = [
+                isAlone ? nil : token, String(outcome.status), outcome.identity, outcome.reason,
+                outcome.timestamp.map { "since \(Listing.time($0.milliseconds))" },
+            ]
+            if !asJSON { Console.say(Listing.printable(words.compactMap { $0 }.joined(separator: " "))) }
+        case .failure(let error):
+            line.failure = error.description
+            if !asJSON { Console.complain("postrider: \(isAlone ? "" : token + ": ")\(error).") }
+        }
+        if asJSON { Console.say(try Console.json(line)) }
+    }
+}

@@ -1,0 +1,142 @@
+import Clients
+import Courier
+import Crypto
+import Notifications
+import Transport
+
+/// The device of `postrider device`: it prints what happens to it, and acknowledges at once.
+final class SimulatedDevice: DeviceClientDelegate {
+    private let order: DeviceOrder
+    private let identity: DeviceIdentity
+    private unowned let loop: EventLoop
+    private let entropy = Entropy()
+    private lazy var client = makeClient()
+    private let secret: [UInt8]
+    private var received = 0
+    private var isStopping = false
+    /// Why the command must fail, once the loop has stopped.
+    private(set) var failure: CommandFailure?
+
+    /// A device that stops the loop in the end.
+    init(_ order: DeviceOrder, _ state: DeviceState, on loop: EventLoop) {
+        self.order = order
+        identity = state.identity
+        secret = state.secret
+        self.loop = loop
+    }
+
+    func start() { client.start() }
+
+    /// Says goodbye, and stops the loop.
+    func stop() {
+        guard !isStopping else { return }
+        isStopping = true
+        client.stop { [unowned loop] in loop.stop() }
+    }
+
+    private func makeClient() -> DeviceClient {
+        var configuration = DeviceClient.Configuration(
+            relay: order.relay, identity: identity, secret: secret,
+            agent: "postrider-device/\(Commands.version)")
+        configuration.keepaliveSeconds = order.keepaliveSeconds
+        return DeviceClient(
+            configuration, topics: order.topics, on: loop, random: { [entropy] in entropy.next() },
+            delegate: self)
+    }
+
+    // MARK: DeviceClientDelegate
+
+    func linkWillConnect() {}
+
+    func linkDidConnect(_ welcome: Welcome) {
+        tell(.init(event: "connected", device: identity.description, pending: welcome.pending)) {
+            "connected as device \(identity); \(welcome.pending) notifications wait"
+        }
+        for registration in welcome.registrations where order.topics.contains(registration.topic) {
+            registered(registration)
+        }
+    }
+
+    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
+        tell(.init(event: "disconnected", reason: end.description, nextAttempt: nextAttemptMilliseconds)) {
+            let next = nextAttemptMilliseconds.map { "; next attempt in \($0) ms" } ?? ""
+            return "disconnected: \(end)\(next)"
+        }
+        guard nextAttemptMilliseconds == nil, !isStopping else { return }
+        let advice =
+            end.isUnknownDevice
+            ? order.adviceToEnrol : "another device uses the same identity; stop one of them"
+        failure = CommandFailure("The relay does not let the device in (\(end)): \(advice).")
+        loop.stop()
+    }
+
+    func registered(_ registration: Registered) {
+        let token = registration.deviceToken.hex
+        tell(.init(event: "registered", topic: registration.topic, token: token)) {
+            "device token for \(registration.topic): \(token)"
+        }
+    }
+
+    func unregistered(topic: String) {
+        tell(.init(event: "unregistered", topic: topic)) { "\(topic) is not registered any more" }
+    }
+
+    func refused(_ refusal: Refused) {
+        tell(.init(event: "refused", topic: refusal.topic, reason: refusal.reason)) {
+            "\(refusal.topic) cannot be registered: \(refusal.reason)"
+        }
+    }
+
+    func delivered(_ deliver: Deliver, over link: LinkNumber) {
+        // What comes after the last one that is wanted stays with the relay.
+        guard !isStopping else { return }
+        received += 1
+        // A JSON object can have ends of lines between its tokens only, and a space is as good there.
+        let payload = String(decoding: deliver.payload.map { $0 == 10 || $0 == 13 ? 32 : $0 }, as: UTF8.self)
+        let event = Event(
+            event: "notification", topic: deliver.topic, apnsIdentity: deliver.identity.description,
+            pushType: deliver.pushType, priority: deliver.priority.rawValue,
+            collapseIdentifier: deliver.collapseIdentifier, acceptedAt: deliver.acceptedAt.milliseconds)
+        tell(event, payload: payload) { "notification for \(deliver.topic): \(payload)" }
+        client.acknowledge([deliver.delivery], over: link)
+        if received == order.count { stop() }
+    }
+
+    // MARK: Telling
+
+    private struct Event: Encodable {
+        let event: String
+        var device: String?
+        var pending: UInt64?
+        var topic: String?
+        var token: String?
+        var reason: String?
+        var nextAttempt: Int?
+        var apnsIdentity: String?
+        var pushType: String?
+        var priority: UInt8?
+        var collapseIdentifier: String?
+        var acceptedAt: Int64?
+
+        enum CodingKeys: String, CodingKey {
+            case event, device, pending, topic, token, reason, priority
+            case nextAttempt = "next-attempt-milliseconds"
+            case apnsIdentity = "apns-id"
+            case pushType = "push-type"
+            case collapseIdentifier = "collapse-id"
+            case acceptedAt = "accepted-at"
+        }
+    }
+
+    /// One line: of JSON, with the payload as it came, or for people.
+    private func tell(_ event: Event, payload: String? = nil, _ sentence: () -> String) {
+        guard order.isJSON else {
+            Console.say(Listing.printable(sentence()))
+            return
+        }
+        guard let line = try? Console.json(event) else {
+            preconditionFailure("texts and numbers can be encoded")
+        }
+        Console.say(payload.map { "\(line.dropLast()),\"payload\":\($0)}" } ?? line)
+    }
+}

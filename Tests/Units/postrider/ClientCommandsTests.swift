@@ -1,0 +1,109 @@
+import Clients
+import Courier
+import Foundation
+import Notifications
+import Options
+import Relay
+import Storage
+import Testing
+import Transport
+
+@testable import postrider
+
+@Suite("The commands of a provider and a device")
+struct ClientCommandsTests {
+    /// A relay in this process with everything that `postrider dev` would have made.
+    private func withRelay(_ body: (DevFolder, DevValues) async throws -> Void) async throws {
+        let folder = DevFolder("/tmp/postrider-\(getpid())-\(UInt32.random(in: 0...UInt32.max))")
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        let topics = [Topic("com.example.app")].compactMap(\.self)
+        let changes = try folder.prepare(topics: topics, now: Moment(milliseconds: 1))
+        let configuration = RelayConfiguration(
+            providerAddress: try SocketAddress("127.0.0.1:0"),
+            deviceAddress: try SocketAddress("127.0.0.1:0"),
+            controlAddress: try SocketAddress(unixPath: folder.controlSocket),
+            certificateChainFile: folder.certificateFile, privateKeyFile: folder.privateKeyFile, shards: 1,
+            user: getuid())
+        let relay = try await Relay.start(configuration, log: .none) {
+            let store = MemoryStore()
+            store.apply(changes) { _ in }
+            return store
+        }
+        var values = folder.sampleValues
+        values.providerPort = relay.providerAddress.port ?? 0
+        values.devicePort = relay.deviceAddress.port ?? 0
+        try values.write(to: folder)
+        try await body(folder, values)
+        await relay.stop()
+    }
+
+    /// A device that takes its token and leaves.
+    private func enrol(_ folder: DevFolder, state: String) async throws -> String {
+        let options = try DeviceCommand.table.parse(["-d", folder.path, "--state", state])
+        let order = try DeviceOrder(options, environment: [:])
+        let kept = try await DeviceCommand.enrol(order)
+        try order.write(kept)
+        return try await LoopThread.run("device") { loop in
+            let owner = TokenTaker(loop)
+            let client = DeviceClient(
+                .init(relay: order.relay, identity: kept.identity, secret: kept.secret, agent: "test"),
+                topics: order.topics, on: loop, random: { 0 }, delegate: owner)
+            owner.client = client
+            client.start()
+            return { withExtendedLifetime(client) { owner.token } }
+        }
+    }
+
+    @Test("push what a device then gets, and say how it went")
+    func main() async throws {
+        try await withRelay { folder, _ in
+            let state = folder.path + "/device.json"
+            let token = try await enrol(folder, state: state)
+            let directory = ["-d", folder.path]
+            #expect(await Commands.run(["send"] + directory + ["--alert", "one", token]) == 0)
+            #expect(await Commands.run(["send"] + directory + ["--alert", "two", "--json", token]) == 0)
+            #expect(await Commands.run(["send"] + directory + ["--alert", "three", token, "ab"]) == 1)
+            #expect(await Commands.run(["device"] + directory + ["--state", state, "--count", "3"]) == 0)
+        }
+    }
+
+    @Test("fail with exit code 1 where nobody listens, and where the relay does not know them")
+    func failures() async throws {
+        try await withRelay { folder, values in
+            var elsewhere = values
+            elsewhere.providerPort = 1
+            elsewhere.devicePort = 1
+            try elsewhere.write(to: folder)
+            let token = String(repeating: "ab", count: 32)
+            let directory = ["-d", folder.path]
+            #expect(await Commands.run(["send"] + directory + ["--alert", "x", token]) == 1)
+            #expect(await Commands.run(["device"] + directory) == 1)
+            try values.write(to: folder)
+            let state = folder.path + "/device.json"
+            let stranger = DeviceState(
+                identity: DeviceIdentity(high: 1, low: 2), secret: Array(repeating: 0, count: 32))
+            try FileText.write(try Console.json(stranger), to: state)
+            #expect(await Commands.run(["device"] + directory + ["--state", state]) == 1)
+        }
+    }
+}
+
+/// Leaves with the first device token.
+private final class TokenTaker: DeviceClientDelegate {
+    unowned let loop: EventLoop
+    unowned var client: DeviceClient?
+    var token = ""
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    func linkWillConnect() {}
+    func linkDidConnect(_ welcome: Welcome) {}
+    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {}
+    func registered(_ registration: Registered) {
+        token = registration.deviceToken.hex
+        client?.stop { [loop] in loop.stop() }
+    }
+    func unregistered(topic: String) {}
+    func refused(_ refusal: Refused) {}
+    func delivered(_ deliver: Deliver, over link: LinkNumber) {}
+}
