@@ -17,9 +17,12 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: house)
 }
 
-/// A test target in the folder of its kind: Units, Simulation, EndToEnd, Fuzz or Tidy.
-func tests(_ name: String, _ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, path: "Tests/" + path, swiftSettings: house)
+/// A test target in the folder of its kind: Units, Simulation, EndToEnd, Fuzz or Tidy. Excluded is what is not Swift.
+func tests(
+    _ name: String, _ path: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/" + path, exclude: exclude, swiftSettings: house)
 }
 
 let package = Package(
@@ -117,6 +120,10 @@ let package = Package(
                 "postrider", "Agent", "Clients", "Courier", "Crypto", "Notifications", "Options", "Relay",
                 "Storage", "Transport",
             ]
+        ),
+        tests(
+            "EndToEndTests", "EndToEnd", ["postrider", "postrider-example-app"],
+            exclude: ["Programs", "requirements.txt"]
         ),
         tests("TidyTests", "Tidy"),
     ],

@@ -31,11 +31,15 @@ final class DeviceSession: EndpointOwner {
     private var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
     private var isAwaitingPong = false
     private var isEnding = false
+    /// How the link's stream will end, once the relay has said goodbye and while acknowledgements still count.
+    private var farewell: (status: GRPCStatus, detail: String)?
     /// First for the hello, then for the keepalive.
     private var timer: (any LoopTimer)?
 
     /// How long a PING may stay unanswered at most.
     private static let pongSeconds: UInt32 = 20
+    /// How long a device may take to acknowledge what is under way when the relay says goodbye.
+    private static let farewellSeconds: UInt32 = 2
     /// How long a device may take to end a stream that the relay has ended.
     private static let endingSeconds: UInt32 = 5
 
@@ -105,7 +109,7 @@ final class DeviceSession: EndpointOwner {
     func ended(_ stream: Int32) {
         switch calls[stream] {
         case .enrolRequest(var framing): enrol(stream, &framing)
-        case .connect: end(.ok, "")
+        case .connect: endAsSaid()
         case .enrolling, nil: break
         }
     }
@@ -187,12 +191,23 @@ final class DeviceSession: EndpointOwner {
     }
 
     /// Says goodbye and ends the link. The device keeps its pending notifications and comes back.
+    ///
+    /// Where the device itself is not at fault the link stays until what is under way is acknowledged, for a moment:
+    /// those need not be delivered again. It also spares grpcio's asyncio devices an acknowledgement that meets the end
+    /// of its stream; they lose the goodbye and the status over it.
     func leave(_ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32 = 0, _ detail: String) {
         if let goodbye = link.goodbye(reason, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
         {
             say(.goodbye(goodbye))
         }
-        end(reason.status, detail)
+        switch reason {
+        case .shutdown, .overloaded:
+            guard farewell == nil, link.outstandingCount > 0 else { return end(reason.status, detail) }
+            farewell = (reason.status, detail)
+            arm(seconds: Self.farewellSeconds)
+        case .replaced, .removed, .protocolError, .unspecified:
+            end(reason.status, detail)
+        }
     }
 
     /// The relay stops. The device is told so; a connection that carries no link is closed when nobody waits for an
@@ -214,6 +229,11 @@ final class DeviceSession: EndpointOwner {
         shard.left(self)
         endpoint.setNeedsFlush()
         arm(seconds: Self.endingSeconds)
+    }
+
+    /// Ends the link as the relay's goodbye said, or well where the device is the one who leaves.
+    private func endAsSaid() {
+        end(farewell?.status ?? .ok, farewell?.detail ?? "")
     }
 
     /// Whether the device still waits for its welcome.
@@ -238,8 +258,10 @@ final class DeviceSession: EndpointOwner {
         case .hello(let hello): shard.greet(self, hello)
         case .register(let topic): shard.ask(.register(topic), by: self)
         case .unregister(let topic): shard.ask(.unregister(topic), by: self)
-        case .acknowledged(let deliveries): shard.acknowledged(deliveries, by: self)
-        case .goodbye: end(.ok, "")
+        case .acknowledged(let deliveries):
+            shard.acknowledged(deliveries, by: self)
+            if farewell != nil, link.outstandingCount == 0 { endAsSaid() }
+        case .goodbye: endAsSaid()
         }
     }
 
@@ -254,6 +276,7 @@ final class DeviceSession: EndpointOwner {
     /// No hello in time; or a keepalive interval is over. A device that was silent for one is asked with a
     /// PING, and is dead if it stays silent.
     private func timeIsUp() {
+        guard farewell == nil || isEnding else { return endAsSaid() }
         guard seat != nil, !isEnding else {
             endpoint.close(isEnding ? .localClose : .idleTimeout)
             return

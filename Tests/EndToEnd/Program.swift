@@ -1,0 +1,166 @@
+import Foundation
+import Synchronization
+
+/// A program that a test runs. What it writes is kept line by line; a test waits for lines and for the end, never for
+/// time to pass.
+final class Program: Sendable {
+    /// What the program has done so far.
+    private struct State {
+        var output: [String] = []
+        var errors: [String] = []
+        /// Pipes that are still open.
+        var openPipes = 2
+        var exitCode: Int32?
+        var waiters: [UUID: Waiter] = [:]
+
+        var isOver: Bool { exitCode != nil && openPipes == 0 }
+    }
+
+    /// Somebody who waits for something to be true of the program; `check` answers nil while it is not.
+    private struct Waiter {
+        let check: @Sendable (borrowing State) -> Result<String, Failure>?
+        let continuation: CheckedContinuation<String, any Error>
+    }
+
+    /// The file name and the arguments, for messages.
+    let name: String
+    private let process = Mutex(Process())
+    private let state = Mutex(State())
+
+    /// Far more than anything takes, sanitizers and a busy machine included.
+    static let patienceSeconds = 240
+
+    /// Starts a program.
+    ///
+    /// - Parameter environment: set on top of the environment of the tests.
+    init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
+        name = ([executable.lastPathComponent] + arguments.prefix(2)).joined(separator: " ")
+        let (output, errors) = (Pipe(), Pipe())
+        follow(output) { $0.output.append($1) }
+        follow(errors) { $0.errors.append($1) }
+        try process.withLock { process in
+            process.executableURL = executable
+            process.arguments = arguments
+            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+            process.standardInput = FileHandle.nullDevice
+            process.standardOutput = output
+            process.standardError = errors
+            process.terminationHandler = { [weak self] process in
+                let isSignal = process.terminationReason == .uncaughtSignal
+                let code = isSignal ? 128 + process.terminationStatus : process.terminationStatus
+                self?.change { $0.exitCode = code }
+            }
+            try process.run()
+        }
+    }
+
+    var processIdentifier: Int32 { process.withLock { $0.processIdentifier } }
+    var isRunning: Bool { state.withLock { $0.exitCode == nil } }
+    /// What it wrote to stdout.
+    var output: [String] { state.withLock { $0.output } }
+    /// What it wrote to stderr.
+    var errors: [String] { state.withLock { $0.errors } }
+
+    /// The first line, of stdout or stderr, that is wanted; waits for it.
+    @discardableResult
+    func line(where isWanted: @escaping @Sendable (String) -> Bool) async throws -> String {
+        try await wait(for: "a line") { [name] state in
+            if let line = (state.output + state.errors).first(where: isWanted) { return .success(line) }
+            return state.isOver ? .failure(Failure("\(name) ended before it wrote a certain line")) : nil
+        }
+    }
+
+    /// The rest of the first line that begins with these words.
+    @discardableResult
+    func line(startingWith words: String) async throws -> String {
+        String(try await line { $0.hasPrefix(words) }.dropFirst(words.count))
+    }
+
+    /// The exit code, once the program has ended by itself; 128 and the signal's number where a signal ended it.
+    func exitCode() async throws -> Int32 {
+        _ = try await wait(for: "its end") { $0.isOver ? .success("") : nil }
+        return state.withLock { $0.exitCode } ?? -1
+    }
+
+    /// Sends a signal, if the program still runs.
+    func send(_ signal: Int32) {
+        if isRunning { kill(processIdentifier, signal) }
+    }
+
+    /// Ends the program at once, as a power cut would, and returns when it is gone.
+    func cutOff() async throws {
+        send(SIGKILL)
+        _ = try await exitCode()
+    }
+
+    /// What it wrote lately, for messages.
+    var transcript: String {
+        let (output, errors) = state.withLock { ($0.output.suffix(20), $0.errors.suffix(40)) }
+        let ending = isRunning ? "still runs" : "has ended"
+        return (["--- \(name) \(ending)"] + output.map { "out: \($0)" } + errors.map { "err: \($0)" })
+            .joined(separator: "\n")
+    }
+
+    private func wait(
+        for something: String, _ check: @escaping @Sendable (borrowing State) -> Result<String, Failure>?
+    ) async throws -> String {
+        let identifier = UUID()
+        let deadline = Task { [name] in
+            try await Task.sleep(for: .seconds(Self.patienceSeconds))
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: identifier) }
+            waiter?.continuation.resume(throwing: Failure("\(name): waited too long for \(something)"))
+        }
+        defer { deadline.cancel() }
+        return try await withCheckedThrowingContinuation { continuation in
+            change { $0.waiters[identifier] = Waiter(check: check, continuation: continuation) }
+        }
+    }
+
+    /// Changes the state and tells everyone whose wait is over.
+    private func change(_ change: (inout State) -> Void) {
+        let over = state.withLock { state in
+            change(&state)
+            var over: [(CheckedContinuation<String, any Error>, Result<String, Failure>)] = []
+            for (identifier, waiter) in state.waiters {
+                guard let result = waiter.check(state) else { continue }
+                over.append((waiter.continuation, result))
+                state.waiters[identifier] = nil
+            }
+            return over
+        }
+        for (continuation, result) in over { continuation.resume(with: result) }
+    }
+
+    /// Reads a pipe line by line until its end.
+    private func follow(_ pipe: Pipe, _ add: @escaping @Sendable (inout State, String) -> Void) {
+        let rest = Mutex(Data())
+        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            let data = handle.availableData
+            guard !data.isEmpty else {
+                handle.readabilityHandler = nil
+                let last = rest.withLock { $0 }
+                self?.change { state in
+                    if !last.isEmpty { add(&state, String(decoding: last, as: UTF8.self)) }
+                    state.openPipes -= 1
+                }
+                return
+            }
+            let lines = rest.withLock { rest in
+                rest += data
+                var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                rest = Data(parts.removeLast())
+                return parts.map { String(decoding: $0, as: UTF8.self) }
+            }
+            self?.change { state in
+                for line in lines { add(&state, line) }
+            }
+        }
+    }
+}
+
+/// Something did not happen as it should.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

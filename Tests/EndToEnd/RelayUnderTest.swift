@@ -1,0 +1,73 @@
+import Foundation
+
+/// A relay that was started with `postrider dev --json`, and how its clients find it.
+struct RelayUnderTest {
+    /// What the relay says of itself; the programs in Python read the same file.
+    struct Description: Decodable {
+        let host: String
+        let providerPort: Int
+        let devicePort: Int
+        let authorityFile: String
+        let topics: [String]
+        let controlAddress: String
+    }
+
+    let program: Program
+    let description: Description
+    /// The path of the file with the description.
+    let file: String
+
+    /// The one topic.
+    var topic: String { description.topics[0] }
+
+    /// The address of the provider API for a device token.
+    func url(_ token: String) -> String {
+        "https://\(description.host):\(description.providerPort)/3/device/\(token)"
+    }
+}
+
+extension Stage {
+    /// Starts a relay and returns when it listens. One that is started again on the same stage has the same store.
+    ///
+    /// - Parameter ports: for providers and for devices; 0: any.
+    func startRelay(_ ports: [String] = ["0", "0"]) async throws -> RelayUnderTest {
+        let program = try start(
+            "postrider",
+            ["dev", "--json", "--log-level", "info", "--directory", path("dev")]
+                + ["--provider-port", ports[0], "--device-port", ports[1]])
+        let line = try await program.line { $0.hasPrefix("{") }
+        let description = try JSONDecoder().decode(RelayUnderTest.Description.self, from: Data(line.utf8))
+        return RelayUnderTest(
+            program: program, description: description, file: try write(line, to: "relay.json"))
+    }
+
+    /// Two ports to which a relay can return: nobody is given them meanwhile.
+    func lastingPorts() async throws -> [String] {
+        let line = try await python("ports.py", []).line { !$0.isEmpty }
+        return line.split(separator: " ").map(String.init)
+    }
+
+    /// Starts a grpcio device and returns when it is registered.
+    func startDevice(of relay: RelayUnderTest) async throws -> DeviceUnderTest {
+        let program = try python("receive.py", [relay.file])
+        return DeviceUnderTest(
+            program: program,
+            bearer: "bearer " + (try await program.line(startingWith: "bearer ")),
+            token: try await program.line(startingWith: "token ")
+        )
+    }
+}
+
+/// A grpcio device that prints what it receives.
+struct DeviceUnderTest {
+    let program: Program
+    /// The `authorization` of somebody who may push to it.
+    let bearer: String
+    /// The device token of its app.
+    let token: String
+
+    /// The payload of the notification of this identity, once it has arrived.
+    func payload(of identity: UUID) async throws -> String {
+        try await program.line(startingWith: "received \(identity.uuidString.lowercased()) ")
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Synchronization
+
+/// What one test has for itself: a folder, and programs that do not outlive it.
+final class Stage: Sendable {
+    /// The test's own folder.
+    let folder: URL
+    private let programs = Mutex<[Program]>([])
+
+    fileprivate init() throws {
+        // Unix sockets have short paths, so the folder has a short name.
+        let name = "pr-" + String(UInt32.random(in: 0 ... .max), radix: 36)
+        folder = FileManager.default.temporaryDirectory.appending(path: name)
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    /// Starts a program of this repository.
+    func start(_ product: String, _ arguments: [String], environment: [String: String] = [:]) throws
+        -> Program
+    {
+        try keep(Program(Place.products.appending(path: product), arguments, environment: environment))
+    }
+
+    /// Starts a program in Python, of the folder `Programs`.
+    func python(_ program: String, _ arguments: [String]) throws -> Program {
+        let file = Place.programs.appending(path: program).path
+        // A sanitizer's library is for programs that were built with it.
+        return try keep(Program(Place.python, [file] + arguments, environment: ["LD_PRELOAD": ""]))
+    }
+
+    /// Runs a tool of the system to its end.
+    func run(_ tool: String, _ arguments: [String]) async throws -> (exitCode: Int32, output: [String]) {
+        let tool = URL(filePath: "/usr/bin").appending(path: tool)
+        let program = try keep(Program(tool, arguments, environment: ["LD_PRELOAD": ""]))
+        return (try await program.exitCode(), program.output)
+    }
+
+    /// The path of a file in the test's folder.
+    func path(_ name: String) -> String { folder.appending(path: name).path }
+
+    /// Writes a file into the test's folder, for the owner's eyes only, and answers its path.
+    func write(_ text: String, to name: String) throws -> String {
+        try Data(text.utf8).write(to: folder.appending(path: name))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path(name))
+        return path(name)
+    }
+
+    fileprivate var transcripts: String {
+        programs.withLock { $0.map(\.transcript) }.joined(separator: "\n")
+    }
+
+    /// Ends every program that still runs, and removes the folder.
+    fileprivate func clear() async {
+        for program in programs.withLock({ $0 }) { try? await program.cutOff() }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private func keep(_ program: Program) -> Program {
+        programs.withLock { $0.append(program) }
+        return program
+    }
+}
+
+/// Gives a test its stage, and clears it whatever happens. What fails is told with the programs' last words.
+func onStage(_ body: (Stage) async throws -> Void) async throws {
+    let stage = try Stage()
+    let result: Result<Void, any Error>
+    do {
+        result = .success(try await body(stage))
+    } catch {
+        result = .failure(Failure("\(error)\n\(stage.transcripts)"))
+    }
+    await stage.clear()
+    try result.get()
+}
+
+/// Where things are.
+enum Place {
+    /// The root of the repository.
+    static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    /// The programs in Python.
+    static let programs = root.appending(path: "Tests/EndToEnd/Programs")
+    /// The Python that `make deps` installs, with the stock clients.
+    static let python = root.appending(path: ".build/venv/bin/python")
+    /// Where the package's executables are built: beside the tests.
+    static let products = Bundle.main.bundleURL
+}
