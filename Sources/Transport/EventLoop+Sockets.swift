@@ -48,6 +48,7 @@ extension EventLoop {
             departs(session, .loopStopped)
             return nil
         }
+        readClocksOutsideOfTurn()
         do {
             let descriptor = try Self.socket(for: address, from: origin)
             let number = descriptor.number

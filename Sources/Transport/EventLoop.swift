@@ -34,6 +34,7 @@ internal import Glibc
     private var slots: [Slot] = []
     private let timers: TimerTable
     private var isStopping = false
+    private var isInTurn = false
 
     private var rung: [any LetterSource] = []
     private var unread: [Token] = []
@@ -125,8 +126,8 @@ extension EventLoop {
     /// One turn. It waits until something happens, or not at all if something is left to be done.
     func turn() {
         let count = poller.wait(milliseconds: waitMilliseconds)
-        now = Self.read(CLOCK_MONOTONIC)
-        wallMilliseconds = Int64(Self.read(CLOCK_REALTIME) / 1_000_000)
+        isInTurn = true
+        readClocks()
         timers.advance(to: now)
         readUnread()
         for index in 0..<count { dispatch(poller[index]) }
@@ -135,6 +136,19 @@ extension EventLoop {
         turnEnded?()
         if flushDirty() { turnEnded?() }
         applyInterests()
+        isInTurn = false
+    }
+
+    private func readClocks() {
+        now = Self.read(CLOCK_MONOTONIC)
+        wallMilliseconds = Int64(Self.read(CLOCK_REALTIME) / 1_000_000)
+    }
+
+    /// A loop that was made long before its first turn counts a deadline from the moment at which it is set.
+    func readClocksOutsideOfTurn() {
+        guard !isInTurn else { return }
+        readClocks()
+        timers.catchUp(with: now)
     }
 
     private var waitMilliseconds: Int32 {

@@ -33,6 +33,9 @@ final class TimerTable {
         swap(&fired, &due)
     }
 
+    /// Timers that are armed from here on count from `now`; what is due already fires with the next advance.
+    func catchUp(with now: UInt64) { self.now = now }
+
     func makeTimer(_ fire: @escaping () -> Void) -> WheelTimer {
         let index = wheel.insert()
         if Int(index) == actions.count { actions.append(fire) } else { actions[Int(index)] = fire }

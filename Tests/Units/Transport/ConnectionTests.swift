@@ -180,6 +180,14 @@ import Testing
         pair.loop.turn { pair.client.input == [1] }
     }
 
+    @Test("The time to connect counts from the attempt, however long before it the loop was made")
+    func timeFromAttempt() throws {
+        let loop = try EventLoop()
+        let made = loop.now
+        loop.connect(to: try SocketAddress("127.0.0.1:9"), session: Probe())
+        #expect(loop.now > made)
+    }
+
     @Test("stop() cuts open connections and tells each session exactly once")
     func stop() throws {
         let pair = try Pair()
