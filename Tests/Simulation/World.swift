@@ -138,7 +138,7 @@ final class World {
             expiresAt: !isNowOrNever && chance.once(in: 4)
                 ? now.advanced(byMilliseconds: Int64(chance.number(0...20_000))) : nil,
             isNowOrNever: isNowOrNever,
-            collapse: chance.once(in: 4) ? chance.pick(["a", "b"]) : nil,
+            collapse: chance.once(in: 3) ? "c\(pushes.count / 60)" : nil,
             sentAt: events)
         if provider.send(push) { pushes.append(push) }
     }
