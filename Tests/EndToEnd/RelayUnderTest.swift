@@ -8,6 +8,7 @@ struct RelayUnderTest {
         let providerPort: Int
         let devicePort: Int
         let authorityFile: String
+        let enrolmentKeyFile: String
         let topics: [String]
         let controlAddress: String
     }

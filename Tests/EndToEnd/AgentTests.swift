@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    @Suite("An agent with an app", .serialized)
+    struct AgentTests {
+        private static let pushes = 1500
+        /// What the agent hands to an app before the app has dealt with it.
+        private static let handOverWindow = 64
+
+        @Test("shows the app's observer title, body and the provider's own keys")
+        func observer() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                _ = try await stage.startAgent(of: relay)
+                let app = try stage.startApp(of: relay)
+                let token = try await app.line(startingWith: "device token: ")
+                let push = try stage.python(
+                    "push.py", [relay.file, token, "--title", "Grüße", "--body", "vom Anbieter"])
+                #expect(try await push.exitCode() == 0, "\(push.transcript)")
+                try await app.line { $0 == "  number: 1" }
+                #expect(
+                    app.output.dropFirst() == [
+                        "notification", "  title: Grüße", "  body: vom Anbieter", "  number: 1",
+                    ])
+            }
+        }
+
+        @Test("that is killed, several times, loses nothing that it acknowledged, and repeats little")
+        func kills() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                var agent = try await stage.startAgent(of: relay)
+                let app = try stage.startApp(of: relay)
+                let token = try await app.line(startingWith: "device token: ")
+                let push = try stage.python("push.py", [relay.file, token, "--count", "\(Self.pushes)"])
+                let kills = [200, 600, 1000]
+                for number in kills {
+                    try await app.line { $0 == "  number: \(number)" }
+                    try await agent.cutOff()
+                    agent = try await stage.startAgent(of: relay)
+                }
+                #expect(try await push.exitCode() == 0, "\(push.transcript)")
+
+                // The last push of another run: what comes before it has arrived before it.
+                let last = try stage.python("push.py", [relay.file, token, "--title", "the last"])
+                #expect(try await last.exitCode() == 0, "\(last.transcript)")
+                try await app.line { $0 == "  title: the last" }
+
+                let handled = Self.numbers(in: app.output)
+                #expect(Set(handled) == Set(1...Self.pushes), "every push reaches the app")
+                let repeated = handled.count - Set(handled).count
+                #expect(repeated <= kills.count * Self.handOverWindow, "\(repeated) were handled twice")
+            }
+        }
+
+        /// The numbers of the notifications that the app printed, without the last.
+        private static func numbers(in output: [String]) -> [Int] {
+            let end = output.firstIndex(of: "  title: the last") ?? output.endIndex
+            return output[..<end].compactMap { line in
+                line.hasPrefix("  number: ") ? Int(line.dropFirst("  number: ".count)) : nil
+            }
+        }
+    }
+}
+
+extension Stage {
+    /// Starts an agent and returns when apps may connect. One that is started again on the same stage has the same
+    /// state.
+    func startAgent(of relay: RelayUnderTest) async throws -> Program {
+        let agent = try start(
+            "postrider",
+            [
+                "agent", "--relay", "\(relay.description.host):\(relay.description.devicePort)",
+                "--ca", relay.description.authorityFile,
+                "--enrolment-key-file", relay.description.enrolmentKeyFile,
+                "--state", path("agent"), "--socket", path("agent.sock"),
+            ])
+        try await agent.line { $0.contains("ready: apps connect to") }
+        return agent
+    }
+
+    /// Starts the example app.
+    func startApp(of relay: RelayUnderTest) throws -> Program {
+        try start("postrider-example-app", ["--topic", relay.topic, "--socket", path("agent.sock")])
+    }
+}

@@ -1,0 +1,44 @@
+"""A provider: pushes numbered notifications with aioapns.
+
+usage: push.py RELAY.json TOKEN [--title TEXT] [--body TEXT] [--count N]
+
+It prints `200` with the number of each push that was accepted.
+"""
+
+import argparse
+import asyncio
+
+from aioapns import NotificationRequest, PushType
+
+from provider import make_provider
+from relay import Relay, require, say
+
+IN_FLIGHT = 20
+
+
+async def main(arguments):
+    provider = make_provider(Relay.described_in(arguments.relay))
+    room = asyncio.Semaphore(IN_FLIGHT)
+
+    async def push(number):
+        message = {"aps": {"alert": {"title": arguments.title, "body": arguments.body}}, "number": number}
+        result = await provider.send_notification(
+            NotificationRequest(device_token=arguments.token, message=message, push_type=PushType.ALERT))
+        require(result.is_successful, f"the push was refused: {result.status} {result.description}")
+        say(f"200 {number}")
+        room.release()
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(1, arguments.count + 1):
+            await room.acquire()
+            group.create_task(push(number))
+    provider.pool.close()
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("relay")
+parser.add_argument("token")
+parser.add_argument("--title", default="Hello")
+parser.add_argument("--body", default="from aioapns")
+parser.add_argument("--count", type=int, default=1)
+asyncio.run(main(parser.parse_args()))
