@@ -40,6 +40,7 @@ final class Program: Sendable {
         follow(errors) { $0.errors.append($1) }
         try process.withLock { process in
             process.executableURL = executable
+            process.currentDirectoryURL = Place.root
             process.arguments = arguments
             process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
             process.standardInput = FileHandle.nullDevice

@@ -16,10 +16,13 @@ final class Stage: Sendable {
     }
 
     /// Starts a program of this repository.
-    func start(_ product: String, _ arguments: [String], environment: [String: String] = [:]) throws
-        -> Program
-    {
-        try keep(Program(Place.products.appending(path: product), arguments, environment: environment))
+    func start(_ product: String, _ arguments: [String]) throws -> Program {
+        try start(Place.products.appending(path: product), arguments)
+    }
+
+    /// Starts any program.
+    func start(_ file: URL, _ arguments: [String], environment: [String: String] = [:]) throws -> Program {
+        try keep(Program(file, arguments, environment: environment))
     }
 
     /// Starts a program in Python, of the folder `Programs`.

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    @Suite("The demo", .serialized)
+    struct DemoTests {
+        /// Starts the demo as a shell would, where Control-C is heard: threads of the tests have signals blocked, and
+        /// so would what they start.
+        private func start(on stage: Stage) throws -> Program {
+            try FileManager.default.createDirectory(
+                atPath: stage.path("tmp"), withIntermediateDirectories: true)
+            let script = """
+                import os, signal
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_SETMASK, [])
+                os.execv("deploy/demo.sh", ["demo"])
+                """
+            return try stage.start(
+                Place.python, ["-c", script],
+                environment: ["TMPDIR": stage.path("tmp"), "PRODUCTS": Place.products.path])
+        }
+
+        private func leftovers(on stage: Stage) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: stage.path("tmp"))
+        }
+
+        @Test("shows an app's observer called for curl and for aioapns, and leaves nothing behind")
+        func whole() async throws {
+            try await onStage { stage in
+                let demo = try start(on: stage)
+                #expect(try await demo.exitCode() == 0, "\(demo.transcript)")
+                for line in ["   |   body: from curl", "   |   body: from aioapns"] {
+                    #expect(demo.output.contains(line))
+                }
+                #expect(try leftovers(on: stage) == [])
+            }
+        }
+
+        @Test("that is ended half-way by Control-C leaves nothing behind")
+        func ended() async throws {
+            try await onStage { stage in
+                let demo = try start(on: stage)
+                try await demo.line { $0.hasPrefix("   | device token: ") }
+                demo.send(SIGINT)
+                // Its pipes are closed only when no process that it started is left.
+                #expect(try await demo.exitCode() == 130, "\(demo.transcript)")
+                #expect(try leftovers(on: stage) == [])
+            }
+        }
+    }
+}

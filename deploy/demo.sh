@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Shows a push on its whole way: from curl, and from a stock Python library, to an observer in an app.
+# Everything runs on this machine, in a temporary folder, and is gone at the end. `make demo` builds first.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+products="${PRODUCTS:-$PWD/.build/${CONFIGURATION:-debug}}" # where the programs were built
+python="$PWD/.build/venv/bin/python"
+topic=com.example.app
+patience=30 # seconds that any step may take
+
+bold='' plain=''
+if [[ -t 1 ]]; then bold=$'\e[1m' plain=$'\e[0m'; fi
+
+tell() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
+show() {
+    printf '   $ %s\n' "$1"
+    if (($# > 1)); then printf '       %s\n' "${@:2}"; fi
+}
+quote() { sed 's/^/   | /'; }
+fail() {
+    printf '\nThe demo failed: %s\n' "$1" >&2
+    for log in "$folder"/*.log; do
+        if [[ -s "$log" ]]; then printf -- '--- %s\n' "${log##*/}"; tail -n 20 "$log"; fi
+    done >&2
+    exit 1
+}
+
+processes=()
+# Starts a program in the background: its output goes to NAME.out, its log to NAME.log.
+start() {
+    local name="$1"
+    shift
+    : >"$folder/$name.out"
+    "$@" >"$folder/$name.out" 2>"$folder/$name.log" </dev/null &
+    processes+=("$!")
+}
+
+# Waits for a line of a program's output that begins with these words; `found` is the rest of it.
+await() {
+    local file="$folder/$1.out" words="$2" line end=$((SECONDS + patience))
+    while ((SECONDS <= end)); do
+        while IFS= read -r line; do
+            if [[ "$line" == "$words"* ]]; then found="${line#"$words"}"; return 0; fi
+        done <"$file"
+        for process in "${processes[@]}"; do
+            kill -0 "$process" 2>/dev/null || return 1
+        done
+        sleep 0.05
+    done
+    return 1
+}
+
+# Sets a variable to what the relay's description says under a name.
+learn() {
+    [[ "$description" =~ \"$2\":\"?([^\",}]+) ]] || fail "the relay did not tell its $2."
+    printf -v "$1" '%s' "${BASH_REMATCH[1]}"
+}
+
+# Waits until the app has printed these lines, and shows what it has printed since the last time.
+shown=0
+expect() {
+    local line
+    for line in "$@"; do await app "$line" || fail "the app's observer was not given '${line#  }'."; done
+    mapfile -t lines <"$folder/app.out"
+    printf '%s\n' "${lines[@]:shown}" | quote
+    shown=${#lines[@]}
+}
+
+clean_up() {
+    local code=$? index
+    trap '' INT TERM
+    for ((index = ${#processes[@]} - 1; index >= 0; index--)); do
+        kill -TERM "${processes[index]}" 2>/dev/null || true
+        wait "${processes[index]}" 2>/dev/null || true
+    done
+    rm -rf "$folder"
+    exit "$code"
+}
+
+for needed in "$products/postrider" "$products/postrider-example-app" "$python"; do
+    [[ -x "$needed" ]] || { echo "The demo needs $needed: run make demo, which makes it." >&2; exit 1; }
+done
+folder="$(mktemp -d)"
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+PATH="$products:$PATH"
+
+tell "1. A relay, with nothing to configure. It makes its certificate, a provider's key and an enrolment key."
+show "postrider dev"
+start relay postrider dev --json --directory "$folder/dev" --topic "$topic" --provider-port 0 --device-port 0
+await relay '{' || fail "the relay did not start."
+description="$found"
+learn host host
+learn provider_port providerPort
+learn device_port devicePort
+learn authority authorityFile
+learn enrolment_key_file enrolmentKeyFile
+echo "providers connect to $host:$provider_port, devices to $host:$device_port" | quote
+
+tell "2. A device: its agent enrols with the key and keeps one connection to the relay."
+show "postrider agent --relay $host:$device_port …"
+start agent postrider agent --relay "$host:$device_port" --ca "$authority" --device-name "demo device" \
+    --enrolment-key-file "$enrolment_key_file" --state "$folder/agent" --socket "$folder/agent.sock"
+
+tell "3. An app on the device: it adds an observer to its dispatcher, registers, and is given its device token."
+show "postrider-example-app --topic $topic"
+start app postrider-example-app --topic "$topic" --socket "$folder/agent.sock"
+await app 'device token: ' || fail "the app got no device token."
+token="$found"
+expect 'device token: '
+
+tell "4. A push by curl: one POST over HTTP/2, as to Apple."
+payload='{"aps": {"alert": {"title": "Hello", "body": "from curl"}}, "shelf": ["bread", "milk"], "aisle": 7}'
+url="https://$host:$provider_port/3/device/$token"
+show "curl --http2 -H 'authorization: bearer …' -H 'apns-topic: $topic' \\" "-d '$payload' \\" "${url:0:56}…"
+postrider token --directory "$folder/dev" >"$folder/token.out" 2>"$folder/token.log" || fail "no provider token was made."
+IFS= read -r bearer <"$folder/token.out"
+printf 'header = "authorization: bearer %s"\n' "$bearer" >"$folder/curl.conf"
+curl --http2 --silent --show-error --include --config "$folder/curl.conf" --cacert "$authority" \
+    --header "apns-topic: $topic" --header 'apns-push-type: alert' --data "$payload" "$url" \
+    >"$folder/curl.out" 2>"$folder/curl.log" || fail "curl could not push."
+tr -d '\r' <"$folder/curl.out" | sed '/^$/d' | quote
+grep -q '^HTTP/2 200' "$folder/curl.out" || fail "the relay refused the push."
+
+tell "5. The app's observer is called with the notification: title, body, and the provider's own keys."
+expect '  title: Hello' '  body: from curl' '  aisle: 7' '  shelf: ["bread","milk"]'
+
+tell "6. The same from a stock APNs library: aioapns 4.0, told another host, port and authority."
+show "python Tests/EndToEnd/Programs/push.py … --title Grüße --body 'from aioapns'"
+"$python" Tests/EndToEnd/Programs/push.py "$folder/relay.out" "$token" --title Grüße --body 'from aioapns' \
+    >"$folder/push.out" 2>"$folder/push.log" || fail "aioapns could not push."
+cut -d ' ' -f 1 "$folder/push.out" | quote
+
+tell "7. And the app's observer is called again."
+expect '  title: Grüße' '  body: from aioapns' '  number: 1'
+
+tell "Both pushes arrived. Everything ends now and leaves nothing behind."
