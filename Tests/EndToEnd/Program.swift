@@ -36,23 +36,23 @@ final class Program: Sendable {
     init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
         name = ([executable.lastPathComponent] + arguments.prefix(2)).joined(separator: " ")
         let (output, errors) = (Pipe(), Pipe())
-        follow(output) { $0.output.append($1) }
-        follow(errors) { $0.errors.append($1) }
         try process.withLock { process in
             process.executableURL = executable
-            process.currentDirectoryURL = Place.root
             process.arguments = arguments
+            process.currentDirectoryURL = Place.root
             process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = output
             process.standardError = errors
-            process.terminationHandler = { [weak self] process in
+            process.terminationHandler = { [self] process in
                 let isSignal = process.terminationReason == .uncaughtSignal
                 let code = isSignal ? 128 + process.terminationStatus : process.terminationStatus
-                self?.change { $0.exitCode = code }
+                change { $0.exitCode = code }
             }
             try process.run()
         }
+        follow(output) { $0.output.append($1) }
+        follow(errors) { $0.errors.append($1) }
     }
 
     var processIdentifier: Int32 { process.withLock { $0.processIdentifier } }
@@ -132,28 +132,23 @@ final class Program: Sendable {
         for (continuation, result) in over { continuation.resume(with: result) }
     }
 
-    /// Reads a pipe line by line until its end.
+    /// Reads a pipe line by line until its end, on a thread of its own: readability handlers miss an end now and then.
     private func follow(_ pipe: Pipe, _ add: @escaping @Sendable (inout State, String) -> Void) {
-        let rest = Mutex(Data())
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            guard !data.isEmpty else {
-                handle.readabilityHandler = nil
-                let last = rest.withLock { $0 }
-                self?.change { state in
-                    if !last.isEmpty { add(&state, String(decoding: last, as: UTF8.self)) }
-                    state.openPipes -= 1
-                }
-                return
-            }
-            let lines = rest.withLock { rest in
+        Thread.detachNewThread { [self] in
+            var rest = Data()
+            while true {
+                let data = pipe.fileHandleForReading.availableData
+                guard !data.isEmpty else { break }
                 rest += data
-                var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-                rest = Data(parts.removeLast())
-                return parts.map { String(decoding: $0, as: UTF8.self) }
+                var lines = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                rest = Data(lines.removeLast())
+                change { state in
+                    for line in lines { add(&state, String(decoding: line, as: UTF8.self)) }
+                }
             }
-            self?.change { state in
-                for line in lines { add(&state, line) }
+            change { state in
+                if !rest.isEmpty { add(&state, String(decoding: rest, as: UTF8.self)) }
+                state.openPipes -= 1
             }
         }
     }

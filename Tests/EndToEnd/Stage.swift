@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import Testing
 
 /// What one test has for itself: a folder, and programs that do not outlive it.
 final class Stage: Sendable {
@@ -54,9 +55,11 @@ final class Stage: Sendable {
     }
 
     /// Ends every program that still runs, and removes the folder.
-    fileprivate func clear() async {
-        for program in programs.withLock({ $0 }) { try? await program.cutOff() }
-        try? FileManager.default.removeItem(at: folder)
+    fileprivate func clear() async throws {
+        let programs = programs.withLock { $0 }
+        for program in programs { program.send(SIGKILL) }
+        for program in programs { _ = try await program.exitCode() }
+        try FileManager.default.removeItem(at: folder)
     }
 
     private func keep(_ program: Program) -> Program {
@@ -74,7 +77,11 @@ func onStage(_ body: (Stage) async throws -> Void) async throws {
     } catch {
         result = .failure(Failure("\(error)\n\(stage.transcripts)"))
     }
-    await stage.clear()
+    do {
+        try await stage.clear()
+    } catch {
+        Issue.record("the stage is not clear: \(error)\n\(stage.transcripts)")
+    }
     try result.get()
 }
 

@@ -42,16 +42,20 @@ def push_and_end(relay, token, process):
         ("authorization", bearer(relay)), ("apns-topic", relay.topic),
     ]
     body = b'{"aps":{"alert":"open"}}'
-    # This one is certainly open when the relay begins to end: its body is still to come.
+    # This one keeps the connection open: its body is still to come.
     half = client.begin([*headers, ("apns-id", str(uuid4()))], body[:9], end=False)
     open_pushes = [client.begin([*headers, ("apns-id", str(uuid4()))], body) for _ in range(PUSHES)]
     os.kill(process, signal.SIGTERM)
     statuses = [client.answer(stream)[0] for stream in open_pushes]
     require(set(statuses) <= {200, 503}, f"open pushes are answered with {set(statuses)}")
+    # The relay has begun to end when it says so.
+    while (answer := client.request(headers, body))[0] == 200:
+        pass
+    require((answer[0], json.loads(answer[2])) == (503, {"reason": "Shutdown"}), f"a late push gets {answer}")
     client.streams.send_data(half, body[9:], end_stream=True)
     client.flush()
     status, _, text, _ = client.answer(half)
-    require((status, json.loads(text)) == (503, {"reason": "Shutdown"}), f"a late push gets {status} {text}")
+    require((status, json.loads(text)) == (503, {"reason": "Shutdown"}), f"a half push gets {status} {text}")
     while data := client.socket.recv(65536):
         for event in client.streams.receive_data(data):
             client.events[getattr(event, "stream_id", 0)].append(event)

@@ -93,10 +93,13 @@ class Flood:
     async def send(self, provider, request):
         while True:
             try:
-                return await provider.send_notification(request)
+                result = await provider.send_notification(request)
+                if result.status != "503":
+                    return result
             except ProtocolError:
                 # aioapns uses a connection a little longer than its GOAWAY allows, and leaves the next attempt to us.
-                await asyncio.sleep(0.05)
+                pass
+            await asyncio.sleep(0.05)
 
     async def commute(self, device, number):
         """Is at home in every other phase, and at last. Leaves politely or not."""
