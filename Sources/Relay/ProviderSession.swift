@@ -65,7 +65,7 @@ final class ProviderSession: EndpointOwner {
 
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
-        let request = shard.requestPool.popLast() ?? PushRequest()
+        let request = shard.takeRequest()
         request.begin(block) { NotificationIdentity(random: shard.random.next(), shard.random.next()) }
         exchanges[stream] = .receiving(request)
         lastRequestAt = shard.scheduler.now
@@ -89,7 +89,7 @@ final class ProviderSession: EndpointOwner {
         } else {
             exchanges[stream] = .waiting(echo: echo)
         }
-        shard.requestPool.append(request)
+        shard.recycle(request)
     }
 
     func closed(_ stream: Int32, errorCode: UInt32) {
@@ -132,7 +132,7 @@ final class ProviderSession: EndpointOwner {
     /// The stream will not be answered.
     private func forget(_ stream: Int32) {
         if case .receiving(let request) = exchanges.removeValue(forKey: stream) {
-            shard.requestPool.append(request)
+            shard.recycle(request)
         }
     }
 

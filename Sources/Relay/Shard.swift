@@ -41,7 +41,7 @@ final class Shard {
     let porter: ConnectionPorter
 
     /// Reused from one push to the next.
-    var requestPool: [PushRequest] = []
+    private var requestPool: [PushRequest] = []
     var reply = HeaderBlock()
     private var frame: [UInt8] = []
     private var effects: [Device.Effect] = []
@@ -81,6 +81,14 @@ final class Shard {
         sweepTimer = scheduler.makeTimer { [unowned self] in sweep() }
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
         retryTimer = scheduler.makeTimer {}
+    }
+
+    /// A request to be filled, an old one where there is one.
+    func takeRequest() -> PushRequest { requestPool.popLast() ?? PushRequest() }
+
+    /// Takes a request back whose push has gone its way. As many as one connection can have open are kept.
+    func recycle(_ request: PushRequest) {
+        if requestPool.count < Int(Limits.providerStreams) { requestPool.append(request) }
     }
 
     /// Lends an empty array that keeps its room, for one message on its way to a stream.
