@@ -33,7 +33,7 @@ public struct HeaderBlock: Sendable {
     /// Adds a field. Names are lower case (RFC 9113, section 8.2), pseudo-header fields come first.
     public mutating func add(_ name: StaticString, _ value: Span<UInt8>) {
         append(name)
-        unsafe value.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+        bytes.append(copying: value)
         endField(nameBytes: name.utf8CodeUnitCount, isIndexed: true)
     }
 

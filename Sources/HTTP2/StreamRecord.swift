@@ -43,7 +43,7 @@ final class StreamRecord {
             outbound.removeSubrange(0..<taken)
             taken = 0
         }
-        unsafe bytes.withUnsafeBufferPointer { unsafe outbound.append(contentsOf: $0) }
+        outbound.append(copying: bytes)
     }
 
     /// Moves as much as fits to `target`.

@@ -59,7 +59,7 @@ final class PushRequest {
             guard let field = Field(name) else { return }
             if ranges[field.rawValue] != nil { hasDuplicates = true }
             let start = values.count
-            for index in value.indices { values.append(value[index]) }
+            values.append(copying: value)
             ranges[field.rawValue] = start..<values.count
         }
         if let range = ranges[Field.identifier.rawValue] {
@@ -74,7 +74,7 @@ final class PushRequest {
         bodyByteCount += bytes.count
         guard bodyByteCount <= Limits.voipPayloadBytes else { return }
         body.reserveCapacity(bodyByteCount)
-        for index in bytes.indices { body.append(bytes[index]) }
+        body.append(copying: bytes)
     }
 
     /// Where a field's value lies in ``values``, or nil where the provider sent none.
