@@ -130,6 +130,11 @@ class Device:
         async with self.arrived:
             await self.arrived.wait_for(lambda: len(self.arrivals) >= count)
 
+    async def has_had(self, identity):
+        """Returns when this notification has arrived."""
+        async with self.arrived:
+            await self.arrived.wait_for(lambda: (self.relay.topic, identity) in self.arrivals)
+
     def say(self, **message):
         """Sends a message as soon as the stream takes it."""
         self._outbox.put_nowait(pb.DeviceMessage(**message))

@@ -49,7 +49,7 @@ class Flood:
             # Everyone is at home now. What comes before a device's last push has arrived before it.
             await asyncio.gather(*(self.push(number, "the last") for number in range(len(self.devices))))
             for device, identities in zip(self.devices, self.pushed):
-                await device.has(len(identities))
+                await device.has_had(identities[-1])
             for resident in residents:
                 resident.cancel()
         self.check()

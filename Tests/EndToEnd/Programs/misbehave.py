@@ -205,7 +205,6 @@ async def main(relay):
     await device.connect()
     await device.register()
     bad = Misbehaviour(relay, device.token)
-    pushed = set()
 
     async def followed_by_good_push(name, work, *arguments):
         try:
@@ -213,9 +212,7 @@ async def main(relay):
             identity = await asyncio.to_thread(bad.good_push)
         except (Exception, SystemExit) as failure:
             sys.exit(f"{name}: {failure!r}")
-        pushed.add(identity)
-        async with device.arrived:
-            await device.arrived.wait_for(lambda: (relay.topic, identity) in device.arrivals)
+        await device.has_had(identity)
         say(name)
 
     # These are closed when their time is over; meanwhile everything else happens.
