@@ -32,9 +32,6 @@ public final class ProviderClient {
         self.timeoutMilliseconds = timeoutMilliseconds
     }
 
-    /// Whether pushes can be made on this connection.
-    public var takesPushes: Bool { requests.takesRequests }
-
     /// Pushes whose outcome is not known yet.
     public var openPushes: Int { requests.openRequests }
 

@@ -17,7 +17,7 @@ final class Ledger {
     private var owed: [QueueRow] = []
     private var onClosed: (() -> Void)?
 
-    /// Counts for the operator: notifications that were stored, and that were settled before they had to be.
+    /// Notifications that touched the disk, and those that were settled before they had to.
     private(set) var storedCount: UInt64 = 0
     private(set) var annihilatedCount: UInt64 = 0
 
