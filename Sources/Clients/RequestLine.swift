@@ -174,8 +174,7 @@ final class RequestLine: EndpointOwner {
             endpoint.setNeedsFlush()
             return
         }
-        exchange.body.reserveCapacity(exchange.body.count + bytes.count)
-        for index in bytes.indices { exchange.body.append(bytes[index]) }
+        exchange.body.append(copying: bytes)
     }
 
     func ended(_ stream: Int32) { exchanges[stream]?.finishAnswered() }

@@ -52,7 +52,7 @@ final class ControlSession: EndpointOwner {
             endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
             return
         }
-        for index in bytes.indices { requests[stream]?.body.append(bytes[index]) }
+        requests[stream]?.body.append(copying: bytes)
     }
 
     func ended(_ stream: Int32) {

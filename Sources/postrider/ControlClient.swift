@@ -57,24 +57,14 @@ struct ControlClient: Sendable {
     private func send(
         _ method: String, _ path: String, _ body: [UInt8]
     ) async throws -> Result<RequestClient.Response, ClientError> {
-        try await withCheckedThrowingContinuation { continuation in
-            do throws(TransportError) {
-                _ = try Thread.spawn(name: "control") { [address] in
-                    do {
-                        let loop = try EventLoop()
-                        let client = RequestClient(to: Server(socket: address), on: loop)
-                        try client.send(client.makeHead(method, path), body: body) { [unowned loop] result in
-                            continuation.resume(returning: result)
-                            loop.stop()
-                        }
-                        withExtendedLifetime(client) { loop.run() }
-                    } catch {
-                        continuation.resume(throwing: error)
-                    }
-                }
-            } catch {
-                continuation.resume(throwing: error)
+        try await LoopThread.run("control") { [address] loop in
+            let client = RequestClient(to: Server(socket: address), on: loop)
+            var answer: Result<RequestClient.Response, ClientError>?
+            try client.send(client.makeHead(method, path), body: body) { [unowned loop] result in
+                answer = result
+                loop.stop()
             }
+            return { withExtendedLifetime(client) { answer ?? .failure(.unprocessed) } }
         }
     }
 }
