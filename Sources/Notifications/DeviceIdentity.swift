@@ -62,11 +62,27 @@ extension DeviceIdentity: CustomStringConvertible {
 /// The number of one app's registration on one device, counted up by the device's home and never reused: a
 /// token of an earlier registration of the same topic stays dead.
 public struct RegistrationNumber: Hashable, Comparable, Sendable {
-    /// The number, from 1.
+    /// The number, from 1. Its highest bit tells the environment.
     public let value: UInt32
 
     /// A registration number.
     public init(_ value: UInt32) { self.value = value }
+
+    /// The registration with this ordinal, from 1, in an environment. The environment is part of the number,
+    /// and so of the token: a token of the wrong one is known without a look-up.
+    public init(_ ordinal: UInt32, in environment: Environment) {
+        precondition(
+            ordinal < Self.developmentBit, "a device makes fewer than two thousand million registrations")
+        value = environment == .development ? ordinal | Self.developmentBit : ordinal
+    }
+
+    /// Where its token is good.
+    public var environment: Environment { value & Self.developmentBit == 0 ? .production : .development }
+
+    /// How many registrations the device had made in this environment when this one was made, itself included.
+    public var ordinal: UInt32 { value & ~Self.developmentBit }
+
+    private static let developmentBit: UInt32 = 1 << 31
 
     /// Earlier registrations come first.
     public static func < (left: Self, right: Self) -> Bool { left.value < right.value }

@@ -7,6 +7,8 @@ struct Admission {
     let authority: Authority
     let tokens: ProviderTokens
     let seal: TokenSeal
+    let environment: Environment
+    let fidelity: Fidelity
     let now: Moment
 
     /// The notification that a complete request stands for.
@@ -56,7 +58,9 @@ struct Admission {
         guard !payload.isEmpty, JSONSyntax.isObject(payload.span) else { throw .payloadEmpty }
 
         // 13 · Whether the token is ours; the device's home goes on from here.
-        guard let (device, registration) = seal.open(token) else { throw .badDeviceToken }
+        guard let (device, registration) = seal.open(token), registration.environment == environment else {
+            throw .badDeviceToken
+        }
 
         return Notification(
             identity: identity,

@@ -63,7 +63,7 @@ struct Device {
 
     // MARK: Registrations
 
-    /// The number and record of the good registration of a topic.
+    /// The number of the good registration of a topic.
     func registration(of topic: Topic) -> RegistrationNumber? {
         registrations.first { $0.value.topic == topic && $0.value.unregisteredAt == nil }?.key
     }
@@ -76,9 +76,10 @@ struct Device {
             && registrations.count < Limits.registrationsPerDevice * 16
     }
 
-    /// The number for its next registration.
-    var nextRegistrationNumber: RegistrationNumber {
-        RegistrationNumber((registrations.keys.max()?.value ?? 0) + 1)
+    /// The number for its next registration in an environment.
+    func nextRegistrationNumber(in environment: Environment) -> RegistrationNumber {
+        let last = registrations.keys.lazy.filter { $0.environment == environment }.max()
+        return RegistrationNumber((last?.ordinal ?? 0) + 1, in: environment)
     }
 
     /// Takes on a registration, or the end of one, that the ledger has made durable (or that is read at

@@ -20,6 +20,8 @@ final class ProviderSession: EndpointOwner {
 
     /// The connection's number, never used again, by which answers find it.
     let number: UInt64
+    /// What its pushes are for.
+    let environment: Environment
     private unowned let shard: Shard
     private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
     private var exchanges: [Int32: Exchange] = [:]
@@ -36,8 +38,9 @@ final class ProviderSession: EndpointOwner {
         return settings
     }()
 
-    init(number: UInt64, shard: Shard) {
+    init(number: UInt64, environment: Environment, shard: Shard) {
         self.number = number
+        self.environment = environment
         self.shard = shard
         lastRequestAt = shard.scheduler.now
     }
@@ -115,6 +118,8 @@ final class ProviderSession: EndpointOwner {
             authority: shard.authority,
             tokens: shard.tokens,
             seal: shard.seal,
+            environment: environment,
+            fidelity: shard.fidelity,
             now: shard.now
         )
         do throws(Rejection) {

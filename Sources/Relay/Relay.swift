@@ -9,8 +9,11 @@ public import Transport
 ///     → device
 ///                                                                            └─ Ledger → Store
 public final class Relay: Sendable {
-    /// Where providers connect, with the port that the kernel chose if 0 was asked for.
+    /// Where providers connect for the production environment, with the port that the kernel chose if 0 was
+    /// asked for.
     public let providerAddress: SocketAddress
+    /// Where providers connect for the development environment, likewise; nil: nowhere.
+    public let developmentProviderAddress: SocketAddress?
     /// Where devices connect, likewise.
     public let deviceAddress: SocketAddress
 
@@ -22,6 +25,7 @@ public final class Relay: Sendable {
         _ listening: ShardThread.Listening, _ mailboxes: RelayMailboxes, drained: Countdown, closed: Countdown
     ) {
         providerAddress = listening.provider
+        developmentProviderAddress = listening.developmentProvider
         deviceAddress = listening.device
         self.mailboxes = mailboxes
         self.drained = drained
@@ -46,6 +50,7 @@ public final class Relay: Sendable {
             clientCertificates: .none
         )
         try Listener.requireFree(configuration.providerAddress)
+        if let address = configuration.developmentProviderAddress { try Listener.requireFree(address) }
         try Listener.requireFree(configuration.deviceAddress)
         let mailboxes = try RelayMailboxes(shards: configuration.shards)
         let (drained, closed) = (Countdown(from: configuration.shards), Countdown(from: 1))
@@ -77,6 +82,7 @@ public final class Relay: Sendable {
             let addresses = try await thread.start()
             // Port 0 becomes a port with the first shard; the others share it.
             configuration.providerAddress = addresses.provider
+            configuration.developmentProviderAddress = addresses.developmentProvider
             configuration.deviceAddress = addresses.device
             listening = addresses
         }

@@ -2,8 +2,10 @@ public import Transport
 
 /// What a relay is to do, as the command line and the configuration file say it.
 public struct RelayConfiguration: Sendable {
-    /// Where providers connect.
+    /// Where providers connect for the production environment.
     public var providerAddress: SocketAddress
+    /// Where providers connect for the development environment; nil: nowhere.
+    public var developmentProviderAddress: SocketAddress?
     /// Where devices connect.
     public var deviceAddress: SocketAddress
     /// The Unix socket where the operator's commands connect.
@@ -12,6 +14,11 @@ public struct RelayConfiguration: Sendable {
     public var certificateChainFile: String
     /// The key of the certificate, PEM.
     public var privateKeyFile: String
+    /// The certificates, PEM, under which providers' client certificates are good; nil: providers are known by
+    /// their tokens only.
+    public var providerTrustFile: String?
+    /// How closely the relay keeps to Apple.
+    public var fidelity = Fidelity()
     /// The number of event loops; each has a thread of its own.
     public var shards: Int
     /// The user who may use the control socket, besides root.

@@ -183,7 +183,7 @@ extension Shard {
     private func newRegistration(of topic: Topic, at seat: DeviceSeat) -> RegistrationRecord {
         RegistrationRecord(
             device: seat.device.record.identity,
-            number: seat.device.nextRegistrationNumber,
+            number: seat.device.nextRegistrationNumber(in: .production),
             topic: topic,
             registeredAt: now,
             unregisteredAt: nil

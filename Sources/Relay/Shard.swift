@@ -16,6 +16,8 @@ final class Shard {
     let random: any RandomSource
     let tokens = ProviderTokens()
     let log: Log
+    /// How closely the relay keeps to Apple.
+    let fidelity: Fidelity
     var authority: Authority
 
     /// The devices whose home this is.
@@ -62,6 +64,7 @@ final class Shard {
         seal: TokenSeal,
         authority: Authority,
         random: any RandomSource,
+        fidelity: Fidelity = Fidelity(),
         log: Log,
         porter: ConnectionPorter
     ) {
@@ -72,6 +75,7 @@ final class Shard {
         self.seal = seal
         self.authority = authority
         self.random = random
+        self.fidelity = fidelity
         self.log = log
         self.porter = porter
     }

@@ -8,6 +8,7 @@ struct ShardThread: Sendable {
     /// Where a shard listens.
     struct Listening: Sendable {
         let provider: SocketAddress
+        let developmentProvider: SocketAddress?
         let device: SocketAddress
     }
 
@@ -55,6 +56,7 @@ struct ShardThread: Sendable {
             seal: try TokenSeal(secrets: loaded.registry.tokenSecrets),
             authority: authority,
             random: Entropy(),
+            fidelity: configuration.fidelity,
             log: log,
             porter: ConnectionPorter(on: loop)
         )
@@ -66,15 +68,16 @@ struct ShardThread: Sendable {
     }
 
     private func listen(_ shard: Shard, on loop: EventLoop) throws -> Listening {
-        let provider = try loop.listen(configuration.providerAddress, tls: tls, port: .shared) {
-            [unowned shard] _ in
-            shard.isDraining ? nil : ProviderSession(number: shard.drawNumber(), shard: shard).endpoint
+        let provider = try listenForProviders(
+            of: .production, at: configuration.providerAddress, shard, on: loop)
+        let development = try configuration.developmentProviderAddress.map {
+            try listenForProviders(of: .development, at: $0, shard, on: loop)
         }
         let device = try loop.listen(configuration.deviceAddress, tls: tls, port: .shared) {
             [unowned shard] _ in
             shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
         }
-        shard.listeners = [provider, device]
+        shard.listeners = [provider, device] + (development.map { [$0] } ?? [])
         if index == 0 {
             let desk = ControlDesk(loaded.registry, shard: shard)
             shard.listeners.append(
@@ -83,6 +86,17 @@ struct ShardThread: Sendable {
                 }
             )
         }
-        return Listening(provider: provider.address, device: device.address)
+        return Listening(
+            provider: provider.address, developmentProvider: development?.address, device: device.address)
+    }
+
+    private func listenForProviders(
+        of environment: Environment, at address: SocketAddress, _ shard: Shard, on loop: EventLoop
+    ) throws -> Listener {
+        try loop.listen(address, tls: tls, port: .shared) { [unowned shard] _ in
+            guard !shard.isDraining else { return nil }
+            let number = shard.drawNumber()
+            return ProviderSession(number: number, environment: environment, shard: shard).endpoint
+        }
     }
 }

@@ -153,7 +153,12 @@ final class World {
         events += 1
         if providers.count < 3, chance.once(in: 3) {
             let provider = SimulatedProvider(self)
-            if connect(provider.endpoint, { ProviderSession(number: $0.drawNumber(), shard: $0).endpoint }) {
+            if connect(
+                provider.endpoint,
+                {
+                    ProviderSession(number: $0.drawNumber(), environment: .production, shard: $0).endpoint
+                })
+            {
                 providers.append(provider)
             }
         } else if let device = chance.pick(devices), device.session == nil || chance.once(in: 10) {

@@ -94,3 +94,18 @@ import Testing
         }
     }
 }
+
+@Suite("A registration's number")
+struct RegistrationNumberTests {
+    @Test("tells its environment and its ordinal", arguments: Environment.allCases, [1, 2, UInt32.max >> 1])
+    func environment(_ environment: Environment, _ ordinal: UInt32) {
+        let number = RegistrationNumber(ordinal, in: environment)
+        #expect(number.environment == environment)
+        #expect(number.ordinal == ordinal)
+    }
+
+    @Test("of production is its ordinal, so that tokens from before there were environments stay good")
+    func production() {
+        #expect(RegistrationNumber(7, in: .production) == RegistrationNumber(7))
+    }
+}

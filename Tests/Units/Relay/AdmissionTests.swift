@@ -256,3 +256,20 @@ struct PushRequestTests {
         #expect(!request.hasDuplicates && request.range(.topic) == nil)
     }
 }
+
+@Suite("Environments")
+struct EnvironmentTests {
+    @Test("A token of one environment is refused in the other", arguments: Environment.allCases)
+    func tokenOfTheOther(_ environment: Notifications.Environment) throws {
+        let seal = try TokenSeal(secrets: [Provider.secret])
+        let token = seal.seal(Samples.device, RegistrationNumber(1, in: environment)).hex
+        for listener in Notifications.Environment.allCases {
+            let outcome = try Provider.shared.admit(
+                Provider.shared.fields([":path": "/3/device/" + token]), environment: listener)
+            switch outcome {
+            case .success: #expect(listener == environment)
+            case .failure(let rejection): #expect(listener != environment && rejection == .badDeviceToken)
+            }
+        }
+    }
+}

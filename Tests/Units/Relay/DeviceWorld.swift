@@ -155,7 +155,8 @@ struct DeviceWorld {
         let old = registrations[index]
         let ended = Samples.registration(old.number, of: old.topic, unregisteredAt: now)
         after { $0.apply(ended, &$1, &$2) }
-        registrations[index] = Samples.registration(device.nextRegistrationNumber, of: old.topic)
+        registrations[index] = Samples.registration(
+            device.nextRegistrationNumber(in: .production), of: old.topic)
         let new = registrations[index]
         after { $0.apply(new, &$1, &$2) }
     }

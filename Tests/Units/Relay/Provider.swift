@@ -98,9 +98,10 @@ struct Provider {
     }()
 
     /// What admission makes of a request.
-    func admit(_ fields: [(String, String)], body: [UInt8] = Array("{}".utf8)) throws -> Result<
-        Notification, Rejection
-    > {
+    func admit(
+        _ fields: [(String, String)], body: [UInt8] = Array("{}".utf8),
+        environment: Notifications.Environment = .production, fidelity: Fidelity = Fidelity()
+    ) throws -> Result<Notification, Rejection> {
         var block = HeaderBlock()
         for (name, value) in fields { block.add(name, value) }
         let request = PushRequest()
@@ -108,7 +109,7 @@ struct Provider {
         request.append(body.span)
         let admission = Admission(
             authority: authority, tokens: ProviderTokens(), seal: try TokenSeal(secrets: [Self.secret]),
-            now: now)
+            environment: environment, fidelity: fidelity, now: now)
         var credentials = ProviderCredentials()
         do throws(Rejection) {
             return .success(try admission.admit(request, &credentials))
