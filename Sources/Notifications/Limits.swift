@@ -11,6 +11,8 @@ public enum Limits {
     /// Bytes of `apns-topic`. Apple publishes none; a bundle identifier ends at 155 characters, suffixes add
     /// 25.
     public static let topicBytes = 255
+    /// Hexadecimal digits of a device token: Apple's announced most. Ours have 64, and all others are nobody's.
+    public static let deviceTokenDigits = 200
     /// Bytes of a request body that are read before the stream is reset, so that one that is too large still
     /// gets its 413. Nothing above the payload limit is kept.
     public static let drainedBodyBytes = 65_536

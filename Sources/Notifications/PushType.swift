@@ -21,8 +21,42 @@ public enum PushType: String, CaseIterable, Sendable {
         return nil
     }
 
-    /// The largest payload of this push type in bytes ("Generating a remote notification").
-    public var payloadByteLimit: Int { self == .voip ? Limits.voipPayloadBytes : Limits.payloadBytes }
+    /// What goes with a push type (the contract's section 2.3).
+    public struct Rule: Sendable {
+        /// What follows the app's bundle identifier in the topic; empty: nothing does.
+        public let topicSuffix: String
+        /// The priorities that a push of this type may have.
+        public let priorities: ClosedRange<Priority>
+        /// The largest payload in bytes ("Generating a remote notification").
+        public let payloadBytes: Int
+
+        fileprivate init(
+            _ topicSuffix: String = "",
+            _ priorities: ClosedRange<Priority> = .low ... .immediate,
+            payloadBytes: Int = Limits.payloadBytes
+        ) {
+            self.topicSuffix = topicSuffix
+            self.priorities = priorities
+            self.payloadBytes = payloadBytes
+        }
+    }
+
+    /// What goes with this push type.
+    public var rule: Rule {
+        switch self {
+        case .alert: Rule()
+        case .background: Rule("", .considerate ... .considerate)
+        case .complication: Rule(".complication")
+        case .controls: Rule(".push-type.controls")
+        case .fileprovider: Rule(".pushkit.fileprovider")
+        case .liveactivity: Rule(".push-type.liveactivity", .considerate ... .immediate)
+        case .location: Rule(".location-query", .considerate ... .immediate)
+        case .mdm: Rule()
+        case .pushtotalk: Rule(".voip-ptt")
+        case .voip: Rule(".voip", payloadBytes: Limits.voipPayloadBytes)
+        case .widgets: Rule(".push-type.widgets")
+        }
+    }
 }
 
 /// The values of `apns-priority`, by their wire number.

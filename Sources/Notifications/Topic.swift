@@ -12,6 +12,27 @@ public struct Topic: Hashable, Sendable {
         self.text = text
     }
 
+    private init(bundleOf topic: Topic, suffix: String) {
+        text = String(topic.text.dropLast(suffix.utf8.count))
+    }
+
+    /// The push type whose suffix stands at the end, behind a bundle identifier; nil: the topic is a bundle
+    /// identifier.
+    public var suffixType: PushType? {
+        for type in PushType.allCases {
+            let suffix = type.rule.topicSuffix.utf8
+            guard !suffix.isEmpty, text.utf8.count > suffix.count else { continue }
+            if text.utf8.suffix(suffix.count).elementsEqual(suffix) { return type }
+        }
+        return nil
+    }
+
+    /// The app's bundle identifier: the topic without the suffix of a push type.
+    public var bundle: Topic {
+        guard let suffixType else { return self }
+        return Topic(bundleOf: self, suffix: suffixType.rule.topicSuffix)
+    }
+
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):

@@ -38,29 +38,29 @@ struct Admission {
         // 5 to 9 · How the notification is to be treated.
         guard let identity = NotificationIdentity(text: echo.span) else { throw .badMessageIdentifier }
         let expiration = try expiration(request, values)
-        let priority = try priority(request, values)
+        let statedPriority = try priority(request, values)
         let pushType = try pushType(request, values)
+        let priority = try priority(statedPriority, for: pushType)
         let collapseIdentifier = try collapseIdentifier(request, values)
 
         // 10 · For which app.
-        let topic = try topic(request, values, of: team)
+        let topic = try topic(request, for: pushType)
+        guard authority.team(of: topic) == team else { throw .topicDisallowed }
 
         // 11 · For which device.
         let digits = path.lowerBound + Self.devicePath.utf8.count..<path.upperBound
         guard !digits.isEmpty else { throw .missingDeviceToken }
-        guard let token = DeviceToken(hex: values.extracting(digits)) else { throw .badDeviceToken }
+        guard Self.isToken(values.extracting(digits)) else { throw .badDeviceToken }
 
         // 12 · What it says.
-        let limit =
-            topic.text.hasSuffix(".voip") ? Limits.voipPayloadBytes : (pushType ?? .alert).payloadByteLimit
-        guard request.bodyByteCount <= limit else { throw .payloadTooLarge }
+        guard Self.fits(request.bodyByteCount, pushType, topic) else { throw .payloadTooLarge }
         let payload = request.takeBody()
         guard !payload.isEmpty, JSONSyntax.isObject(payload.span) else { throw .payloadEmpty }
 
         // 13 · Whether the token is ours; the device's home goes on from here.
-        guard let (device, registration) = seal.open(token), registration.environment == environment else {
-            throw .badDeviceToken
-        }
+        guard let token = DeviceToken(hex: values.extracting(digits)),
+            let (device, registration) = seal.open(token), registration.environment == environment
+        else { throw .badDeviceToken }
 
         return Notification(
             identity: identity,
@@ -82,6 +82,21 @@ struct Admission {
         path.count >= devicePath.utf8.count && path.extracting(..<devicePath.utf8.count).spells(devicePath)
     }
 
+    /// Whether this is how a device token is written: any even number of digits up to the most. Apple's tokens are
+    /// of any length; that ours are of one is found out where they are opened.
+    private static func isToken(_ digits: Span<UInt8>) -> Bool {
+        guard digits.count.isMultiple(of: 2), digits.count <= Limits.deviceTokenDigits else { return false }
+        for index in digits.indices where Hexadecimal.value(digits[index]) == nil { return false }
+        return true
+    }
+
+    /// Whether a payload may be as large as this. Old libraries know no push type and tell Voice over IP by the
+    /// topic's suffix only.
+    private static func fits(_ byteCount: Int, _ type: PushType?, _ topic: Topic) -> Bool {
+        if byteCount <= (type ?? .alert).rule.payloadBytes { return true }
+        return byteCount <= PushType.voip.rule.payloadBytes && topic.suffixType == .voip
+    }
+
     /// `apns-expiration`: epoch seconds. The earlier of it and the storage limit counts; a moment that has
     /// passed is treated as now or never.
     private func expiration(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Expiration {
@@ -101,10 +116,19 @@ struct Admission {
         return moment <= now ? .nowOrNever : .at(min(moment, latest))
     }
 
-    private func priority(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Priority {
-        guard let range = request.range(.priority) else { return .immediate }
+    private func priority(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Priority? {
+        guard let range = request.range(.priority) else { return nil }
         guard let priority = Priority(values.extracting(range)) else { throw .badPriority }
         return priority
+    }
+
+    /// What a priority comes to with a push type. A background push is never immediate: without the header it is
+    /// considerate, and one that says 10 all the same is treated so unless the relay is strict.
+    private func priority(_ stated: Priority?, for type: PushType?) throws(Rejection) -> Priority {
+        guard let allowed = type?.rule.priorities else { return stated ?? .immediate }
+        guard let stated else { return allowed.upperBound }
+        guard !fidelity.isStrict || allowed.contains(stated) else { throw .badPriority }
+        return min(stated, allowed.upperBound)
     }
 
     private func pushType(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> PushType? {
@@ -123,14 +147,15 @@ struct Admission {
         return text
     }
 
-    private func topic(_ request: PushRequest, _ values: Span<UInt8>, of team: String) throws(Rejection)
-        -> Topic
-    {
+    /// `apns-topic`. A strict relay wants the suffix that the push type prescribes, and no other.
+    private func topic(_ request: PushRequest, for type: PushType?) throws(Rejection) -> Topic {
         guard let range = request.range(.topic), !range.isEmpty else { throw .missingTopic }
         guard let topic = Topic(String(decoding: request.values[range], as: UTF8.self)) else {
             throw .badTopic
         }
-        guard authority.topics[topic] == team else { throw .topicDisallowed }
+        if fidelity.isStrict, let type, topic.suffixType != (type.rule.topicSuffix.isEmpty ? nil : type) {
+            throw .badTopic
+        }
         return topic
     }
 }

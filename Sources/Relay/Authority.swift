@@ -46,6 +46,13 @@ final class Authority: Sendable {
         self.enrolmentKeyDigests = enrolmentKeys.map(\.digest)
     }
 
+    /// The team whose providers may push to a topic. One with the suffix of a push type belongs to the team of its
+    /// app, without having been added itself.
+    func team(of topic: Topic) -> String? {
+        if let team = topics[topic] { return team }
+        return topic.suffixType == nil ? nil : topics[topic.bundle]
+    }
+
     /// Whether `key` is one with which devices may enrol. Every digest is compared, each in constant time.
     func admitsEnrolment(with key: [UInt8]) -> Bool {
         let digest = SHA256.digest(key.span).bytes

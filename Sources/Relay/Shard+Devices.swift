@@ -159,7 +159,7 @@ extension Shard {
     ) -> RegistrationRecord? {
         switch request {
         case .register(let text):
-            guard let topic = Topic(text), authority.topics[topic] != nil else {
+            guard let topic = Topic(text), authority.team(of: topic) != nil else {
                 session.say(.refused(Refused(topic: text, reason: "The topic is not known to this relay.")))
                 return nil
             }

@@ -18,7 +18,22 @@ import Testing
 
     @Test("only Voice over IP may have the larger payload")
     func payloadLimits() {
-        for type in PushType.allCases { #expect(type.payloadByteLimit == (type == .voip ? 5120 : 4096)) }
+        for type in PushType.allCases { #expect(type.rule.payloadBytes == (type == .voip ? 5120 : 4096)) }
+    }
+
+    @Test("a topic's suffix is that of a push type behind a bundle identifier, byte for byte")
+    func topicSuffixes() throws {
+        let table: [(text: String, type: PushType?, bundle: String)] = [
+            ("com.example.app", nil, "com.example.app"), ("com.example.app.voip", .voip, "com.example.app"),
+            ("a.voip-ptt", .pushtotalk, "a"), ("a.push-type.liveactivity", .liveactivity, "a"),
+            ("a.pushkit.fileprovider", .fileprovider, "a"), ("a.voip.voip", .voip, "a.voip"),
+            (".voip", nil, ".voip"), ("voip", nil, "voip"), ("a.VoIP", nil, "a.VoIP"),
+            ("com.example.complication", .complication, "com.example"),
+        ]
+        for (text, type, bundle) in table {
+            let topic = try #require(Topic(text))
+            #expect(topic.suffixType == type && topic.bundle == Topic(bundle), "\(text)")
+        }
     }
 
     @Test("a priority is 1, 5 or 10 and nothing else")
