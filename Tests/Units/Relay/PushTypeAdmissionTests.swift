@@ -79,7 +79,7 @@ struct PushTypeAdmissionTests {
     }
 
     @Test(
-        "tells a priority that the type forbids before the collapse identifier, and a suffix before permission"
+        "tells a forbidden priority before the collapse identifier, and a wrong suffix before permission"
     )
     func order() throws {
         let provider = Provider.shared
