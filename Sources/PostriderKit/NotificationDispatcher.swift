@@ -7,12 +7,13 @@ import Synchronization
 ///   and returns when the last has returned. Anyone may post from any thread, an observer included.
 /// - An observer that is removed while a post runs, before its turn, is not called; one that is added then sees the
 ///   next post. A call that is already running on another thread runs to its end.
+/// - Observers that are bound to a ``NotificationScope`` are passed over while it is switched off.
 /// - No lock is held while an observer runs, nor while something that it holds is released.
 public final class NotificationDispatcher: Sendable {
     /// What an observer does with a notification, on the thread of whoever posts it.
     public typealias Observer = @Sendable (DispatchedNotification) -> Void
 
-    /// The dispatcher of the app, to which remote notifications are posted.
+    /// The dispatcher of the app, to which remote, local and system notifications are posted.
     public static let `default` = NotificationDispatcher()
 
     private let observers = Mutex(ObserverList())
@@ -22,12 +23,37 @@ public final class NotificationDispatcher: Sendable {
 
     /// Calls `observer` for notifications of one name from one sender, until what this returns is released or removed;
     /// nil stands for any name, or for any sender, none included.
+    ///
+    /// - Parameter scope: what has to be switched on for the observer to be called; nil: nothing has.
     public func addObserver(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
-        using observer: @escaping Observer
+        in scope: NotificationScope? = nil, using observer: @escaping Observer
     ) -> Observation {
-        let number = observers.withLock { $0.add(name: name, sender: sender, observer: observer) }
+        let interest = Interest(name: name, sender: sender, scope: scope)
+        let number = add(interest, owner: nil) { notification in
+            observer(notification)
+            return true
+        }
         return Observation(dispatcher: self, number: number)
+    }
+
+    /// Calls a method of `object` for notifications of one name from one sender, for as long as the object is there:
+    ///
+    ///     dispatcher.addObserver(screen, calling: Screen.showOrder, named: .orderShipped)
+    ///
+    /// The object is not kept alive, but for the time of a call. The same method may be added several times, and is
+    /// called as often.
+    public func addObserver<Object: AnyObject & Sendable>(
+        _ object: Object, calling method: @escaping @Sendable (Object) -> (DispatchedNotification) -> Void,
+        named name: NotificationName? = nil, sender: NotificationSender? = nil,
+        in scope: NotificationScope? = nil
+    ) {
+        _ = add(Interest(name: name, sender: sender, scope: scope), owner: object) {
+            [weak object] notification in
+            guard let object else { return false }
+            method(object)(notification)
+            return true
+        }
     }
 
     /// Ends an observation now; ending it twice does no harm.
@@ -36,14 +62,24 @@ public final class NotificationDispatcher: Sendable {
         remove(observation.number)
     }
 
+    /// Calls methods of `object` no longer: those that were added with this name and this sender, or all of them
+    /// where nothing else is said. An object may do so while it is released; it need not.
+    public func removeObserver(
+        _ object: NotificationSender, named name: NotificationName? = nil, sender: NotificationSender? = nil
+    ) {
+        let removed = observers.withLock { $0.remove(ownedBy: object, name, sender) }
+        withExtendedLifetime(removed) {}
+    }
+
     /// The notifications of one name from one sender that are posted from now on, to be iterated once; nil stands for
     /// any name, or for any sender. Whoever is slow loses the oldest beyond `limit`.
     public func notifications(
-        named name: NotificationName? = nil, sender: NotificationSender? = nil, limit: Int = 256
+        named name: NotificationName? = nil, sender: NotificationSender? = nil,
+        in scope: NotificationScope? = nil, limit: Int = 256
     ) -> AsyncStream<DispatchedNotification> {
         AsyncStream(bufferingPolicy: .bufferingNewest(limit)) { continuation in
-            let observation = addObserver(named: name, sender: sender) { continuation.yield($0) }
-            continuation.onTermination = { _ in observation.dispatcher.removeObserver(observation) }
+            let observation = addObserver(named: name, sender: sender, in: scope) { continuation.yield($0) }
+            continuation.onTermination = { _ in observation.end() }
         }
     }
 
@@ -51,13 +87,26 @@ public final class NotificationDispatcher: Sendable {
     public func post(_ notification: DispatchedNotification) {
         for number in observers.withLock({ $0.numbers(for: notification) }) {
             let observer = observers.withLock { $0.observer(number) }
-            observer?(notification)
+            if let observer, !observer(notification) { remove(number) }
         }
     }
 
     /// Calls the observers of a notification with this name, sender and content.
     public func post(name: NotificationName, sender: NotificationSender? = nil, userInfo: UserInfo = [:]) {
         post(DispatchedNotification(name: name, sender: sender, userInfo: userInfo))
+    }
+
+    /// How many observers it holds, those of objects that are gone included as long as nobody has noticed.
+    var observerCount: Int { observers.withLock { $0.count } }
+
+    private func add(
+        _ interest: Interest, owner: NotificationSender?, calling call: @escaping ObserverList.Call
+    ) -> UInt64 {
+        let (number, swept) = observers.withLock { list in
+            (list.add(interest, owner: owner, calling: call), list.sweepIfGrown())
+        }
+        withExtendedLifetime(swept) {}
+        return number
     }
 
     fileprivate func remove(_ number: UInt64) {
@@ -77,63 +126,8 @@ public final class Observation: Sendable {
         self.number = number
     }
 
-    deinit { dispatcher.remove(number) }
-}
+    deinit { end() }
 
-/// The observers in the order in which they were added, which is the order of their numbers.
-private struct ObserverList {
-    private struct Entry {
-        let number: UInt64
-        let name: NotificationName?
-        let senderIdentity: ObjectIdentifier?
-        /// Nil once the sender is gone: another object may have taken its identity over by then.
-        weak var sender: NotificationSender?
-        let observer: NotificationDispatcher.Observer
-    }
-
-    private var entries: [Entry] = []
-    private var nextNumber: UInt64 = 0
-
-    mutating func add(
-        name: NotificationName?, sender: NotificationSender?,
-        observer: @escaping NotificationDispatcher.Observer
-    ) -> UInt64 {
-        defer { nextNumber += 1 }
-        entries.append(
-            Entry(
-                number: nextNumber, name: name, senderIdentity: sender.map { ObjectIdentifier($0) },
-                sender: sender,
-                observer: observer
-            )
-        )
-        return nextNumber
-    }
-
-    mutating func remove(_ number: UInt64) -> NotificationDispatcher.Observer? {
-        index(of: number).map { entries.remove(at: $0).observer }
-    }
-
-    func observer(_ number: UInt64) -> NotificationDispatcher.Observer? {
-        index(of: number).map { entries[$0].observer }
-    }
-
-    func numbers(for notification: DispatchedNotification) -> [UInt64] {
-        let sender = notification.sender.map { ObjectIdentifier($0) }
-        return entries.filter { entry in
-            (entry.name == nil || entry.name == notification.name)
-                && (entry.senderIdentity == nil || (entry.senderIdentity == sender && entry.sender != nil))
-        }.map(\.number)
-    }
-
-    /// Numbers rise, so halves suffice.
-    private func index(of number: UInt64) -> Int? {
-        var range = entries.indices
-        while !range.isEmpty {
-            let middle = range.lowerBound + range.count / 2
-            if entries[middle].number == number { return middle }
-            range =
-                entries[middle].number < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
-        }
-        return nil
-    }
+    /// The observer is not called any more, though someone may still hold this.
+    func end() { dispatcher.remove(number) }
 }

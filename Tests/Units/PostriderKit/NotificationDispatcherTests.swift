@@ -1,39 +1,5 @@
 import PostriderKit
-import Synchronization
 import Testing
-
-extension NotificationName {
-    fileprivate static let shipped = NotificationName(rawValue: "shipped")
-    fileprivate static let paid = NotificationName(rawValue: "paid")
-}
-
-private final class Sender: Sendable {}
-
-/// What observers were given, in order.
-private final class Record: Sendable {
-    private let entries = Mutex<[String]>([])
-    var texts: [String] { entries.withLock { $0 } }
-    func add(_ text: String) { entries.withLock { $0.append(text) } }
-}
-
-/// Something that must be done when the last reference to it goes.
-private final class Farewell: Sendable {
-    private let action: @Sendable () -> Void
-    init(_ action: @escaping @Sendable () -> Void) { self.action = action }
-    deinit { action() }
-}
-
-/// A place for an observation that its own observer wants to see.
-private final class Slot: Sendable {
-    private let content = Mutex<Observation?>(nil)
-    func put(_ observation: Observation) { content.withLock { $0 = observation } }
-    func take() -> Observation? {
-        content.withLock { content in
-            defer { content = nil }
-            return content
-        }
-    }
-}
 
 @Suite("A notification dispatcher")
 struct NotificationDispatcherTests {
@@ -111,7 +77,7 @@ struct NotificationDispatcherTests {
 
     @Test("does not call an observer that an earlier one removed in the same post")
     func removalDuringPost() {
-        let slot = Slot()
+        let slot = Slot<Observation>()
         let first = dispatcher.addObserver { [record] _ in
             record.add("first")
             withExtendedLifetime(slot.take()) {}
@@ -125,7 +91,7 @@ struct NotificationDispatcherTests {
 
     @Test("lets an observer remove itself while it runs")
     func selfRemoval() {
-        let slot = Slot()
+        let slot = Slot<Observation>()
         slot.put(
             dispatcher.addObserver { [record] _ in
                 record.add("once")
@@ -139,7 +105,7 @@ struct NotificationDispatcherTests {
 
     @Test("calls an observer that was added during a post for the next one")
     func additionDuringPost() {
-        let slot = Slot()
+        let slot = Slot<Observation>()
         let first = dispatcher.addObserver { [dispatcher, record] _ in
             record.add("first")
             slot.put(dispatcher.addObserver { [record] _ in record.add("second") })
