@@ -48,23 +48,30 @@ let package = Package(
         library("Options", ["CGetopt"]),
         library("YAML", ["CYAML"]),
 
-        // 2 · Sockets, the device protocol, rows.
+        // 2 · Sockets, the device protocol, rows, when local notifications are due.
         library("Transport", ["CLinux", "Crypto"]),
         library("Courier", ["Notifications"]),
         library("Storage", ["CSQLite", "Notifications"]),
+        library("Schedules", ["Notifications"]),
 
         // 3 · An HTTP/2 session on a wire.
         library("Endpoints", ["Transport", "HTTP2"]),
 
         // 4 · The far ends of both sockets, and the library that an app links.
         library("Clients", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints"]),
-        library("PostriderKit", ["Notifications", "Transport", "HTTP2", "Courier", "Endpoints"]),
+        library(
+            "PostriderKit",
+            ["Notifications", "Transport", "HTTP2", "Courier", "Endpoints", "Schedules"]
+        ),
 
         // 5 · The server, the device agent.
         library("Relay", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints"]),
         library(
             "Agent",
-            ["Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Transport", "Storage", "Notifications"]
+            [
+                "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Transport", "Storage", "Schedules",
+                "Notifications",
+            ]
         ),
 
         // 6 · The commands; the only place where everything meets.
@@ -88,6 +95,7 @@ let package = Package(
         tests("TransportTests", "Units/Transport", ["Transport", "Crypto"]),
         tests("CourierTests", "Units/Courier", ["Courier", "Notifications"]),
         tests("StorageTests", "Units/Storage", ["Storage", "Notifications"]),
+        tests("SchedulesTests", "Units/Schedules", ["Notifications", "Schedules"]),
         tests("PostriderKitTests", "Units/PostriderKit", ["Notifications", "PostriderKit"]),
         tests(
             "RelayTests", "Units/Relay",

@@ -23,9 +23,11 @@ struct ImportTable {
         self.dependencies = dependencies
     }
 
-    /// Targets that may import all of Foundation: from the agent upward, and what an app links. Below, a data path or
-    /// something that a data path needs would pay for it.
-    static let foundationUsers: Set = ["Agent", "Load", "PostriderKit", "postrider", "postrider-example-app"]
+    /// Targets that may import all of Foundation: from the agent upward, what an app links, and what only these two
+    /// need. Below, a data path or something that a data path needs would pay for it.
+    static let foundationUsers: Set = [
+        "Agent", "Load", "PostriderKit", "Schedules", "postrider", "postrider-example-app",
+    ]
     /// The server knows its seams, not the engines behind them.
     static let hiddenFromRelay: Set = [
         "Agent", "CSQLite", "Clients", "Options", "PostriderKit", "Storage", "YAML",
