@@ -34,11 +34,11 @@ public enum Trigger: Hashable, Sendable {
 
 /// Moments by what clock and calendar (the Gregorian one) say: `hour: 9, weekday: 2` is nine o'clock on Mondays.
 ///
-/// What is not named is any, where something smaller is named, and its least otherwise: `minute: 30` is half past every
-/// hour, `day: 5` the beginning of the fifth of each month. A day that a month does not have is skipped: `day: 31`
-/// comes seven times a year, `month: 2, day: 29` in leap years. A time that the change to daylight saving leaves out is due
-/// when the clock has been put forward; one that comes twice when the clock is put back is due the first time, and both
-/// times where no hour is named.
+/// What is not named is any, where something smaller is named, and its least otherwise: `minute: 30` is half past
+/// every hour, `day: 5` the beginning of the fifth of each month. A day that a month does not have is skipped:
+/// `day: 31` comes seven times a year, `month: 2, day: 29` in leap years. A time that the change to daylight saving
+/// leaves out is due when the clock has been put forward; one that comes twice when the clock is put back is due the
+/// first time, and both times where no hour is named.
 public struct CalendarMoment: Hashable, Sendable {
     /// From 1970 to 2199.
     public var year: Int?
