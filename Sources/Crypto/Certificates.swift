@@ -47,13 +47,14 @@ public enum Certificates {
     ///   - userIdentifier: the subject's UID, or nil: the topic, in a provider's certificate.
     ///   - dnsNames: host names for a server; letters, digits, `.`, `-` and `*`.
     ///   - ipAddresses: IPv4 or IPv6 addresses for a server, as text.
+    ///   - pushExtensions: Apple's extensions, in a provider's certificate.
     ///   - usage: what it may be shown as.
     ///   - validDays: how long it lives, from an hour ago.
     ///   - authority: who signs it.
     /// - Throws: a sentence that names the argument that is none.
     public static func issue(
         commonName: String, userIdentifier: String? = nil, dnsNames: [String] = [],
-        ipAddresses: [String] = [],
+        ipAddresses: [String] = [], pushExtensions: PushExtensions = PushExtensions(),
         usage: Usage, validDays: Int, authority: Issued
     ) throws(CryptoError) -> Issued {
         let signer = try Key.privateKey(pem: authority.key, name: "The authority's key")
@@ -82,6 +83,7 @@ public enum Certificates {
         try unsafe certificate.extend(NID_authority_key_identifier, "keyid:always", issuer: issuer)
         let names = try alternativeNames(dnsNames, ipAddresses)
         if !names.isEmpty { try unsafe certificate.extend(NID_subject_alt_name, names, issuer: issuer) }
+        for (identifier, der) in pushExtensions.encoded { try certificate.extend(identifier, der) }
         return certificate.signed(with: signer, key: key)
     }
 
@@ -152,6 +154,18 @@ public enum Certificates {
         ErrorQueue.clear()
         guard let entry = unsafe X509V3_EXT_conf_nid(nil, &context, kind, value) else {
             throw .local("A certificate cannot have \(value)")
+        }
+        defer { unsafe X509_EXTENSION_free(entry) }
+        let status = unsafe X509_add_ext(pointer, entry, -1)
+        precondition(status == 1, "out of memory")
+    }
+
+    /// Adds an extension that OpenSSL does not know, not critical.
+    borrowing func extend(_ identifier: String, _ der: [UInt8]) throws(CryptoError) {
+        let digits = der.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        ErrorQueue.clear()
+        guard let entry = unsafe X509V3_EXT_nconf(nil, nil, identifier, "DER:" + digits) else {
+            throw .local("A certificate cannot have the extension \(identifier)")
         }
         defer { unsafe X509_EXTENSION_free(entry) }
         let status = unsafe X509_add_ext(pointer, entry, -1)

@@ -8,15 +8,21 @@ public struct PeerCertificate: Equatable, Sendable {
     public let commonName: String?
     /// SHA-256 of the whole certificate (DER).
     public let fingerprint: SHA256Digest
+    /// What Apple's extensions say in it, in a provider's certificate; nil where they are malformed.
+    public let pushExtensions: PushExtensions?
     /// Whether it leads to a certificate of the trust file, is in its time and is meant for this use. When
     /// false, nothing else here may be believed.
     public let isVerified: Bool
 
     /// A certificate from its parts.
-    public init(userIdentifier: String?, commonName: String?, fingerprint: SHA256Digest, isVerified: Bool) {
+    public init(
+        userIdentifier: String?, commonName: String?, fingerprint: SHA256Digest,
+        pushExtensions: PushExtensions? = PushExtensions(), isVerified: Bool
+    ) {
         self.userIdentifier = userIdentifier
         self.commonName = commonName
         self.fingerprint = fingerprint
+        self.pushExtensions = pushExtensions
         self.isVerified = isVerified
     }
 
@@ -33,6 +39,7 @@ public struct PeerCertificate: Equatable, Sendable {
             userIdentifier: Self.firstEntry(of: subject, NID_userId),
             commonName: Self.firstEntry(of: subject, NID_commonName),
             fingerprint: SHA256Digest(words: words),
+            pushExtensions: PushExtensions(reading: certificate),
             isVerified: isVerified
         )
     }

@@ -33,8 +33,26 @@ public enum Limits {
     public static let cachedProviderTokens = 4096
     /// Bytes of a provider token; Apple's are about 230.
     public static let providerTokenBytes = 4096
+    /// Bytes of the identifier of a key or a team; Apple's have 10.
+    public static let keyIdentifierBytes = 64
+    /// Minutes for which a connection keeps to a provider token before it may change to another.
+    public static let providerTokenMinutes: Int64 = 20
+    /// Seconds that a change of the provider token may come too early: dotAPNS changes at 20 minutes sharp, by
+    /// another clock.
+    public static let providerTokenSlackSeconds: Int64 = 60
+    /// Topics in a provider's certificate; Apple's have fewer than 20.
+    public static let certificateTopics = 100
     /// Milliseconds that a provider's connection may stay without a request.
     public static let providerIdleMilliseconds = 60 * 60 * 1000
+
+    // What keys there may be ("Establishing a token-based connection to APNs").
+
+    /// Good team-scoped keys of one team for one environment. Legacy keys, which are good in both, do not count.
+    public static let teamKeysPerEnvironment = 2
+    /// Good topic-specific keys of one team for one environment.
+    public static let topicKeysPerEnvironment = 200
+    /// Topics of one topic-specific key. At about 60 bytes each: 24 KiB a key.
+    public static let topicsPerKey = 400
 
     // What a device's connection may hold.
 

@@ -48,7 +48,8 @@ public struct RegistrationRecord: Hashable, Sendable {
     }
 }
 
-/// A provider's public key: what its tokens are verified with.
+/// A provider's public key: what its tokens are verified with, and what they are good for ("Establishing a
+/// token-based connection to APNs").
 public struct ProviderKeyRecord: Hashable, Sendable {
     /// The `kid` of its tokens.
     public let identifier: String
@@ -58,13 +59,42 @@ public struct ProviderKeyRecord: Hashable, Sendable {
     public let publicKey: String
     /// When it was added.
     public let addedAt: Moment
+    /// The environment that it is for; nil: a legacy key, good in both.
+    public let environment: Environment?
+    /// The topics of a topic-specific key; nil: a team-scoped key, for every topic of its team.
+    public let topics: [Topic]?
+    /// The topic-specific key whose tokens may share a connection with this one's.
+    public let relatedKey: String?
+    /// When it was revoked; nil while it is good. A revoked key is known and refused.
+    public let revokedAt: Moment?
 
-    /// A record from its parts.
-    public init(identifier: String, team: String, publicKey: String, addedAt: Moment) {
+    /// A record from its parts; a legacy key of the whole team if nothing else is said.
+    public init(
+        identifier: String,
+        team: String,
+        publicKey: String,
+        addedAt: Moment,
+        environment: Environment? = nil,
+        topics: [Topic]? = nil,
+        relatedKey: String? = nil,
+        revokedAt: Moment? = nil
+    ) {
         self.identifier = identifier
         self.team = team
         self.publicKey = publicKey
         self.addedAt = addedAt
+        self.environment = environment
+        self.topics = topics
+        self.relatedKey = relatedKey
+        self.revokedAt = revokedAt
+    }
+
+    /// The same key, revoked at this moment. One that was revoked before stays revoked since then.
+    public func revoked(at moment: Moment) -> ProviderKeyRecord {
+        ProviderKeyRecord(
+            identifier: identifier, team: team, publicKey: publicKey, addedAt: addedAt,
+            environment: environment, topics: topics, relatedKey: relatedKey,
+            revokedAt: revokedAt ?? moment)
     }
 }
 

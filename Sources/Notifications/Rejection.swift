@@ -58,9 +58,18 @@ public enum Rejection: String, CaseIterable, Error, Sendable {
 
     /// The JSON body of the reply. A 410 carries `timestamp`, the moment since which the token is dead, as an
     /// integer of milliseconds; no other status does.
-    public func body(since timestamp: Moment? = nil) -> [UInt8] {
+    ///
+    /// - Parameter usesLiveSpellings: whether the reason is spelled as the service spells it, where that is not how
+    ///   it is documented.
+    public func body(since timestamp: Moment? = nil, usesLiveSpellings: Bool = false) -> [UInt8] {
         precondition((status == 410) == (timestamp != nil), "a 410, and only a 410, carries its timestamp")
-        guard let timestamp else { return Array("{\"reason\":\"\(rawValue)\"}".utf8) }
-        return Array("{\"reason\":\"\(rawValue)\",\"timestamp\":\(timestamp.milliseconds)}".utf8)
+        let reason = usesLiveSpellings ? liveSpelling : rawValue
+        guard let timestamp else { return Array("{\"reason\":\"\(reason)\"}".utf8) }
+        return Array("{\"reason\":\"\(reason)\",\"timestamp\":\(timestamp.milliseconds)}".utf8)
+    }
+
+    /// The word that the service was seen to say (the contract's section 10, line 1).
+    private var liveSpelling: String {
+        self == .badEnvironmentKeyIdentifierInToken ? "BadEnvironmentKeyInToken" : rawValue
     }
 }

@@ -32,8 +32,8 @@ struct Admission {
         guard !request.hasDuplicates else { throw .duplicateHeaders }
 
         // 4 · Who asks.
-        guard let authorization = request.range(.authorization) else { throw .missingProviderToken }
-        let team = try credentials.authenticate(values.extracting(authorization), tokens, authority, now: now)
+        let permission = try credentials.authenticate(
+            request.range(.authorization), in: values, of: environment, tokens, authority, now: now)
 
         // 5 to 9 · How the notification is to be treated.
         guard let identity = NotificationIdentity(text: echo.span) else { throw .badMessageIdentifier }
@@ -44,8 +44,8 @@ struct Admission {
         let collapseIdentifier = try collapseIdentifier(request, values)
 
         // 10 · For which app.
-        let topic = try topic(request, for: pushType)
-        guard authority.team(of: topic) == team else { throw .topicDisallowed }
+        let topic = try topic(request, for: pushType, permission.defaultTopic)
+        guard permission.allows(topic, pushType, by: authority) else { throw .topicDisallowed }
 
         // 11 · For which device.
         let digits = path.lowerBound + Self.devicePath.utf8.count..<path.upperBound
@@ -147,11 +147,20 @@ struct Admission {
         return text
     }
 
-    /// `apns-topic`. A strict relay wants the suffix that the push type prescribes, and no other.
-    private func topic(_ request: PushRequest, for type: PushType?) throws(Rejection) -> Topic {
-        guard let range = request.range(.topic), !range.isEmpty else { throw .missingTopic }
-        guard let topic = Topic(String(decoding: request.values[range], as: UTF8.self)) else {
-            throw .badTopic
+    /// `apns-topic`, or the one that goes without saying. A strict relay wants the suffix that the push type
+    /// prescribes, and no other.
+    private func topic(
+        _ request: PushRequest, for type: PushType?, _ usual: Topic?
+    ) throws(Rejection) -> Topic {
+        let topic: Topic
+        if let range = request.range(.topic), !range.isEmpty {
+            guard let named = Topic(String(decoding: request.values[range], as: UTF8.self)) else {
+                throw .badTopic
+            }
+            topic = named
+        } else {
+            guard let usual else { throw .missingTopic }
+            topic = usual
         }
         if fidelity.isStrict, let type, topic.suffixType != (type.rule.topicSuffix.isEmpty ? nil : type) {
             throw .badTopic

@@ -1,15 +1,39 @@
 import Crypto
 import Notifications
 
+/// A provider's key, ready to verify with: what it is good for does not change as long as it lives.
+final class ProviderKey: Sendable {
+    /// The `kid` of its tokens.
+    let identifier: String
+    /// The `iss` of its tokens.
+    let team: String
+    let publicKey: ES256.PublicKey
+    /// The environment that it is for; nil: both.
+    let environment: Environment?
+    /// The topics of a topic-specific key; nil: every topic of its team.
+    let topics: Set<Topic>?
+    /// The one other key whose tokens may come on the same connection.
+    let related: String?
+    let isRevoked: Bool
+
+    /// Whether it is for certain topics only.
+    var isTopicSpecific: Bool { topics != nil }
+
+    /// A key from its record. `related` is the key that it is related to, by its own record or the other's.
+    init(_ record: ProviderKeyRecord, related: String?) throws(CryptoError) {
+        identifier = record.identifier
+        team = record.team
+        publicKey = try ES256.PublicKey(pem: record.publicKey)
+        environment = record.environment
+        topics = record.topics.map(Set.init)
+        self.related = related
+        isRevoked = record.revokedAt != nil
+    }
+}
+
 /// Who may push to what, and which devices may enrol: an immutable picture of the registry that every shard
 /// holds and that is replaced whole when the operator changes something.
 final class Authority: Sendable {
-    /// A provider's key, ready to verify with.
-    struct ProviderKey: Sendable {
-        let team: String
-        let publicKey: ES256.PublicKey
-    }
-
     /// Rises with every change; what was concluded from an older one is concluded again.
     let generation: UInt64
     /// Keys by their identifier.
@@ -29,13 +53,17 @@ final class Authority: Sendable {
         log: Log
     ) {
         self.generation = generation
+        // Related is related both ways, whichever key was told of the other.
+        var relations: [String: String] = [:]
+        for record in providerKeys {
+            guard let related = record.relatedKey else { continue }
+            relations[record.identifier] = related
+            relations[related] = record.identifier
+        }
         var keys: [String: ProviderKey] = [:]
         for record in providerKeys {
             do throws(CryptoError) {
-                keys[record.identifier] = ProviderKey(
-                    team: record.team,
-                    publicKey: try ES256.PublicKey(pem: record.publicKey)
-                )
+                keys[record.identifier] = try ProviderKey(record, related: relations[record.identifier])
             } catch {
                 log.error("provider key \(record.identifier) is not used: \(error)")
             }

@@ -64,6 +64,11 @@ final class ProviderSession: EndpointOwner {
         idleTimer = shard.scheduler.makeTimer { [unowned self] in checkIdle() }
         idleTimer?.arm(afterMilliseconds: Limits.providerIdleMilliseconds)
         shard.providers[number] = self
+        do throws(Rejection) {
+            try credentials.adopt(endpoint.peer?.certificate, in: environment)
+        } catch {
+            endpoint.close(.localClose, debug: error.body())
+        }
     }
 
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
@@ -152,7 +157,10 @@ final class ProviderSession: EndpointOwner {
             shard.reply.add(":status", String(rejection.status))
             shard.reply.add("content-type", "application/json")
             shard.reply.addUnindexed("apns-id", echo.span)
-            endpoint.streams.respond(stream, shard.reply, body: rejection.body(since: since))
+            endpoint.streams.respond(
+                stream, shard.reply,
+                body: rejection.body(
+                    since: since, usesLiveSpellings: shard.fidelity.usesLiveSpellings))
         }
         endpoint.setNeedsFlush()
     }

@@ -4,11 +4,9 @@ import Notifications
 
 /// A provider token that has been verified ("Establishing a token-based connection to APNs"): a JSON Web
 /// Token signed with ES256 by one of a team's keys.
-struct ProviderToken: Sendable, Equatable {
-    /// The `iss` claim: the team that the key belongs to.
-    let team: String
-    /// The `kid` of the header.
-    let keyIdentifier: String
+struct ProviderToken: Sendable {
+    /// The key that signed it.
+    let key: ProviderKey
     /// The `iat` claim.
     let issuedAt: Moment
 
@@ -22,10 +20,12 @@ struct ProviderToken: Sendable, Equatable {
     }
 
     /// Reads and verifies a token's text against the keys of `authority`. The algorithm is the stored key's,
-    /// never the header's choice; keys inside the token are not looked at.
+    /// never the header's choice; a token that brings a key of its own is refused.
     ///
     /// Accepted as real libraries send them: base64url and padded base64, raw and DER signatures, `iat` as an
     /// integer, a float or a numeric string, claims that we do not know (the contract's section 3.1).
+    ///
+    /// - Throws: `InvalidProviderToken`. Whether the key is revoked, and the token old, is for others to say.
     init(verifying text: Span<UInt8>, with authority: Authority) throws(Rejection) {
         guard text.count <= Limits.providerTokenBytes else { throw .invalidProviderToken }
         var dots: [Int] = []
@@ -34,23 +34,42 @@ struct ProviderToken: Sendable, Equatable {
             let header: Header = Self.decode(text.extracting(..<dots[0])),
             let claims: Claims = Self.decode(text.extracting(dots[0] + 1..<dots[1])),
             let signature = Self.base64(text.extracting((dots[1] + 1)...)),
-            header.alg ?? "ES256" == "ES256",
-            header.crit == nil,
             let key = authority.providerKeys[header.kid],
-            key.team == claims.iss,
+            // Byte for byte: in Swift, equal texts may be written differently.
+            key.identifier.utf8.elementsEqual(header.kid.utf8),
+            key.team.utf8.elementsEqual(claims.iss.utf8),
             key.publicKey.isValidSignature(signature.span, for: text.extracting(..<dots[1]))
         else { throw .invalidProviderToken }
-        team = key.team
-        keyIdentifier = header.kid
+        self.key = key
         issuedAt = claims.issuedAt
     }
 
-    /// The JOSE header (RFC 7515 section 4.1), as far as it matters. A critical extension is one we do not
-    /// know.
+    /// The JOSE header (RFC 7515 section 4.1), as far as it matters.
     private struct Header: Decodable {
-        let alg: String?
         let kid: String
-        let crit: [String]?
+
+        private enum CodingKeys: String, CodingKey, CaseIterable {
+            case alg, kid
+            // Extensions that must be understood: we know none. And keys that the token brings with it.
+            case crit, jwk, jku, x5u, x5c
+
+            static let refused: [CodingKeys] = [.crit, .jwk, .jku, .x5u, .x5c]
+        }
+
+        init(from decoder: any Decoder) throws {
+            let header = try decoder.container(keyedBy: CodingKeys.self)
+            if let name = CodingKeys.refused.first(where: header.contains) {
+                throw DecodingError.dataCorruptedError(forKey: name, in: header, debugDescription: "refused")
+            }
+            // Apple's own sample has none.
+            guard try header.decodeIfPresent(String.self, forKey: .alg) ?? "ES256" == "ES256" else {
+                throw DecodingError.dataCorruptedError(forKey: .alg, in: header, debugDescription: "refused")
+            }
+            kid = try header.decode(String.self, forKey: .kid)
+            guard 1...Limits.keyIdentifierBytes ~= kid.utf8.count else {
+                throw DecodingError.dataCorruptedError(forKey: .kid, in: header, debugDescription: "too long")
+            }
+        }
     }
 
     private struct Claims: Decodable {
@@ -111,13 +130,16 @@ final class ProviderTokens {
     private var generation: UInt64 = 0
 
     /// The verified token of this text, from memory or by verifying it now.
-    func token(_ text: Span<UInt8>, by authority: Authority) throws(Rejection) -> ProviderToken {
+    ///
+    /// - Parameter digest: SHA-256 of the text.
+    func token(
+        _ text: Span<UInt8>, _ digest: SHA256Digest, by authority: Authority
+    ) throws(Rejection) -> ProviderToken {
         if generation != authority.generation {
             // A key may have been removed: nothing that it signed is good any more.
             (younger, older) = ([:], [:])
             generation = authority.generation
         }
-        let digest = SHA256.digest(text)
         if let known = younger[digest] { return known }
         let token: ProviderToken
         if let known = older[digest] {
@@ -128,55 +150,5 @@ final class ProviderTokens {
         if younger.count >= Limits.cachedProviderTokens / 2 { (younger, older) = ([:], younger) }
         younger[digest] = token
         return token
-    }
-}
-
-/// What one connection knows of its provider: the token of its last push, so that the next push with the same
-/// text costs a comparison of bytes.
-struct ProviderCredentials {
-    private var text: [UInt8] = []
-    private var token: ProviderToken?
-    private var generation: UInt64 = 0
-
-    /// The team whose token stands in an `authorization` header.
-    ///
-    /// - Throws: `MissingProviderToken` where there is no bearer token, `InvalidProviderToken`,
-    ///   `ExpiredProviderToken`.
-    mutating func authenticate(
-        _ authorization: Span<UInt8>,
-        _ tokens: ProviderTokens,
-        _ authority: Authority,
-        now: Moment
-    ) throws(Rejection) -> String {
-        let token: ProviderToken
-        if let last = self.token, generation == authority.generation, isLast(authorization) {
-            token = last
-        } else {
-            let start = try Self.startOfToken(authorization)
-            token = try tokens.token(authorization.extracting(start...), by: authority)
-            text = authorization.indices.map { authorization[$0] }
-            self.token = token
-            generation = authority.generation
-        }
-        guard token.isCurrent(at: now) else { throw .expiredProviderToken }
-        return token.team
-    }
-
-    private func isLast(_ authorization: Span<UInt8>) -> Bool {
-        guard authorization.count == text.count else { return false }
-        return constantTimeEquals(text.span, authorization)
-    }
-
-    /// Where the token begins: after the scheme `bearer` in any case, and any number of spaces.
-    private static func startOfToken(_ authorization: Span<UInt8>) throws(Rejection) -> Int {
-        let scheme = "bearer "
-        guard authorization.count > scheme.utf8.count else { throw .missingProviderToken }
-        for (index, letter) in scheme.utf8.enumerated() where authorization[index] | 0x20 != letter {
-            throw .missingProviderToken
-        }
-        var index = scheme.utf8.count
-        while index < authorization.count, authorization[index] == UInt8(ascii: " ") { index += 1 }
-        guard index < authorization.count else { throw .missingProviderToken }
-        return index
     }
 }

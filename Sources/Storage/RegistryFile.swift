@@ -14,7 +14,7 @@ final class RegistryFile {
     private let putEnrolmentKey: Statement
     private let removeEnrolmentKey: Statement
 
-    private static let schema = Schema(
+    static let schema = Schema(
         applicationIdentifier: 0x5052_5247,  // "PRRG"
         steps: [
             """
@@ -51,7 +51,14 @@ final class RegistryFile {
                 digest BLOB NOT NULL,
                 added_at INTEGER NOT NULL
             ) STRICT, WITHOUT ROWID;
+            """,
+            // What a key is good for. Keys of before are legacy keys: their whole team's, in both environments.
             """
+            ALTER TABLE provider_key ADD COLUMN environment TEXT;
+            ALTER TABLE provider_key ADD COLUMN topics TEXT;
+            ALTER TABLE provider_key ADD COLUMN related_key TEXT;
+            ALTER TABLE provider_key ADD COLUMN revoked_at INTEGER;
+            """,
         ]
     )
 
@@ -69,7 +76,7 @@ final class RegistryFile {
             try database.prepare("DELETE FROM device WHERE identity = ?"),
         ]
         putRegistration = try database.prepare("REPLACE INTO registration VALUES (?,?,?,?,?)")
-        putProviderKey = try database.prepare("REPLACE INTO provider_key VALUES (?,?,?,?)")
+        putProviderKey = try database.prepare("REPLACE INTO provider_key VALUES (?,?,?,?,?,?,?,?)")
         removeProviderKey = try database.prepare("DELETE FROM provider_key WHERE identifier = ?")
         putTopic = try database.prepare("REPLACE INTO topic VALUES (?,?)")
         removeTopic = try database.prepare("DELETE FROM topic WHERE topic = ?")
@@ -85,14 +92,8 @@ final class RegistryFile {
             "SELECT * FROM registration ORDER BY device, number",
             RegistrationRecord.init(row:)
         )
-        registry.providerKeys = try all("SELECT * FROM provider_key ORDER BY identifier") { row in
-            ProviderKeyRecord(
-                identifier: row.text(0),
-                team: row.text(1),
-                publicKey: row.text(2),
-                addedAt: Moment(milliseconds: row.integer(3))
-            )
-        }
+        registry.providerKeys = try all(
+            "SELECT * FROM provider_key ORDER BY identifier", ProviderKeyRecord.init(row:))
         registry.topics = try all("SELECT * FROM topic ORDER BY topic") { row in
             Topic(row.text(0)).map { TopicRecord(topic: $0, team: row.text(1)) }
         }
@@ -162,6 +163,10 @@ final class RegistryFile {
             putProviderKey.bind(record.team)
             putProviderKey.bind(record.publicKey)
             putProviderKey.bind(record.addedAt.milliseconds)
+            putProviderKey.bind(record.environment?.rawValue)
+            putProviderKey.bind(record.topics?.map(\.text).joined(separator: " "))
+            putProviderKey.bind(record.relatedKey)
+            putProviderKey.bind(record.revokedAt?.milliseconds)
             try putProviderKey.run()
         case .removeProviderKey(let identifier):
             removeProviderKey.bind(identifier)
@@ -211,6 +216,27 @@ extension RegistrationRecord {
             topic: topic,
             registeredAt: Moment(milliseconds: row.integer(3)),
             unregisteredAt: row.isNull(4) ? nil : Moment(milliseconds: row.integer(4))
+        )
+    }
+}
+
+extension ProviderKeyRecord {
+    /// The key in the present row, or nil where the row is not one that we wrote. Topics are words between spaces,
+    /// which no topic has inside.
+    fileprivate init?(row: Statement) {
+        let names = row.isNull(5) ? nil : row.text(5).split(separator: " ")
+        let topics = names?.compactMap { Topic(String($0)) }
+        let environment = row.isNull(4) ? nil : Environment(rawValue: row.text(4))
+        guard topics?.count == names?.count, row.isNull(4) || environment != nil else { return nil }
+        self.init(
+            identifier: row.text(0),
+            team: row.text(1),
+            publicKey: row.text(2),
+            addedAt: Moment(milliseconds: row.integer(3)),
+            environment: environment,
+            topics: topics,
+            relatedKey: row.isNull(6) ? nil : row.text(6),
+            revokedAt: row.isNull(7) ? nil : Moment(milliseconds: row.integer(7))
         )
     }
 }

@@ -50,4 +50,15 @@ import Testing
             #expect(body == #"{"reason":"\#(rejection.rawValue)"\#(timestamp)}"#)
         }
     }
+
+    @Test("one reason has another word where the service's own spelling is wanted (10, line 1)")
+    func liveSpelling() {
+        for rejection in Rejection.allCases where rejection.status != 410 {
+            let body = String(decoding: rejection.body(usesLiveSpellings: true), as: UTF8.self)
+            let word =
+                rejection == .badEnvironmentKeyIdentifierInToken
+                ? "BadEnvironmentKeyInToken" : rejection.rawValue
+            #expect(body == #"{"reason":"\#(word)"}"#)
+        }
+    }
 }

@@ -23,13 +23,19 @@ struct Provider {
     static func authority(
         generation: UInt64, keys: [(identifier: String, team: String, key: ES256.PrivateKey)]
     ) -> Authority {
-        Authority(
+        authority(
             generation: generation,
-            providerKeys: keys.map {
+            records: keys.map {
                 ProviderKeyRecord(
                     identifier: $0.identifier, team: $0.team, publicKey: $0.key.publicKey.pem,
                     addedAt: Samples.now)
-            },
+            })
+    }
+
+    static func authority(generation: UInt64, records: [ProviderKeyRecord]) -> Authority {
+        Authority(
+            generation: generation,
+            providerKeys: records,
             topics: [
                 TopicRecord(topic: Samples.topic, team: "TEAM000001"),
                 TopicRecord(topic: Samples.named("com.example.app.voip"), team: "TEAM000001"),
@@ -50,8 +56,15 @@ struct Provider {
     ) -> String {
         let claims = claims ?? #"{"iss":"TEAM000001","iat":\#(now.milliseconds / 1000)}"#
         let signed = encode(Data(header.utf8)) + "." + encode(Data(claims.utf8))
-        let raw = (other ?? key).signature(for: Array(signed.utf8).span)
-        return signed + "." + encode(Data(isDER ? Self.der(raw) : raw))
+        return signed + "." + encode(Data(signature(of: signed, by: other, isDER: isDER)))
+    }
+
+    /// A signature of this text by the team's key, or by another.
+    func signature(
+        of text: String = "", by other: ES256.PrivateKey? = nil, isDER: Bool
+    ) -> [UInt8] {
+        let raw = (other ?? key).signature(for: Array(text.utf8).span)
+        return isDER ? Self.der(raw) : raw
     }
 
     static func base64URL(_ data: Data) -> String {
@@ -100,7 +113,8 @@ struct Provider {
     /// What admission makes of a request.
     func admit(
         _ fields: [(String, String)], body: [UInt8] = Array("{}".utf8),
-        environment: Notifications.Environment = .production, fidelity: Fidelity = Fidelity()
+        environment: Notifications.Environment = .production, fidelity: Fidelity = Fidelity(),
+        authority: Authority? = nil, certificate: PeerCertificate? = nil
     ) throws -> Result<Notification, Rejection> {
         var block = HeaderBlock()
         for (name, value) in fields { block.add(name, value) }
@@ -108,10 +122,12 @@ struct Provider {
         request.begin(block) { NotificationIdentity(high: 3, low: 4) }
         request.append(body.span)
         let admission = Admission(
-            authority: authority, tokens: ProviderTokens(), seal: try TokenSeal(secrets: [Self.secret]),
+            authority: authority ?? self.authority, tokens: ProviderTokens(),
+            seal: try TokenSeal(secrets: [Self.secret]),
             environment: environment, fidelity: fidelity, now: now)
         var credentials = ProviderCredentials()
         do throws(Rejection) {
+            try credentials.adopt(certificate, in: environment)
             return .success(try admission.admit(request, &credentials))
         } catch {
             return .failure(error)

@@ -168,6 +168,15 @@ import Testing
         )
     }
 
+    /// A key with everything that a key can have.
+    private func topicKey(_ identifier: String) throws -> ProviderKeyRecord {
+        ProviderKeyRecord(
+            identifier: identifier, team: "T", publicKey: "-----BEGIN", addedAt: Moment(milliseconds: 4),
+            environment: .development,
+            topics: [try #require(Topic("com.example.a")), try #require(Topic("com.example.a.voip"))],
+            relatedKey: "a", revokedAt: Moment(milliseconds: 9))
+    }
+
     private func enrolmentKey(_ name: String, _ byte: UInt8) -> EnrolmentKeyRecord {
         EnrolmentKeyRecord(name: name, digest: [byte, 0, 255], addedAt: Moment(milliseconds: 5))
     }
@@ -185,7 +194,11 @@ import Testing
             .removeDevice(device(1).identity), .putProviderKey(providerKey("b")),
             .putProviderKey(providerKey("a")), .putProviderKey(providerKey("b", team: "U")),
             .putProviderKey(providerKey("c")), .removeProviderKey(identifier: "c"),
-            .removeProviderKey(identifier: "c"), .putTopic(TopicRecord(topic: topic, team: "T")),
+            .removeProviderKey(identifier: "c"), .putProviderKey(try topicKey("d")),
+            .putProviderKey(providerKey("e")),
+            .putProviderKey(providerKey("e").revoked(at: Moment(milliseconds: 8))),
+            .putProviderKey(try topicKey("f")), .putProviderKey(providerKey("f")),
+            .putTopic(TopicRecord(topic: topic, team: "T")),
             .putTopic(TopicRecord(topic: other, team: "T")), .putTopic(TopicRecord(topic: topic, team: "U")),
             .removeTopic(other), .removeTopic(other), .putEnrolmentKey(enrolmentKey("e\u{301}", 1)),
             .putEnrolmentKey(enrolmentKey("\u{e9}", 2)), .putEnrolmentKey(enrolmentKey("z", 3)),
@@ -202,7 +215,10 @@ import Testing
         registry.registrations = [
             try registration(2, 2, until: 12), try registration(2, 300), try registration(.max, 1),
         ]
-        registry.providerKeys = [providerKey("a"), providerKey("b", team: "U")]
+        registry.providerKeys = [
+            providerKey("a"), providerKey("b", team: "U"), try topicKey("d"),
+            providerKey("e").revoked(at: Moment(milliseconds: 8)), providerKey("f"),
+        ]
         registry.topics = [TopicRecord(topic: try #require(Topic("com.example.a")), team: "U")]
         registry.enrolmentKeys = [
             enrolmentKey("e\u{301}", 1), enrolmentKey("z", 4), enrolmentKey("\u{e9}", 2),

@@ -1,0 +1,45 @@
+import Crypto
+import Notifications
+
+@testable import Relay
+
+/// A connection of a provider, as far as it concerns who that is.
+final class ProviderLine {
+    private var credentials = ProviderCredentials()
+    private let tokens = ProviderTokens()
+    private let environment: Notifications.Environment
+    var authority: Authority
+    /// What the last push that was authenticated may do.
+    private(set) var permission: ProviderPermission?
+
+    init(
+        _ authority: Authority = Provider.shared.authority,
+        in environment: Notifications.Environment = .production
+    ) {
+        self.authority = authority
+        self.environment = environment
+    }
+
+    /// Shows a certificate in the handshake, and answers what is wrong with it.
+    func show(_ certificate: PeerCertificate?) -> Rejection? {
+        do throws(Rejection) {
+            try credentials.adopt(certificate, in: environment)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Makes a push with this header, and answers what is wrong with it.
+    func push(_ authorization: String?, at now: Moment = Samples.now) -> Rejection? {
+        let values = Array((authorization ?? "").utf8)
+        do throws(Rejection) {
+            permission = try credentials.authenticate(
+                authorization.map { 0..<$0.utf8.count }, in: values.span, of: environment, tokens, authority,
+                now: now)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Notifications
+import Testing
+
+@testable import Storage
+
+/// Registries that an earlier version of this program wrote.
+@Suite struct RegistryMigrationTests {
+    private let scratch = Scratch()
+    private var path: String { scratch.path + "/registry.sqlite" }
+
+    /// A file as the program wrote it when its schema had so many steps.
+    private func file(ofVersion version: Int) throws -> Database {
+        let schema = RegistryFile.schema
+        return try Database(
+            path: path,
+            schema: Schema(
+                applicationIdentifier: schema.applicationIdentifier,
+                steps: Array(schema.steps[..<version])))
+    }
+
+    @Test("A key of before keys had a scope becomes a legacy key: its whole team's, in both environments")
+    func keysWithoutScope() throws {
+        try file(ofVersion: 1).execute("INSERT INTO provider_key VALUES ('K', 'T', 'PEM', 7)")
+        let legacy = ProviderKeyRecord(
+            identifier: "K", team: "T", publicKey: "PEM", addedAt: Moment(milliseconds: 7))
+        for _ in 1...2 { #expect(try RegistryFile(path: path).load().providerKeys == [legacy]) }
+    }
+
+    @Test(
+        "A key whose scope cannot be read makes the file a damaged one, and is not taken for a key of all",
+        arguments: ["environment = 'staging'", "topics = 'com.example.a com/example'"])
+    func damage(_ assignment: String) throws {
+        let registry = try RegistryFile(path: path)
+        try registry.apply([
+            .putProviderKey(
+                ProviderKeyRecord(
+                    identifier: "K", team: "T", publicKey: "PEM", addedAt: Moment(milliseconds: 7)))
+        ])
+        try registry.database.execute("UPDATE provider_key SET \(assignment)")
+        let error = #expect(throws: StoreError.self) { try registry.load() }
+        #expect(error?.kind == .unusable)
+    }
+}
