@@ -1,4 +1,4 @@
-import Crypto
+public import Crypto
 public import Notifications
 import Synchronization
 public import Transport
@@ -17,16 +17,19 @@ public final class Relay: Sendable {
     /// Where devices connect, likewise.
     public let deviceAddress: SocketAddress
 
+    private let tls: RelayTLS
     private let mailboxes: RelayMailboxes
     private let drained: Countdown
     private let closed: Countdown
 
     private init(
-        _ listening: ShardThread.Listening, _ mailboxes: RelayMailboxes, drained: Countdown, closed: Countdown
+        _ listening: ShardThread.Listening, _ tls: RelayTLS, _ mailboxes: RelayMailboxes, drained: Countdown,
+        closed: Countdown
     ) {
         providerAddress = listening.provider
         developmentProviderAddress = listening.developmentProvider
         deviceAddress = listening.device
+        self.tls = tls
         self.mailboxes = mailboxes
         self.drained = drained
         self.closed = closed
@@ -42,13 +45,7 @@ public final class Relay: Sendable {
         log: Log,
         openStore: @escaping @Sendable () throws(StoreError) -> any Store
     ) async throws -> Relay {
-        let tls = try TLSContext.server(
-            certificateChainFile: configuration.certificateChainFile,
-            privateKeyFile: configuration.privateKeyFile,
-            alpn: ["h2"],
-            allowsMissingALPN: true,
-            clientCertificates: .none
-        )
+        let tls = try RelayTLS(configuration)
         try Listener.requireFree(configuration.providerAddress)
         if let address = configuration.developmentProviderAddress { try Listener.requireFree(address) }
         try Listener.requireFree(configuration.deviceAddress)
@@ -87,7 +84,15 @@ public final class Relay: Sendable {
             listening = addresses
         }
         guard let listening else { preconditionFailure("a relay has at least one shard") }
-        return Relay(listening, mailboxes, drained: drained, closed: closed)
+        return Relay(listening, tls, mailboxes, drained: drained, closed: closed)
+    }
+
+    /// Reads the certificate, its key and the trust file again, from where `configuration` says; nothing else of it
+    /// counts. Connections that begin when this has returned see them; those that are open go on as they began.
+    ///
+    /// - Throws: a sentence that names the file that is wrong; then everything stays as it was.
+    public func reload(_ configuration: RelayConfiguration) throws(CryptoError) {
+        try tls.renew(configuration)
     }
 
     /// Stops in good order: open pushes are answered, devices are told to come back, everything accepted is

@@ -14,7 +14,7 @@ struct ShardThread: Sendable {
 
     let index: Int
     let configuration: RelayConfiguration
-    let tls: TLSContext
+    let tls: RelayTLS
     let mailboxes: RelayMailboxes
     let rows: RowCounter
     let authority: Authority
@@ -73,7 +73,7 @@ struct ShardThread: Sendable {
         let development = try configuration.developmentProviderAddress.map {
             try listenForProviders(of: .development, at: $0, shard, on: loop)
         }
-        let device = try loop.listen(configuration.deviceAddress, tls: tls, port: .shared) {
+        let device = try loop.listen(configuration.deviceAddress, renewable: tls.device, port: .shared) {
             [unowned shard] _ in
             shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
         }
@@ -93,7 +93,7 @@ struct ShardThread: Sendable {
     private func listenForProviders(
         of environment: Environment, at address: SocketAddress, _ shard: Shard, on loop: EventLoop
     ) throws -> Listener {
-        try loop.listen(address, tls: tls, port: .shared) { [unowned shard] _ in
+        try loop.listen(address, renewable: tls.provider, port: .shared) { [unowned shard] _ in
             guard !shard.isDraining else { return nil }
             let number = shard.drawNumber()
             return ProviderSession(number: number, environment: environment, shard: shard).endpoint

@@ -12,14 +12,26 @@ public enum PortUse: Sendable {
 }
 
 extension EventLoop {
-    /// Listens on this loop.
-    /// - Parameters:
-    ///   - address: the file of a Unix socket is made with `mode`; one that nobody listens behind is replaced.
-    ///   - tls: nil: plain.
-    ///   - makeSession: called when a connection is established, TLS included; nil refuses it.
+    /// Listens on this loop, with the same TLS for good. Everything else is as below.
+    /// - Parameter tls: nil: plain.
     @discardableResult
     public func listen(
         _ address: SocketAddress, tls: TLSContext? = nil, limits: ConnectionLimits = .server,
+        port: PortUse = .exclusive, mode: UInt32 = 0o600, makeSession: @escaping (Peer) -> (any Session)?
+    ) throws(TransportError) -> Listener {
+        try listen(
+            address, renewable: tls.map(RenewableTLS.init), limits: limits, port: port, mode: mode,
+            makeSession: makeSession)
+    }
+
+    /// Listens on this loop.
+    /// - Parameters:
+    ///   - address: the file of a Unix socket is made with `mode`; one that nobody listens behind is replaced.
+    ///   - tls: what it holds when a connection is accepted is that connection's for good; nil: plain.
+    ///   - makeSession: called when a connection is established, TLS included; nil refuses it.
+    @discardableResult
+    public func listen(
+        _ address: SocketAddress, renewable tls: RenewableTLS?, limits: ConnectionLimits = .server,
         port: PortUse = .exclusive, mode: UInt32 = 0o600, makeSession: @escaping (Peer) -> (any Session)?
     ) throws(TransportError) -> Listener {
         do {

@@ -219,7 +219,7 @@ extension EventLoop {
         interestChanged.removeAll(keepingCapacity: true)
     }
 
-    private static func read(_ clock: Int32) -> UInt64 {
+    static func read(_ clock: Int32) -> UInt64 {
         var time = timespec()
         unsafe clock_gettime(clock, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)

@@ -21,7 +21,7 @@ public final class Listener: EventSource {
     private var descriptor: Descriptor?
     private var loop: EventLoop?
     private var token: EventLoop.Token = 0
-    private let tls: TLSContext?
+    private let tls: RenewableTLS?
     private let limits: ConnectionLimits
     private let descriptorCeiling: Int
     private var rest: (any LoopTimer)?
@@ -29,7 +29,7 @@ public final class Listener: EventSource {
     let makeSession: (Peer) -> (any Session)?
 
     init(
-        _ descriptor: consuming Descriptor, at address: SocketAddress, on loop: EventLoop, tls: TLSContext?,
+        _ descriptor: consuming Descriptor, at address: SocketAddress, on loop: EventLoop, tls: RenewableTLS?,
         limits: ConnectionLimits, makeSession: @escaping (Peer) -> (any Session)?
     ) throws(SystemError) {
         let number = descriptor.number
@@ -86,7 +86,9 @@ public final class Listener: EventSource {
         let text = address.unixPath == nil ? SocketAddress(origin)?.description : address.description
         let peer = Peer(address: text ?? "unknown", credentials: credentials)
         do {
-            let stream = try tls.map { try TLSStream(context: $0, descriptor: number, role: .server) }
+            let stream = try tls.map {
+                try TLSStream(context: $0.current, descriptor: number, role: .server)
+            }
             let connection = try Connection(
                 accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
                 limits: limits)

@@ -4,6 +4,11 @@ internal import Glibc
 /// The program that started this one and wants to know when it is ready: systemd's `sd_notify(3)`, a datagram to a
 /// Unix socket.
 public enum Supervisor {
+    /// The state of a program that begins to reload; `READY=1` ends it.
+    public static var reloadingState: String {
+        "RELOADING=1\nMONOTONIC_USEC=\(EventLoop.read(CLOCK_MONOTONIC) / 1000)"
+    }
+
     /// Sends one state, such as `READY=1`, to the socket that `NOTIFY_SOCKET` names; a first `@` stands for a socket
     /// without a file. False: nobody listens there, which is no reason to stop.
     @discardableResult

@@ -9,6 +9,9 @@ protocol Command: SendableMetatype {
     /// Whether SIGTERM and SIGINT are kept from the process so that the command can end in good order when it hears
     /// of them (``Termination``, or a loop's `onSignal`). Otherwise they end the process at once.
     static var endsInGoodOrder: Bool { get }
+    /// Whether SIGHUP is kept from the process too, and asks it to read its files again. Only for a command that
+    /// ends in good order; otherwise SIGHUP ends it at once.
+    static var reloads: Bool { get }
     /// Does it and answers the exit code.
     ///
     /// - Throws: `UsageError` where the user's words are wrong (exit code 2), ``CommandFailure``, or any error that
@@ -18,6 +21,7 @@ protocol Command: SendableMetatype {
 
 extension Command {
     static var endsInGoodOrder: Bool { false }
+    static var reloads: Bool { false }
 }
 
 /// A command could not do what it was asked for.

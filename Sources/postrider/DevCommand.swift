@@ -10,6 +10,7 @@ enum DevCommand: Command {
     static let name = "dev"
     static let summary = "Run a relay with nothing to configure, and say how to push to it."
     static let endsInGoodOrder = true
+    static let reloads = true
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         let options = try table.parse(arguments)
@@ -50,7 +51,10 @@ enum DevCommand: Command {
             Console.say(
                 values.guide(program: CommandLine.arguments[0], folder: options.string("directory")))
         }
-        return await served.untilEnd()
+        return await served.untilEnd {
+            try served.relay.reload(configuration)
+            return "new connections see the certificate in \(configuration.certificateChainFile)"
+        }
     }
 
     private static let host = "127.0.0.1"

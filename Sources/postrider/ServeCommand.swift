@@ -8,6 +8,7 @@ enum ServeCommand: Command {
     static let name = "serve"
     static let summary = "Run the relay."
     static let endsInGoodOrder = true
+    static let reloads = true
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         let options = try table.parse(arguments)
@@ -16,21 +17,28 @@ enum ServeCommand: Command {
             return 0
         }
         let settings = try Settings(options: options).forRelay()
-        let log = ServiceLog.log(settings.logLevel, isJournal: ServiceLog.isJournal)
+        let threshold = LogThreshold(settings.logLevel)
+        let log = ServiceLog.log(threshold, isJournal: ServiceLog.isJournal)
         let served = try await ServedRelay.start(
             settings.relay, dataDirectory: settings.dataDirectory, log: log)
         let (provider, device) = (served.relay.providerAddress, served.relay.deviceAddress)
         log.notice(
             "ready: providers connect to \(provider), devices to \(device), the operator to "
                 + "\(settings.relay.controlAddress); \(settings.relay.shards) shards")
-        return await served.untilEnd()
+        return await served.untilEnd {
+            let settings = try Settings(options: options).forRelay()
+            try served.relay.reload(settings.relay)
+            threshold.level = settings.logLevel
+            return "new connections see the certificate in \(settings.relay.certificateChainFile)"
+        }
     }
 
     static let table = OptionTable(
         command: "postrider serve",
         summary: """
             Run the relay until SIGTERM or SIGINT. Every setting can stand in the configuration file, in the \
-            environment, or here; what stands here wins over the environment, which wins over the file.
+            environment, or here; what stands here wins over the environment, which wins over the file. \
+            SIGHUP has it read its certificate, key and log level again; connections stay.
             """,
         options: [Settings.fileOption] + Setting.allCases.map(\.option),
         sections: [

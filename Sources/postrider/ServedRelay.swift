@@ -7,7 +7,7 @@ import Transport
 /// A relay that runs until somebody wants it to end, in good order.
 struct ServedRelay {
     let relay: Relay
-    private let requests: AsyncStream<Void>
+    private let requests: AsyncStream<Termination.Request>
     private let log: Log
 
     /// Starts a relay on the store in a directory. It listens when this returns.
@@ -27,12 +27,27 @@ struct ServedRelay {
         return ServedRelay(relay: relay, requests: requests, log: log)
     }
 
-    /// Says that it is ready, waits for the first wish to end, drains, and answers the exit code. A second wish cuts
-    /// the drain short; nothing that was accepted is lost by that.
-    func untilEnd() async -> Int32 {
+    /// Says that it is ready, reloads whenever that is wished, waits for the first wish to end, drains, and answers
+    /// the exit code. A second wish cuts the drain short; nothing that was accepted is lost by that.
+    ///
+    /// - Parameter reload: reads again what can have changed, and answers what it found, for the log. It changes
+    ///   nothing when it throws.
+    func untilEnd(reload: () throws -> String) async -> Int32 {
         tellSupervisor("READY=1")
         var requests = requests.makeAsyncIterator()
-        guard await requests.next() != nil else { return 1 }
+        var request = await requests.next()
+        while request == .reload {
+            tellSupervisor(Supervisor.reloadingState)
+            do {
+                let found = try reload()
+                log.notice("reloaded: \(found)")
+            } catch {
+                log.error("not reloaded, everything stays as it was: \(error)")
+            }
+            tellSupervisor("READY=1")
+            request = await requests.next()
+        }
+        guard request == .end else { return 1 }
         tellSupervisor("STOPPING=1")
         log.notice("draining; a second signal ends at once")
 
@@ -43,7 +58,7 @@ struct ServedRelay {
             outcome.yield(0)
         }
         Task {
-            for await _ in rest { outcome.yield(1) }
+            for await request in rest where request == .end { outcome.yield(1) }
         }
         let code = await outcomes.first { _ in true } ?? 1
         log.notice(code == 0 ? "ended in good order" : "ended before everybody was answered")

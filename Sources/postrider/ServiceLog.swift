@@ -1,5 +1,6 @@
 import Foundation
 import Notifications
+import Synchronization
 
 /// The levels of the log as the user writes them.
 enum LogLevel: String, CaseIterable {
@@ -16,6 +17,19 @@ enum LogLevel: String, CaseIterable {
     }
 }
 
+/// The least severe level that is written; it can change while the log is in use.
+final class LogThreshold: Sendable {
+    private let number: Atomic<Int>
+
+    init(_ level: Log.Level) { number = Atomic(level.rawValue) }
+
+    /// The least severe level that is written.
+    var level: Log.Level {
+        get { Log.Level(rawValue: number.load(ordering: .relaxed)) ?? .info }
+        set { number.store(newValue.rawValue, ordering: .relaxed) }
+    }
+}
+
 /// How lines of the log look on stderr.
 enum ServiceLog {
     /// A log that leaves out what is less severe than `level`.
@@ -23,8 +37,13 @@ enum ServiceLog {
     /// - Parameter isJournal: the journal puts a time before each line and reads its severity from `<n>`
     ///   (`sd-daemon(3)`); for people the line has both in words.
     static func log(_ level: Log.Level, isJournal: Bool) -> Log {
+        log(LogThreshold(level), isJournal: isJournal)
+    }
+
+    /// A log that leaves out what is less severe than the threshold allows now.
+    static func log(_ threshold: LogThreshold, isJournal: Bool) -> Log {
         Log { severity, text in
-            guard severity <= level else { return }
+            guard severity <= threshold.level else { return }
             Console.complain(isJournal ? journalLine(severity, text) : line(severity, text, at: Date()))
         }
     }

@@ -1,20 +1,35 @@
 import Glibc
 import Transport
 
-/// SIGTERM and SIGINT as something that a command can wait for.
+/// Signals as something that a command can wait for: SIGTERM and SIGINT, and SIGHUP where it is kept from the process.
 enum Termination {
-    private static let signals = [SIGTERM, SIGINT]
+    /// What a signal asks for.
+    enum Request: Equatable {
+        /// To end in good order.
+        case end
+        /// To read the files again that can have changed.
+        case reload
+    }
+
+    private static let signals = [SIGTERM, SIGINT, SIGHUP]
 
     /// Keeps the signals from all threads that are still to be started. For `main` only.
-    static func block() { Signals.block(signals) }
+    static func block(for command: any Command.Type) {
+        Signals.block(command.reloads ? signals : [SIGTERM, SIGINT])
+    }
 
-    /// Every wish to end from now on; a thread of its own hears them. For a command that ``Command/endsInGoodOrder``.
-    static func requests() throws(TransportError) -> AsyncStream<Void> {
-        let (stream, requests) = AsyncStream<Void>.makeStream()
+    /// Every request from now on; a thread of its own hears them. For a command that ``Command/endsInGoodOrder``.
+    static func requests() throws(TransportError) -> AsyncStream<Request> {
+        let (stream, requests) = AsyncStream<Request>.makeStream()
+        let hadTerminal = isatty(STDERR_FILENO) == 1
         _ = try Thread.spawn(name: "signals") {
             do throws(TransportError) {
                 let loop = try EventLoop()
-                try loop.onSignal(signals) { _ in requests.yield() }
+                try loop.onSignal(signals) { signal in
+                    // A terminal that was closed sends SIGHUP too: nobody is there who would end this later.
+                    let hasLostTerminal = hadTerminal && isatty(STDERR_FILENO) == 0
+                    requests.yield(signal == SIGHUP && !hasLostTerminal ? .reload : .end)
+                }
                 loop.run()
             } catch {
                 Console.complain("postrider: \(error)")

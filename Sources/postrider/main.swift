@@ -9,7 +9,7 @@ Signals.ignoreBrokenPipes()
 Descriptors.raiseLimit()
 let arguments = Array(CommandLine.arguments.dropFirst())
 if let command = arguments.first.flatMap(Commands.named), command.endsInGoodOrder {
-    Termination.block()
+    Termination.block(for: command)
 }
 
 // The main thread has nothing to do: commands run on the threads of Swift's concurrency, and start their own.

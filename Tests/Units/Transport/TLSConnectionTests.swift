@@ -82,6 +82,30 @@ import Testing
         #expect(probe.reasons == [.handshakeTimeout])
     }
 
+    @Test(
+        "Renewed TLS serves the connections that begin from then on; those that are open go on as they began")
+    func renewal() throws {
+        let (old, new) = (try TestTLS(), try TestTLS())
+        let loop = try EventLoop()
+        let tls = RenewableTLS(old.server)
+        let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), renewable: tls) { _ in Probe.echo() }
+        func connect(_ context: TLSContext) -> Probe {
+            let probe = Probe()
+            loop.connect(to: listener.address, tls: (context, "localhost"), session: probe)
+            loop.turn { probe.openings + probe.reasons.count > 0 }
+            return probe
+        }
+        let early = connect(old.client)
+        tls.renew(new.server)
+        let late = connect(new.client)
+        #expect(connect(old.client).openings == 0)
+        for probe in [early, late] {
+            probe.send([1, 2, 3])
+            loop.turn { probe.input == [1, 2, 3] || !probe.reasons.isEmpty }
+            #expect(probe.reasons.isEmpty)
+        }
+    }
+
     @Test("Plain text on a TLS port, a strange authority and a wrong name fail the handshake with a sentence")
     func handshakeFailures() throws {
         let (ours, strange) = (try TestTLS(), try TestTLS())
