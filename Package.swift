@@ -88,7 +88,7 @@ let package = Package(
         ),
 
         tests("NotificationsTests", "Units/Notifications", ["Notifications"]),
-        tests("CryptoTests", "Units/Crypto", ["Crypto"]),
+        tests("CryptoTests", "Units/Crypto", ["Crypto", "COpenSSL"]),
         tests("HTTP2Tests", "Units/HTTP2", ["HTTP2"]),
         tests("OptionsTests", "Units/Options", ["Options"]),
         tests("YAMLTests", "Units/YAML", ["YAML"]),

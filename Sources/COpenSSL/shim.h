@@ -42,6 +42,11 @@ static inline int COpenSSL_CTX_set1_groups_list(SSL_CTX *context, const char *gr
     return (int)SSL_CTX_set1_groups_list(context, groups);
 }
 
+static inline int COpenSSL_CTX_set1_sigalgs_list(SSL_CTX *context, const char *algorithms)
+{
+    return (int)SSL_CTX_set1_sigalgs_list(context, algorithms);
+}
+
 static inline int COpenSSL_set_tlsext_host_name(SSL *ssl, const char *name)
 {
     return (int)SSL_set_tlsext_host_name(ssl, name);

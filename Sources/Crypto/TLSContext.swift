@@ -5,9 +5,12 @@ internal import Glibc
 /// whom we trust. It is made once, never changed, and may be used on every thread; to reload certificates,
 /// make a new one.
 ///
-/// The policy is the same for both sides: TLS 1.2 and 1.3 with AEAD suites and ephemeral X25519 or P-256
-/// only; no tickets, no session cache, no renegotiation, no compression, no early data (a replayed push is a
-/// duplicate).
+/// The policy is the same for both sides: TLS 1.2 and 1.3 with AEAD suites, ephemeral X25519 or P-256 and
+/// signatures over SHA-2 only; no renegotiation, no compression, no early data (a replayed push is a duplicate).
+///
+/// Nothing is resumed, by tickets or from a cache: a ticket would outlive the certificate that was checked and the
+/// configuration it was issued under, its keys would be a secret that undoes forward secrecy, and what it saves is
+/// one ECDSA signature of a connection that then stays open for hours.
 @safe public final class TLSContext: Sendable {
     /// What a server wants to see of its clients.
     public enum ClientCertificates: Sendable {
@@ -109,6 +112,11 @@ internal import Glibc
         return context
     }
 
+    /// What certificates and handshakes may be signed with.
+    private static let signatures =
+        "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512"
+        + ":RSA+SHA256:RSA+SHA384:RSA+SHA512"
+
     private func applyPolicy() throws(CryptoError) {
         let options =
             COpenSSL_OP_NO_TICKET | COpenSSL_OP_NO_COMPRESSION | COpenSSL_OP_NO_RENEGOTIATION
@@ -124,13 +132,23 @@ internal import Glibc
         unsafe SSL_CTX_set_security_level(pointer, 2)
         // One system call per run of records in place of two per record.
         unsafe COpenSSL_CTX_set_read_ahead(pointer, 1)
+        // No early data, should there ever be something to resume.
+        _ = unsafe SSL_CTX_set_max_early_data(pointer, 0)
+        _ = unsafe SSL_CTX_set_recv_max_early_data(pointer, 0)
         let suites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
         guard unsafe SSL_CTX_set_num_tickets(pointer, 0) == 1,
             unsafe COpenSSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
             unsafe SSL_CTX_set_ciphersuites(pointer, suites) == 1,
             unsafe SSL_CTX_set_cipher_list(pointer, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1,
-            unsafe COpenSSL_CTX_set1_groups_list(pointer, "X25519:P-256") == 1
-        else { throw .local("OpenSSL lacks a suite or a curve that is needed") }
+            unsafe COpenSSL_CTX_set1_groups_list(pointer, "X25519:P-256") == 1,
+            unsafe COpenSSL_CTX_set1_sigalgs_list(pointer, Self.signatures) == 1
+        else { throw .local("OpenSSL lacks a suite, a curve or a signature algorithm that is needed") }
+        unsafe SSL_CTX_set_info_callback(
+            pointer,
+            { ssl, event, _ in
+                guard event & SSL_CB_LOOP != 0, let stream = unsafe SSL_get_ex_data(ssl, 0) else { return }
+                unsafe Unmanaged<TLSStream>.fromOpaque(stream).takeUnretainedValue().takesHandshakeStep()
+            })
     }
 
     private func use(certificateChainFile: String, privateKeyFile: String) throws(CryptoError) {

@@ -40,9 +40,14 @@ internal import Glibc
     }
 
     private let context: TLSContext
-    private let pointer: OpaquePointer
+    let pointer: OpaquePointer
     /// Set when OpenSSL must not be asked anything more of this connection.
     private var isBroken = false
+    /// Steps of handshakes since the peer last sent something that counts; nil before the first one is complete.
+    private var idleSteps: Int?
+    /// A new key is up to three steps. Honest peers change theirs once in millions of records; one that does it all
+    /// the time would keep this thread inside of one read for as long as it sends.
+    private static let mostIdleSteps = 100
 
     /// A stream before its handshake. Allocates, and fails on a server name that is no name.
     ///
@@ -54,7 +59,10 @@ internal import Glibc
         }
         self.context = context
         unsafe self.pointer = pointer
-        guard unsafe SSL_set_fd(pointer, descriptor) == 1 else {
+        // Unretained: OpenSSL calls back only while it is called from here.
+        guard unsafe SSL_set_ex_data(pointer, 0, Unmanaged.passUnretained(self).toOpaque()) == 1,
+            unsafe SSL_set_fd(pointer, descriptor) == 1
+        else {
             throw .local("A TLS connection cannot be made")
         }
         switch role {
@@ -77,7 +85,10 @@ internal import Glibc
         precondition(!isBroken, "a handshake that failed is not repeated")
         ErrorQueue.clear()
         let status = unsafe SSL_do_handshake(pointer)
-        if status == 1 { return .complete }
+        if status == 1 {
+            idleSteps = 0
+            return .complete
+        }
         switch try interruption(status, errno, "The TLS handshake failed") {
         case .wantsRead: return .wantsRead
         case .wantsWrite: return .wantsWrite
@@ -100,7 +111,9 @@ internal import Glibc
         let status = unsafe buffer.withUnsafeMutableBufferPointer {
             unsafe SSL_read_ex(pointer, $0.baseAddress, $0.count, &count)
         }
-        return status == 1 ? .bytes(count) : try transfer(status, errno, "TLS cannot read")
+        guard status == 1 else { return try transfer(status, errno, "TLS cannot read") }
+        idleSteps = 0
+        return .bytes(count)
     }
 
     /// Writes the start of `bytes`; no bytes are written at once.
@@ -153,6 +166,16 @@ internal import Glibc
         return unsafe PeerCertificate(reading: certificate, isVerified: isVerified)
     }
 
+    /// OpenSSL goes through a step of a handshake: the first one, or in TLS 1.3 a change of keys at any time.
+    func takesHandshakeStep() {
+        guard let steps = idleSteps else { return }
+        idleSteps = steps + 1
+        // The one way to have a read end from within: the rest of the input is taken for the peer's last.
+        if isRestless { unsafe SSL_set_shutdown(pointer, SSL_RECEIVED_SHUTDOWN) }
+    }
+
+    private var isRestless: Bool { (idleSteps ?? 0) > Self.mostIdleSteps }
+
     /// Sets the name that the server's certificate must carry.
     private func expect(_ serverName: String) throws(CryptoError) {
         guard !serverName.isEmpty, !serverName.utf8.contains(0) else {
@@ -181,6 +204,10 @@ internal import Glibc
     private func interruption(_ status: CInt, _ code: CInt, _ what: String) throws(CryptoError)
         -> Interruption
     {
+        if isRestless {
+            isBroken = true
+            throw CryptoError(.peer, "\(what): the peer changes its keys all the time")
+        }
         switch unsafe SSL_get_error(pointer, status) {
         case SSL_ERROR_WANT_READ: return .wantsRead
         case SSL_ERROR_WANT_WRITE: return .wantsWrite

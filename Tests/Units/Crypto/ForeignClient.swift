@@ -32,6 +32,7 @@ final class ForeignClient {
         process.standardError = output
         try process.run()
         descriptor = accept(listener, nil, nil)
+        _ = unsafe unlink(path)
         server = try TLSStream(context: context, descriptor: descriptor, role: .server)
     }
 

@@ -1,5 +1,8 @@
-import Crypto
+import COpenSSL
+import Foundation
 import Testing
+
+@testable import Crypto
 
 @Suite("What TLS is spoken with strangers", .serialized) struct TLSPolicyTests {
     let paper: Paper
@@ -42,12 +45,75 @@ import Testing
             "-tls1_3 -ciphersuites TLS_AES_128_CCM_SHA256",
             "-groups P-384",
             "-groups X448",
+            "-tls1_2 -cipher DEFAULT@SECLEVEL=0 -sigalgs ECDSA+SHA1",
+            "-tls1_2 -cipher DEFAULT@SECLEVEL=0 -sigalgs ECDSA+SHA224",
+            "-tls1_3 -sigalgs RSA-PSS+SHA256",
         ])
     func refused(options: String) throws {
         let client = try ForeignClient(context, in: paper, options.split(separator: " ").map(String.init))
         let error = #expect(throws: CryptoError.self) { _ = try client.server.handshake() }
         #expect(error?.origin == .peer)
         #expect(client.end().contains("alert"))
+    }
+
+    @Test("Exactly these suites are there")
+    func suites() throws {
+        let pair = try SocketPair(context, paper.client())
+        var names: [String] = []
+        while let name = unsafe SSL_get_cipher_list(pair.server.pointer, Int32(names.count)) {
+            unsafe names.append(String(cString: name))
+        }
+        let forEach = ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"]
+        let expected =
+            ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"]
+            + forEach.flatMap { ["ECDHE-ECDSA-" + $0, "ECDHE-RSA-" + $0] }
+        #expect(names.sorted() == expected.sorted())
+    }
+
+    @Test(
+        "Any server name is tolerated, and none",
+        arguments: ["-servername localhost", "-servername api.push.apple.com", "-noservername"])
+    func serverNames(options: String) throws {
+        let client = try ForeignClient(context, in: paper, options.split(separator: " ").map(String.init))
+        #expect(try client.server.handshake() == .complete)
+        #expect(client.end().contains("Verification: OK"))
+    }
+
+    @Test(
+        "Nothing is given to a client with which it could resume, or send early data",
+        arguments: ["-tls1_2", "-tls1_2 -no_ticket", "-tls1_3"])
+    func resumption(options: String) throws {
+        let file = paper.path("session.pem")
+        let words = options.split(separator: " ").map(String.init) + ["-sess_out", file]
+        let client = try ForeignClient(context, in: paper, words)
+        #expect(try client.server.handshake() == .complete)
+        _ = try client.server.write(Array("hello".utf8).span)
+        #expect(client.end().contains("hello"))
+        #expect(!FileManager.default.fileExists(atPath: file))
+        #expect(unsafe SSL_CTX_get_num_tickets(context.pointer) == 0)
+        #expect(unsafe SSL_CTX_get_max_early_data(context.pointer) == 0)
+        #expect(unsafe SSL_CTX_get_recv_max_early_data(context.pointer) == 0)
+    }
+
+    @Test("A peer that does nothing but change its keys is cut off; one that also says something is not")
+    func keyUpdates() throws {
+        let pair = try SocketPair(context, paper.client())
+        #expect(pair.handshake().server == nil)
+        for _ in 0..<20 {
+            for _ in 0..<10 { changeKeys(pair.client) }
+            #expect(try pair.client.write([1].span) == .bytes(1))
+            #expect(try pair.server.read().1 == [1])
+        }
+        for _ in 0..<200 { changeKeys(pair.client) }
+        let error = #expect(throws: CryptoError.self) { try pair.server.read() }
+        #expect(error?.origin == .peer)
+        #expect(error?.description.contains("changes its keys all the time") == true)
+        #expect(try pair.server.read().0 == .endOfStream)
+    }
+
+    private func changeKeys(_ stream: TLSStream) {
+        #expect(unsafe SSL_key_update(stream.pointer, SSL_KEY_UPDATE_NOT_REQUESTED) == 1)
+        #expect(unsafe SSL_do_handshake(stream.pointer) == 1)
     }
 
     @Test("A client that wants to renegotiate is refused, and gets nothing else")

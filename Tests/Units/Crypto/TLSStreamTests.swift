@@ -78,6 +78,24 @@ import Testing
         pair.server.shutdown()
     }
 
+    @Test(
+        "Records that are cut short or too long end the stream at once",
+        arguments: [
+            ([0x17, 0x03, 0x03, 0x00, 0x64, 1, 2, 3], nil), ([0x17, 0x03], nil),
+            ([0x17, 0x03, 0x03, 0x48, 0x01], .peer), ([0x99, 0x03, 0x03, 0x00, 0x01, 0], .peer),
+        ] as [([UInt8], CryptoError.Origin?)])
+    func badRecords(bytes: [UInt8], origin: CryptoError.Origin?) throws {
+        #expect(unsafe send(pair.descriptors[1], bytes, bytes.count, 0) == bytes.count)
+        if let origin {
+            let error = #expect(throws: CryptoError.self) { _ = try pair.server.read() }
+            #expect(error?.origin == origin)
+        } else {
+            #expect(try pair.server.read().0 == .wantsRead)
+            Glibc.shutdown(pair.descriptors[1], Int32(SHUT_WR))
+        }
+        #expect(try pair.server.read().0 == .endOfStream)
+    }
+
     @Test("A write to a connection that is gone is the connection's fault")
     func brokenPipe() throws {
         Glibc.shutdown(pair.descriptors[1], Int32(SHUT_RD))
@@ -86,11 +104,15 @@ import Testing
     }
 
     @Test(
-        "In the handshake, leaving is the connection's fault and speaking HTTP the peer's"
+        "In the handshake, leaving is the connection's fault, and speaking something else the peer's"
     )
     func failedHandshakes() throws {
         let paper = try Paper()
-        for (text, origin) in [("", CryptoError.Origin.connection), ("GET / HTTP/1.1\r\n\r\n", .peer)] {
+        for (text, origin) in [
+            ("", CryptoError.Origin.connection), ("GET / HTTP/1.1\r\n\r\n", .peer),
+            ("\u{16}\u{3}\u{1}\u{0}\u{64}\u{1}", .connection), ("\u{16}\u{3}\u{1}\u{7F}\u{7F}\u{1}", .peer),
+            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", .peer),
+        ] {
             let pair = try SocketPair(paper.server(), paper.client())
             let bytes = Array(text.utf8)
             #expect(unsafe send(pair.descriptors[1], bytes, bytes.count, 0) == bytes.count)
