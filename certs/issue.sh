@@ -11,7 +11,8 @@ Makes a development authority and, signed by it, certificates for a relay, a pro
 
   --output FOLDER  where to put them (default: issued, beside this script; must not exist)
   --days DAYS      how long they live (default: 365)
-  --topic TOPIC    the topic in the provider's certificate, its UID (default: com.example.app)
+  --topic TOPIC    the app in the provider's certificate, its UID (default: com.example.app); its extensions list
+                   TOPIC, TOPIC.voip and TOPIC.complication, for both environments, as Apple's do
   --name NAME      one more host name or IP address of the relay, besides localhost, 127.0.0.1 and ::1
   --help           this text
 
@@ -79,7 +80,7 @@ new_key() {
     openssl genpkey -quiet -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$work/$1.key"
 }
 
-# issue NAME SUBJECT PURPOSE [EXTENSION]
+# issue NAME SUBJECT PURPOSE [EXTENSIONS]
 issue() {
     new_key "$1"
     printf '%s\n' 'basicConstraints=critical,CA:FALSE' 'keyUsage=critical,digitalSignature' \
@@ -91,12 +92,34 @@ issue() {
             -out "$work/$1.pem" 2>"$work/said" || fail "openssl did not issue $1: $(cat "$work/said")"
 }
 
+# Apple's extensions in a provider's certificate: development, production, and the topics with their labels.
+push_extensions() {
+    cat <<TEXT
+1.2.840.113635.100.6.3.1=ASN1:NULL
+1.2.840.113635.100.6.3.2=ASN1:NULL
+1.2.840.113635.100.6.3.6=ASN1:SEQUENCE:topics
+[topics]
+1=UTF8:$topic
+2=SEQUENCE:app
+3=UTF8:$topic.voip
+4=SEQUENCE:voip
+5=UTF8:$topic.complication
+6=SEQUENCE:complication
+[app]
+1=UTF8:app
+[voip]
+1=UTF8:voip
+[complication]
+1=UTF8:complication
+TEXT
+}
+
 new_key authority
 openssl req -x509 -new -sha256 -days "$days" -key "$work/authority.key" -subj '/CN=Postrider development authority' \
     -addext 'basicConstraints=critical,CA:TRUE,pathlen:0' -addext 'keyUsage=critical,keyCertSign,cRLSign' \
     -out "$work/authority.pem"
 issue relay '/CN=relay' serverAuth "subjectAltName=$names"
-issue provider "/CN=provider/UID=$topic" clientAuth
+issue provider "/CN=provider/UID=$topic" clientAuth "$(push_extensions)"
 issue device '/CN=device' clientAuth
 
 rm -f "$work/extensions" "$work/said"

@@ -40,8 +40,8 @@ public enum Limits {
     /// Seconds that a change of the provider token may come too early: dotAPNS changes at 20 minutes sharp, by
     /// another clock.
     public static let providerTokenSlackSeconds: Int64 = 60
-    /// Topics in a provider's certificate; Apple's have fewer than 20.
-    public static let certificateTopics = 100
+    /// Topics in a provider's certificate; Apple's have fewer than 20. At about 60 bytes each: 18 KiB a connection.
+    public static let certificateTopics = 300
     /// Milliseconds that a provider's connection may stay without a request.
     public static let providerIdleMilliseconds = 60 * 60 * 1000
 

@@ -8,10 +8,10 @@ import Notifications
 final class ControlDesk {
     /// What a request is answered with: a status and a JSON body.
     typealias Answer = (status: Int, body: [UInt8])
-    private typealias Respond = (Answer) -> Void
+    typealias Respond = (Answer) -> Void
 
-    private unowned let shard: Shard
-    private var providerKeys: [String: ProviderKeyRecord]
+    unowned let shard: Shard
+    var providerKeys: [String: ProviderKeyRecord]
     private var topics: [Topic: TopicRecord]
     private var enrolmentKeys: [String: EnrolmentKeyRecord]
     private var generation: UInt64
@@ -38,6 +38,7 @@ final class ControlDesk {
         case ("GET", "keys", nil): listProviderKeys(respond)
         case ("PUT", "keys", let name?): putProviderKey(name, body, respond)
         case ("DELETE", "keys", let name?): removeProviderKey(name, respond)
+        case ("PUT", "revoked-keys", let name?): revokeProviderKey(name, respond)
         case ("GET", "topics", nil): listTopics(respond)
         case ("PUT", "topics", let name?): putTopic(name, body, respond)
         case ("DELETE", "topics", let name?): removeTopic(name, respond)
@@ -48,54 +49,6 @@ final class ControlDesk {
         case ("DELETE", "devices", let name?): removeDevice(name, respond)
         default: respond(Self.refusal(404, "There is no \(method) \(path) on the control socket."))
         }
-    }
-
-    // MARK: Providers' keys
-
-    private func listProviderKeys(_ respond: Respond) {
-        let keys = providerKeys.values.sorted { $0.identifier < $1.identifier }
-        respond(
-            Self.answer(
-                keys.map {
-                    Control.ProviderKey(
-                        identifier: $0.identifier, team: $0.team, addedAt: $0.addedAt.milliseconds)
-                }
-            )
-        )
-    }
-
-    private func putProviderKey(_ identifier: String, _ body: [UInt8], _ respond: @escaping Respond) {
-        guard let addition = try? JSONDecoder().decode(Control.ProviderKeyAddition.self, from: Data(body)),
-            Self.isName(identifier), Self.isName(addition.team)
-        else {
-            respond(
-                Self.refusal(
-                    400,
-                    "A key has an identifier and a team of 1 to 64 letters and digits, and a public key."
-                ))
-            return
-        }
-        do throws(CryptoError) {
-            _ = try ES256.PublicKey(pem: addition.publicKey)
-        } catch {
-            respond(Self.refusal(400, "Key \(identifier) is not a P-256 public key in PEM: \(error)"))
-            return
-        }
-        let record = ProviderKeyRecord(
-            identifier: identifier,
-            team: addition.team,
-            publicKey: addition.publicKey,
-            addedAt: shard.now
-        )
-        change(.putProviderKey(record), respond) { $0.providerKeys[identifier] = record }
-    }
-
-    private func removeProviderKey(_ identifier: String, _ respond: @escaping Respond) {
-        guard providerKeys[identifier] != nil else {
-            respond(Self.refusal(404, "There is no key \(identifier)."))
-            return
-        }
-        change(.removeProviderKey(identifier: identifier), respond) { $0.providerKeys[identifier] = nil }
     }
 
     // MARK: Topics
@@ -204,7 +157,7 @@ final class ControlDesk {
     // MARK: Changes
 
     /// Makes a change durable, then has every shard know it, then answers.
-    private func change(
+    func change(
         _ change: RegistryChange,
         _ respond: @escaping Respond,
         _ answer: Answer = (200, Array("{}".utf8)),
@@ -229,7 +182,7 @@ final class ControlDesk {
         }
     }
 
-    private static func answer(_ value: some Encodable) -> Answer {
+    static func answer(_ value: some Encodable) -> Answer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
@@ -243,7 +196,7 @@ final class ControlDesk {
     }
 
     /// Team and key identifiers are Apple's ten characters or an operator's own short name.
-    private static func isName(_ text: String) -> Bool {
+    static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {

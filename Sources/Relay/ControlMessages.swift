@@ -1,3 +1,5 @@
+public import Notifications
+
 /// What is said on the control socket, as JSON (`docs/control.md`). Times are milliseconds since the epoch.
 public enum Control {
     /// `GET /v1/status`.
@@ -42,6 +44,14 @@ public enum Control {
         public var team: String
         /// When it was added.
         public var addedAt: Int64
+        /// The environment that it is for; nil: both.
+        public var environment: Environment?
+        /// The topics of a topic-specific key; nil: every topic of its team.
+        public var topics: [String]?
+        /// The key whose tokens may share a connection with this one's.
+        public var relatedKey: String?
+        /// When it was revoked; nil while it is good.
+        public var revokedAt: Int64?
     }
 
     /// `PUT /v1/keys/<identifier>`.
@@ -50,11 +60,23 @@ public enum Control {
         public var team: String
         /// P-256, PEM.
         public var publicKey: String
+        /// The environment that it is for; nil: both.
+        public var environment: Environment?
+        /// The topics of a topic-specific key; nil: every topic of its team.
+        public var topics: [String]?
+        /// The key whose tokens may share a connection with this one's.
+        public var relatedKey: String?
 
         /// An addition from its parts.
-        public init(team: String, publicKey: String) {
+        public init(
+            team: String, publicKey: String, environment: Environment? = nil, topics: [String]? = nil,
+            relatedKey: String? = nil
+        ) {
             self.team = team
             self.publicKey = publicKey
+            self.environment = environment
+            self.topics = topics
+            self.relatedKey = relatedKey
         }
     }
 

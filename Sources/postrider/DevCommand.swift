@@ -31,7 +31,7 @@ enum DevCommand: Command {
         let folder = DevFolder(options.string("directory") ?? DevFolder.usualPath)
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let changes = try folder.prepare(topics: topics, now: now)
-        let configuration = RelayConfiguration(
+        var configuration = RelayConfiguration(
             providerAddress: try SocketAddress(host: host, port: ports.provider),
             deviceAddress: try SocketAddress(host: host, port: ports.device),
             controlAddress: try SocketAddress(unixPath: folder.controlSocket),
@@ -40,6 +40,7 @@ enum DevCommand: Command {
             shards: Settings.usualShards,
             user: geteuid()
         )
+        configuration.providerTrustFile = folder.authorityFile
         let log = ServiceLog.log(level, isJournal: ServiceLog.isJournal)
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, changes: changes, log: log)
@@ -85,6 +86,8 @@ enum DevCommand: Command {
             authorityFile: folder.authorityFile,
             keyFile: folder.providerKeyFile,
             keyIdentifier: DevFolder.keyIdentifier,
+            providerCertificateFile: folder.providerCertificateFile,
+            providerCertificateKeyFile: folder.providerCertificateKeyFile,
             team: DevFolder.team,
             topics: topics.map(\.text),
             enrolmentKey: try folder.enrolmentKey(),
@@ -98,8 +101,8 @@ enum DevCommand: Command {
         command: "postrider dev",
         summary: """
             Run a relay on this machine for trying things out. A certificate authority, the relay's \
-            certificate, a provider's key, a topic and an enrolment key are made in a folder where they are \
-            missing, and stay there. Prints what to copy when it is ready.
+            certificate, a provider's key and certificate, a topic and an enrolment key are made in a folder \
+            where they are missing, and stay there. Prints what to copy when it is ready.
             """,
         options: [
             .value(

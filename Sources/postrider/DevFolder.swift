@@ -23,6 +23,8 @@ struct DevFolder {
     var certificateFile: String { path + "/relay.pem" }
     var privateKeyFile: String { path + "/relay.key" }
     var providerKeyFile: String { path + "/AuthKey_\(Self.keyIdentifier).p8" }
+    var providerCertificateFile: String { path + "/provider.pem" }
+    var providerCertificateKeyFile: String { path + "/provider.key" }
     var enrolmentKeyFile: String { path + "/enrolment.key" }
     var dataDirectory: String { path + "/data" }
     var controlSocket: String { path + "/control.sock" }
@@ -35,6 +37,7 @@ struct DevFolder {
     func prepare(topics: [Topic], now: Moment) throws -> [RegistryChange] {
         try makeDirectory()
         try makeCertificates()
+        try makeProviderCertificate(for: topics)
         let providerKey = try keyText(providerKeyFile) { ES256.PrivateKey.generate().pem }
         let publicKey = try ES256.PrivateKey(pem: providerKey).publicKey.pem
         let enrolmentKey = try self.enrolmentKey()
@@ -70,16 +73,41 @@ struct DevFolder {
             try FileText.write(made.key, to: authorityKeyFile)
             try FileText.write(made.certificate, to: authorityFile)
         }
-        let authority = Certificates.Issued(
-            certificate: try FileText.read(authorityFile, "The authority's certificate"),
-            key: try FileText.read(authorityKeyFile, "The authority's key")
-        )
         let issued = try Certificates.issue(
             commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "::1"],
             usage: .server,
-            validDays: Self.validDays, authority: authority)
+            validDays: Self.validDays, authority: authority())
         try FileText.write(issued.key, to: privateKeyFile)
         try FileText.write(issued.certificate, to: certificateFile)
+    }
+
+    /// Makes a certificate for a provider of these topics, if the one that is there does not cover them. As Apple's
+    /// it is good in both environments, for the app and for what belongs to it.
+    private func makeProviderCertificate(for topics: [Topic]) throws {
+        guard let first = topics.first else { return }
+        var wanted = PushExtensions()
+        wanted.topics = topics.flatMap { topic in
+            ["", ".voip", ".complication"].compactMap { Topic(topic.text + $0)?.text }
+        }
+        wanted.isForDevelopment = true
+        wanted.isForProduction = true
+        if let text = try FileText.readIfThere(providerCertificateFile), exists(providerCertificateKeyFile),
+            let made = PushExtensions(certificate: text), Set(made.topics).isSuperset(of: wanted.topics)
+        {
+            return
+        }
+        let issued = try Certificates.issue(
+            commonName: "Push Services: " + first.text.prefix(40), userIdentifier: first.text,
+            pushExtensions: wanted, usage: .client, validDays: Self.validDays, authority: authority())
+        try FileText.write(issued.key, to: providerCertificateKeyFile)
+        try FileText.write(issued.certificate, to: providerCertificateFile)
+    }
+
+    private func authority() throws -> Certificates.Issued {
+        Certificates.Issued(
+            certificate: try FileText.read(authorityFile, "The authority's certificate"),
+            key: try FileText.read(authorityKeyFile, "The authority's key")
+        )
     }
 
     /// Ten years: nobody is to be stopped by a certificate that means nothing outside of this machine.

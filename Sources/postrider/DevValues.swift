@@ -15,6 +15,10 @@ struct DevValues: Codable, Equatable {
     var keyFile: String
     /// The `kid` of the key.
     var keyIdentifier: String
+    /// The certificate that a provider can show in place of a token.
+    var providerCertificateFile: String
+    /// The key of that certificate.
+    var providerCertificateKeyFile: String
     /// The team that owns the key and the topics.
     var team: String
     /// What pushes can be for.
@@ -82,6 +86,11 @@ struct DevValues: Codable, Equatable {
                key id           \(keyIdentifier)
                team id          \(team)
                topic            \(topics.joined(separator: ", "))
+
+               or, in place of the key, a client certificate:
+
+               certificate      \(providerCertificateFile)
+               its key          \(providerCertificateKeyFile)
 
             Devices of your own enrol with the key in \(enrolmentKeyFile).
             Look inside with '\(program) status\(controlChoice(folder))'.

@@ -1,12 +1,13 @@
 import Crypto
 import Foundation
+import Notifications
 import Options
 import Relay
 
 /// `postrider keys`: the keys whose tokens providers may push with.
 enum KeysCommand: OperatorCommand {
     static let name = "keys"
-    static let summary = "List, add and remove the keys of providers."
+    static let summary = "List, add, revoke and remove the keys of providers."
     static let actions = [
         OperatorAction(name, "list", "List the keys.") { options, client in
             let (keys, text) = try await client.list("/v1/keys", of: [Control.ProviderKey].self)
@@ -15,8 +16,8 @@ enum KeysCommand: OperatorCommand {
             } else {
                 Console.say(
                     Listing.columns(
-                        ["KEY", "TEAM", "ADDED"],
-                        keys.map { [$0.identifier, $0.team, Listing.time($0.addedAt)] }))
+                        ["KEY", "TEAM", "ENVIRONMENT", "TOPICS", "RELATED", "ADDED", "REVOKED"],
+                        keys.map(Self.row)))
             }
         },
         OperatorAction(
@@ -27,6 +28,14 @@ enum KeysCommand: OperatorCommand {
                 .value(
                     "key-id", "ID", "The key's identifier; the file's name tells it if it is AuthKey_ID.p8."),
                 .value("team-id", "ID", "The team that owns the key."),
+                .value(
+                    "environment", "NAME", "development or production; good in both if not given."),
+                .list(
+                    "topic", short: "t", "TOPIC",
+                    "A topic that the key is for, suffix included; all of its team if none is given."),
+                .value(
+                    "related", "KEY-ID",
+                    "The topic-specific key whose tokens may share a connection with this one's."),
             ],
             examples: [
                 .init(
@@ -35,20 +44,37 @@ enum KeysCommand: OperatorCommand {
                 .init(
                     "A public key", "postrider keys add provider.pem --key-id ABC123DEFG --team-id DEF123GHIJ"
                 ),
+                .init(
+                    "A key for one topic in production",
+                    "postrider keys add AuthKey_ABC123DEFG.p8 --team-id DEF123GHIJ --environment production "
+                        + "--topic com.example.app"),
             ]
         ) { options, client in
             let file = options.operands[0]
             let team = try options.requiredString("team-id")
             let identifier = try options.string("key-id") ?? Self.identifier(ofFile: file, options)
+            let topics = options.list("topic")
             let addition = Control.ProviderKeyAddition(
-                team: team, publicKey: try Self.publicKey(in: FileText.read(file, "The key file"), file))
+                team: team, publicKey: try Self.publicKey(in: FileText.read(file, "The key file"), file),
+                environment: try options.choice("environment"), topics: topics.isEmpty ? nil : topics,
+                relatedKey: options.string("related"))
             let answer = try await client.request(
                 "PUT", "/v1/keys/\(try options.checked(identifier))", body: Array(Console.json(addition).utf8)
             )
             options.say(answer, "Key \(identifier) of team \(team) may push.")
         },
         OperatorAction(
-            name, "remove", "Let a key push no longer.", operands: [.required("KEY-ID")],
+            name, "revoke", "Let a key push no longer, and tell its user so: Forbidden.",
+            operands: [.required("KEY-ID")],
+            examples: [.init("A key that was replaced", "postrider keys revoke ABC123DEFG")]
+        ) { options, client in
+            let identifier = try options.checked(options.operands[0])
+            let answer = try await client.request("PUT", "/v1/revoked-keys/\(identifier)")
+            options.say(answer, "Key \(identifier) is revoked.")
+        },
+        OperatorAction(
+            name, "remove", "Forget a key: what it signed is as good as what a stranger signed.",
+            operands: [.required("KEY-ID")],
             examples: [.init("A key that was lost", "postrider keys remove ABC123DEFG")]
         ) { options, client in
             let identifier = try options.checked(options.operands[0])
@@ -56,6 +82,15 @@ enum KeysCommand: OperatorCommand {
             options.say(answer, "Key \(identifier) may not push any more.")
         },
     ]
+
+    /// A key as one line of the list.
+    private static func row(_ key: Control.ProviderKey) -> [String] {
+        [
+            key.identifier, key.team, key.environment?.rawValue ?? "both",
+            key.topics.map { $0.count == 1 ? $0[0] : "\($0.count) topics" } ?? "all of the team",
+            key.relatedKey ?? "", Listing.time(key.addedAt), key.revokedAt.map(Listing.time) ?? "",
+        ]
+    }
 
     /// The identifier in the name of a file as Apple gives it out.
     static func identifier(ofFile file: String, _ options: ParsedOptions) throws -> String {

@@ -22,7 +22,7 @@ extension Settings {
         let certificate = try required(.certificate)
         let privateKey = try required(.privateKey)
         let dataDirectory = try required(.dataDirectory)
-        let relay = RelayConfiguration(
+        var relay = RelayConfiguration(
             providerAddress: provider,
             deviceAddress: device,
             controlAddress: try controlAddress(),
@@ -33,6 +33,7 @@ extension Settings {
             } ?? Self.usualShards,
             user: geteuid()
         )
+        relay.providerTrustFile = self[.providerTrust]
         let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
         let logLevel = try value(.logLevel, form: "one of \(levels)", LogLevel.init(rawValue:))
         return ForRelay(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)

@@ -8,6 +8,7 @@ enum Setting: String, CaseIterable {
     case controlAddress = "control-address"
     case certificate = "certificate"
     case privateKey = "private-key"
+    case providerTrust = "provider-trust"
     case dataDirectory = "data-directory"
     case shards = "shards"
     case logLevel = "log-level"
@@ -27,7 +28,7 @@ enum Setting: String, CaseIterable {
         switch self {
         case .providerAddress, .deviceAddress: "ADDRESS"
         case .controlAddress: "unix:PATH"
-        case .certificate, .privateKey: "FILE"
+        case .certificate, .privateKey, .providerTrust: "FILE"
         case .dataDirectory: "DIRECTORY"
         case .shards: "NUMBER"
         case .logLevel: "LEVEL"
@@ -42,6 +43,9 @@ enum Setting: String, CaseIterable {
             "The Unix socket of the operator's commands; control.sock in the data directory if not given."
         case .certificate: "The relay's certificate and those above it, PEM."
         case .privateKey: "The key of the certificate, PEM; a file that only its owner can read."
+        case .providerTrust:
+            "The certificates, PEM, under which providers' client certificates are good; if not given, "
+                + "providers are known by their tokens only."
         case .dataDirectory: "Where everything is kept that must not be lost; made if it is not there."
         case .shards: "Event loops, each with a thread of its own; as many as there are cores if not given."
         case .logLevel: "error, warning, notice, info (if not given) or debug."

@@ -8,6 +8,8 @@ struct RelayUnderTest {
         let providerPort: Int
         let devicePort: Int
         let authorityFile: String
+        let providerCertificateFile: String
+        let providerCertificateKeyFile: String
         let enrolmentKeyFile: String
         let topics: [String]
         let controlAddress: String

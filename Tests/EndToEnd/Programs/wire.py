@@ -30,8 +30,12 @@ def closes(connection):
 class Client:
     """One connection. Requests are answered one after the other."""
 
-    def __init__(self, endpoint, authority, alpn=("h2",)):
+    def __init__(self, endpoint, authority, alpn=("h2",), certificate=None, version=None):
         context = ssl.create_default_context(cafile=authority)
+        if certificate:
+            context.load_cert_chain(certificate)
+        if version:
+            context.minimum_version = context.maximum_version = version
         if alpn:
             context.set_alpn_protocols(alpn)
         self.socket = context.wrap_socket(connect(endpoint), server_hostname=endpoint[0])
@@ -79,6 +83,13 @@ class Client:
             elif isinstance(event, h2.events.TrailersReceived):
                 trailers = {name.decode(): value.decode() for name, value in event.headers}
         return int(head.pop(":status")), head, body, trailers
+
+    def until_closed(self):
+        """What comes until the relay closes the connection."""
+        events = []
+        for data in iter(lambda: self.socket.recv(65536), b""):
+            events += self.streams.receive_data(data)
+        return events
 
     def request(self, headers, body=b""):
         return self.answer(self.begin(headers, body))

@@ -52,6 +52,11 @@ import Testing
                 #expect(pair.server.peerCertificate?.isVerified == true)
                 #expect(pair.server.peerCertificate?.userIdentifier == topic)
                 #expect(pair.server.peerCertificate?.commonName == client)
+                let extensions = try #require(pair.server.peerCertificate?.pushExtensions)
+                let topics = topic.map { [$0, "\($0).voip", "\($0).complication"] }
+                #expect(extensions.topics == topics ?? [])
+                #expect(extensions.isForDevelopment == (topic != nil))
+                #expect(extensions.isForProduction == (topic != nil))
             }
         }
     }

@@ -13,7 +13,7 @@ import Transport
 @Suite("The operator's commands")
 struct ControlTests {
     /// A relay on its own folder, for one test.
-    private func withRelay(_ body: (ControlClient, DevFolder) async throws -> Void) async throws {
+    static func withRelay(_ body: (ControlClient, DevFolder) async throws -> Void) async throws {
         let folder = DevFolder(FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path)
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
         _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
@@ -28,14 +28,18 @@ struct ControlTests {
         await relay.stop()
     }
 
-    /// Runs a command against the relay and answers its exit code.
     private func run(_ words: String..., on client: ControlClient) async -> Int32 {
+        await Self.run(words, on: client)
+    }
+
+    /// Runs a command against the relay and answers its exit code.
+    static func run(_ words: [String], on client: ControlClient) async -> Int32 {
         await Commands.run(words + ["--control", "\(client.address)"])
     }
 
     @Test("add, list and remove keys, and send no private key")
     func keys() async throws {
-        try await withRelay { client, folder in
+        try await Self.withRelay { client, folder in
             let file = folder.providerKeyFile
             #expect(await run("keys", "add", file, "--team-id", "TEAM", on: client) == 0)
             #expect(await run("keys", "add", file, "--team-id", "TEAM", "--key-id", "K2", on: client) == 0)
@@ -55,7 +59,7 @@ struct ControlTests {
 
     @Test("add, list and remove topics")
     func topics() async throws {
-        try await withRelay { client, _ in
+        try await Self.withRelay { client, _ in
             #expect(await run("topics", "add", "com.example.app", "--team-id", "TEAM", on: client) == 0)
             let (topics, _) = try await client.list("/v1/topics", of: [Control.Topic].self)
             #expect(topics.map(\.topic) == ["com.example.app"])
@@ -68,7 +72,7 @@ struct ControlTests {
 
     @Test("make an enrolment key once; a name that is taken is refused")
     func enrolmentKeys() async throws {
-        try await withRelay { client, _ in
+        try await Self.withRelay { client, _ in
             #expect(await run("enrolment-keys", "add", "batch", on: client) == 0)
             let error = await #expect(throws: CommandFailure.self) {
                 _ = try await client.request("PUT", "/v1/enrolment-keys/batch")
@@ -83,7 +87,7 @@ struct ControlTests {
 
     @Test("show devices and what the relay is doing")
     func status() async throws {
-        try await withRelay { client, _ in
+        try await Self.withRelay { client, _ in
             #expect(await run("devices", "list", on: client) == 0)
             #expect(await run("devices", "remove", "0123456789abcdef01234567", on: client) == 1)
             #expect(await run("devices", "remove", "device", on: client) == 2)

@@ -31,8 +31,8 @@ struct DevFolderTests {
             let made = try contents()
             #expect(
                 made.keys.sorted() == [
-                    "AuthKey_DEVKEY0001.p8", "authority.key", "authority.pem", "enrolment.key", "relay.key",
-                    "relay.pem",
+                    "AuthKey_DEVKEY0001.p8", "authority.key", "authority.pem", "enrolment.key",
+                    "provider.key", "provider.pem", "relay.key", "relay.pem",
                 ])
             #expect(try folder.prepare(topics: topics, now: Moment(milliseconds: 1)) == first)
             #expect(try contents() == made)
@@ -57,6 +57,31 @@ struct DevFolderTests {
                 alpn: ["h2"],
                 allowsMissingALPN: true, clientCertificates: .none)
             _ = try TLSContext.client(trustFile: folder.authorityFile, alpn: ["h2"])
+        }
+    }
+
+    @Test("has a certificate for a provider, which is made anew only for a topic that it does not cover")
+    func providerCertificate() throws {
+        try withFolder {
+            let topics = ["a.b", "a.c"].compactMap(Topic.init)
+            _ = try folder.prepare(topics: Array(topics[..<1]), now: Moment(milliseconds: 1))
+            let first = try contents()["provider.pem"]
+            _ = try folder.prepare(topics: topics, now: Moment(milliseconds: 1))
+            let second = try contents()["provider.pem"]
+            #expect(first != second)
+            _ = try folder.prepare(topics: Array(topics[1...]), now: Moment(milliseconds: 1))
+            #expect(try contents()["provider.pem"] == second)
+            let text = try FileText.read(folder.providerCertificateFile, "The certificate")
+            let extensions = try #require(PushExtensions(certificate: text))
+            #expect(extensions.isForDevelopment && extensions.isForProduction)
+            #expect(
+                extensions.topics == [
+                    "a.b", "a.b.voip", "a.b.complication", "a.c", "a.c.voip", "a.c.complication",
+                ])
+            _ = try TLSContext.client(
+                trustFile: folder.authorityFile, alpn: ["h2"],
+                certificateChainFile: folder.providerCertificateFile,
+                privateKeyFile: folder.providerCertificateKeyFile)
         }
     }
 
@@ -85,7 +110,8 @@ struct DevFolderTests {
             _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
             let values = DevValues(
                 host: "127.0.0.1", providerPort: 1, devicePort: 2, authorityFile: "a b", keyFile: "k",
-                keyIdentifier: "i", team: "t", topics: ["x.y"], enrolmentKey: "e", enrolmentKeyFile: "f",
+                keyIdentifier: "i", providerCertificateFile: "c", providerCertificateKeyFile: "ck", team: "t",
+                topics: ["x.y"], enrolmentKey: "e", enrolmentKeyFile: "f",
                 controlAddress: "unix:c", process: 3)
             try values.write(to: folder)
             #expect(try DevValues.read(from: folder) == values)

@@ -93,7 +93,9 @@ extension DevFolder {
     var sampleValues: DevValues {
         DevValues(
             host: "127.0.0.1", providerPort: 11, devicePort: 12, authorityFile: authorityFile,
-            keyFile: providerKeyFile, keyIdentifier: DevFolder.keyIdentifier, team: DevFolder.team,
+            keyFile: providerKeyFile, keyIdentifier: DevFolder.keyIdentifier,
+            providerCertificateFile: providerCertificateFile,
+            providerCertificateKeyFile: providerCertificateKeyFile, team: DevFolder.team,
             topics: ["com.example.app"], enrolmentKey: "enrol-1", enrolmentKeyFile: enrolmentKeyFile,
             controlAddress: "unix:" + controlSocket, process: 1)
     }

@@ -1,0 +1,123 @@
+import Crypto
+import Foundation
+import Notifications
+import Relay
+import Testing
+
+@testable import postrider
+
+@Suite("The operator's keys")
+struct KeyScopeTests {
+    /// What `postrider keys add` answers for a key with these options.
+    private func add(
+        _ identifier: String, _ options: String..., on client: ControlClient, _ folder: DevFolder
+    )
+        async -> Int32
+    {
+        await ControlTests.run(
+            ["keys", "add", folder.providerKeyFile, "--team-id", "TEAM", "--key-id", identifier] + options,
+            on: client)
+    }
+
+    private func keys(_ client: ControlClient) async throws -> [Control.ProviderKey] {
+        try await client.list("/v1/keys", of: [Control.ProviderKey].self).0
+    }
+
+    @Test("are added with an environment, topics and a related key, and listed with them")
+    func scope() async throws {
+        try await ControlTests.withRelay { client, folder in
+            let production = ["--environment", "production"]
+            #expect(await add("LEGACY", on: client, folder) == 0)
+            #expect(await add("TEAM", "--environment", "development", on: client, folder) == 0)
+            #expect(
+                await add(
+                    "A", production[0], production[1], "-t", "a.b", "-t", "a.b.voip", on: client, folder)
+                    == 0)
+            #expect(
+                await add(
+                    "B", production[0], production[1], "-t", "a.c", "--related", "A", on: client, folder)
+                    == 0)
+            let keys = try await keys(client)
+            #expect(keys.map(\.identifier) == ["A", "B", "LEGACY", "TEAM"])
+            #expect(keys.map(\.environment) == [.production, .production, nil, .development])
+            #expect(keys.map(\.topics) == [["a.b", "a.b.voip"], ["a.c"], nil, nil])
+            #expect(keys.map(\.relatedKey) == [nil, "A", nil, nil])
+            #expect(await ControlTests.run(["keys", "list"], on: client) == 0)
+        }
+    }
+
+    @Test("are revoked: they stay in the list, with the moment, until they are added anew")
+    func revocation() async throws {
+        try await ControlTests.withRelay { client, folder in
+            #expect(await add("K", on: client, folder) == 0)
+            #expect(await ControlTests.run(["keys", "revoke", "K"], on: client) == 0)
+            let moment = try #require(try await keys(client).first?.revokedAt)
+            #expect(await ControlTests.run(["keys", "revoke", "K"], on: client) == 0)
+            #expect(try await keys(client).first?.revokedAt == moment)
+            #expect(await add("K", on: client, folder) == 0)
+            #expect(try await keys(client).first?.revokedAt == nil)
+            #expect(await ControlTests.run(["keys", "revoke", "NOBODY"], on: client) == 1)
+        }
+    }
+
+    @Test("have Apple's bounds, told in one sentence (3.2, key scopes)")
+    func bounds() async throws {
+        try await ControlTests.withRelay { client, folder in
+            let key = try ES256.PrivateKey(pem: FileText.read(folder.providerKeyFile, "The key")).publicKey
+                .pem
+            func refusal(
+                _ identifier: String, _ environment: Notifications.Environment? = .production,
+                _ topics: [String]? = nil, related: String? = nil
+            ) async throws -> String? {
+                let addition = Control.ProviderKeyAddition(
+                    team: "TEAM", publicKey: key, environment: environment, topics: topics,
+                    relatedKey: related)
+                do {
+                    let body = Array(try Console.json(addition).utf8)
+                    _ = try await client.request("PUT", "/v1/keys/\(identifier)", body: body)
+                    return nil
+                } catch let error as CommandFailure {
+                    return error.sentence
+                }
+            }
+            #expect(try await refusal("T1") == nil)
+            #expect(try await refusal("T2") == nil)
+            #expect(try await refusal("T3")?.hasPrefix("Team TEAM has 2 keys for that environment") == true)
+            #expect(try await refusal("T2") == nil, "one that is replaced is not one more")
+            #expect(try await refusal("T3", .development) == nil)
+            #expect(try await refusal("L", nil) == nil)
+            #expect(await ControlTests.run(["keys", "revoke", "T1"], on: client) == 0)
+            #expect(try await refusal("T3") == nil, "a revoked key makes room")
+
+            #expect(try await refusal("A", nil, ["a.b"])?.contains("say which") == true)
+            #expect(try await refusal("A", .production, [])?.contains("from 1 to 400 topics") == true)
+            let many = (0...Limits.topicsPerKey).map { "a.b\($0)" }
+            #expect(try await refusal("A", .production, many)?.contains("from 1 to 400 topics") == true)
+            #expect(try await refusal("A", .production, ["a/b"])?.contains("bundle identifiers") == true)
+            #expect(try await refusal("A", .production, nil, related: "B")?.contains("Only a topic") == true)
+            #expect(try await refusal("A", .production, Array(many.dropLast())) == nil)
+            for stranger in ["T2", "A", "NOBODY"] {
+                let sentence = try await refusal("A", .production, ["a.b"], related: stranger)
+                #expect(sentence?.hasPrefix("The related key \(stranger) must be there") == true)
+            }
+            #expect(try await refusal("B", .production, ["a.b"], related: "A") == nil)
+            #expect(try await refusal("A", .production, ["a.b"], related: "B") == nil)
+            #expect(
+                try await refusal("C", .production, ["a.b"], related: "A")?.contains("at most one") == true)
+            #expect(try await refusal("C", .production, ["a.b"]) == nil)
+            #expect(
+                try await refusal("C", .production, ["a.b"], related: "B")?.contains("at most one") == true)
+            #expect(
+                try await refusal("A", .production, ["a.b"], related: "C")?.contains("at most one") == true)
+            #expect(
+                try await refusal("D", .development, ["a.b"], related: "A")?.contains("must be there") == true
+            )
+            for number in 3..<Limits.topicKeysPerEnvironment {
+                #expect(try await refusal("N\(number)", .production, ["a.b"]) == nil)
+            }
+            #expect(
+                try await refusal("LAST", .production, ["a.b"])?.contains("has 200 topic-specific keys")
+                    == true)
+        }
+    }
+}
