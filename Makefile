@@ -8,7 +8,10 @@ CONFIGURATION ?= debug
 SOURCES := Sources Tests Package.swift
 CLANG = $(dir $(realpath $(shell command -v swift)))clang
 
-.PHONY: help deps build test test-tsan test-asan format format-check demo clean
+SECONDS ?= 60
+TARGET ?=
+
+.PHONY: help deps build test test-tsan test-asan fuzz format format-check demo clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +25,7 @@ build: ## Build everything (CONFIGURATION=release for the fast one)
 test: deps ## Build everything and run every test
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
+	Tests/Fuzz/run.sh 10
 
 # TidyTests read files and need no sanitizer. The library tells it about locks that it cannot see; its file says how.
 test-tsan: deps ## Run every test under ThreadSanitizer
@@ -35,6 +39,10 @@ test-asan: deps ## Run every test under AddressSanitizer
 	swift build --build-tests --scratch-path .build/address --sanitize address
 	ASAN_OPTIONS=detect_leaks=0 \
 		swift test --skip-build --disable-xctest --skip TidyTests --scratch-path .build/address --sanitize address
+
+# The tests feed the kept inputs (Tests/Fuzz/Corpora); this makes new ones.
+fuzz: ## Feed bytes to what takes them from strangers (SECONDS=60 for each TARGET, or for one)
+	Tests/Fuzz/run.sh $(SECONDS) $(TARGET)
 
 format: ## Format every Swift file
 	swift format --in-place --parallel --recursive $(SOURCES)

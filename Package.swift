@@ -133,7 +133,35 @@ let package = Package(
             "EndToEndTests", "EndToEnd", ["postrider", "postrider-example-app"],
             exclude: ["Programs", "requirements.txt"]
         ),
+        tests(
+            "FuzzTests", "Fuzz",
+            ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints", "Transport"],
+            exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]
+        ),
         tests("TidyTests", "Tidy"),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// `POSTRIDER_FUZZ=1` (`make fuzz`) makes a program of the fuzz tests: libFuzzer feeds what the tests feed with files.
+// Everything is compiled for it and for AddressSanitizer, optimised but with its assertions.
+if Context.environment["POSTRIDER_FUZZ"] != nil {
+    let sanitizers = "-sanitize=fuzzer,address"
+    package.targets.removeAll { $0.name == "FuzzTests" }
+    package.targets += [
+        .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "fuzz",
+            dependencies: [
+                "CFuzzer", "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints", "Transport",
+            ],
+            path: "Tests/Fuzz",
+            exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"],
+            swiftSettings: house,
+            linkerSettings: [.unsafeFlags([sanitizers, "-use-ld=lld"])]
+        ),
+    ]
+    for target in package.targets where target.type != .system {
+        target.swiftSettings?.append(.unsafeFlags([sanitizers, "-O", "-assert-config", "Debug"]))
+    }
+}

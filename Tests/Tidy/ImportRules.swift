@@ -17,6 +17,8 @@ struct ImportTable {
             let call = text[target.endIndex..<end]
             // A product has a list as well, of targets.
             guard !call.drop(while: { $0 != " " }).hasPrefix(" targets:") else { continue }
+            // What lies among the tests is no part of the product: the fuzzer.
+            guard !call.contains("path: \"Tests/") else { continue }
             let list = captures(of: #"\[([^\]]*)\]"#, in: call).first ?? ""
             dependencies[String(target)] = Set(captures(of: #""([\w\-]+)""#, in: list).map(String.init))
         }

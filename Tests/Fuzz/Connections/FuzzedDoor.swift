@@ -1,0 +1,188 @@
+import Endpoints
+import HTTP2
+import Notifications
+import Transport
+
+@testable import Relay
+
+/// One provider's connection to a shard of its own, without socket, thread, disk or time; the ledger commits at once.
+final class FuzzedDoor: Wire {
+    let peer = Peer(address: "fuzzed")
+    let isBlocked = false
+    private(set) var hasEnded = false
+    private let shard: Shard
+    private let ledger: FuzzedLedger
+    private weak var session: ProviderSession?
+    private var endpoint: Endpoint?
+    private var answers = AnswerFrames()
+    private var output: [UInt8] = []
+    private var sentBytes = 0
+    private var isDirty = false
+    private var departure: CloseReason?
+    private var isAborted = false
+
+    init() {
+        let ledger = FuzzedLedger()
+        self.ledger = ledger
+        shard = Shard(
+            index: 0,
+            scheduler: StoppedClock(),
+            switchboard: Switchboard(
+                ownIndex: 0, shards: [{ _ in true }], ledger: { letters in ledger.take(&letters) }),
+            rows: RowCounter(after: QueueRow(0)),
+            seal: FuzzedProvider.makeSeal(),
+            authority: FuzzedProvider.authority,
+            random: CountingBits(),
+            log: .none,
+            porter: ConnectionPorter(detach: { _ in nil }, adopt: { _ in nil }))
+        shard.start()
+        settle()
+        let session = ProviderSession(number: shard.drawNumber(), environment: .production, shard: shard)
+        self.session = session
+        endpoint = session.endpoint
+        session.endpoint.opened(on: self)
+        endTurn()
+    }
+
+    /// The device and its app.
+    private func settle() {
+        let record = DeviceRecord(
+            identity: FuzzedProvider.device, secretDigest: [UInt8](repeating: 7, count: 32), name: "phone",
+            enrolledAt: FuzzedProvider.now)
+        let seat = DeviceSeat(record)
+        shard.seats[record.identity] = seat
+        let registration = RegistrationRecord(
+            device: record.identity, number: FuzzedProvider.registration, topic: FuzzedProvider.topics[0],
+            registeredAt: FuzzedProvider.now, unregisteredAt: nil)
+        shard.with(seat) { device, _, tally, effects in device.apply(registration, &tally, &effects) }
+    }
+
+    // MARK: What the peer does
+
+    func receive(_ bytes: Span<UInt8>) {
+        guard departure == nil, !hasEnded else { return }
+        endpoint?.received(bytes)
+        endTurn()
+    }
+
+    /// The peer closes.
+    func hangUp() {
+        if departure == nil, !hasEnded { endpoint?.inputEnded() }
+        endTurn()
+    }
+
+    /// The relay begins to stop.
+    func drain() {
+        guard !shard.isDraining else { return }
+        var letters = [Letter.drain]
+        shard.receive(&letters)
+        endTurn()
+    }
+
+    // MARK: Wire
+
+    func setNeedsFlush() { isDirty = true }
+
+    func close(_ reason: CloseReason) {
+        guard departure == nil else { return }
+        departure = reason
+        isDirty = true
+    }
+
+    func abort(_ reason: CloseReason) {
+        departure = departure ?? reason
+        isAborted = true
+    }
+
+    /// The end of a turn of the loop.
+    private func endTurn() {
+        repeat {
+            shard.turnEnded()
+            var letters = ledger.commit()
+            shard.receive(&letters)
+            shard.turnEnded()
+            guard isDirty, !hasEnded, !isAborted else { break }
+            isDirty = false
+            endpoint?.flush(into: &output)
+            sentBytes += output.count
+            answers.read(&output)
+        } while isDirty
+        guard let departure, !hasEnded else { return }
+        hasEnded = true
+        let leaving = endpoint
+        endpoint = nil
+        leaving?.closed(departure)
+        shard.turnEnded()
+    }
+
+    // MARK: What must hold
+
+    /// What one connection may hold and cause.
+    func check(received count: Int) throws(Contradiction) {
+        if let broken = answers.broken { throw Contradiction(broken) }
+        let streams = endpoint?.streams.streamCount ?? 0
+        try hold(streams <= Int(Limits.providerStreams), "\(streams) streams are open")
+        try hold(shard.tally.isBalanced, "the tally does not balance")
+        // Every frame costs its sender at least nine bytes; an error is the longest answer.
+        try hold(sentBytes <= 2048 + count * 40, "\(count) bytes brought forth \(sentBytes)")
+    }
+
+    /// What is left of the connection: nothing.
+    func checkAfterEnd(received count: Int) throws(Contradiction) {
+        try check(received: count)
+        try hold(hasEnded, "the connection is still open")
+        try hold(shard.providers.isEmpty, "the shard still knows the connection")
+        try hold(session == nil, "somebody still holds the session")
+    }
+}
+
+/// A ledger without a disk.
+private final class FuzzedLedger {
+    private var mail: [LedgerLetter] = []
+
+    func take(_ letters: inout [LedgerLetter]) -> Bool {
+        mail += letters
+        letters = []
+        return true
+    }
+
+    /// What it says to the shard when everything is committed.
+    func commit() -> [Letter] {
+        defer { mail = [] }
+        return mail.compactMap { letter in
+            switch letter {
+            case .store(let queued):
+                .stored([StoredRow(device: queued.notification.device, row: queued.row)], isDurable: true)
+            case .load(let device, let rows): .loaded(device, asked: rows, .success([]))
+            case .settle, .apply, .close: nil
+            }
+        }
+    }
+}
+
+/// Time does not pass.
+private final class StoppedClock: Scheduler {
+    private final class Timer: LoopTimer {
+        private(set) var isArmed = false
+
+        func arm(afterMilliseconds milliseconds: Int) { isArmed = true }
+        func disarm() { isArmed = false }
+    }
+
+    let now: UInt64 = 0
+    let wallMilliseconds = FuzzedProvider.now.milliseconds
+
+    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { Timer() }
+}
+
+/// The same numbers in every run.
+private final class CountingBits: RandomSource {
+    private var last: UInt64 = 0
+
+    func next() -> UInt64 {
+        last += 1
+        return last
+    }
+
+    func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
+}

@@ -1,0 +1,151 @@
+import Courier
+import Notifications
+
+/// The device protocol and the app socket: every message, the framing, the machines at both ends, gRPC's own headers.
+///
+/// The first byte, a letter from `a` on, says which; the rest is for that one.
+enum CourierBytes {
+    static func run(_ input: [UInt8]) throws(Contradiction) {
+        guard let letter = input.first, letter >= UInt8(ascii: "a") else { return }
+        let bytes = Array(input.dropFirst())
+        switch letter - UInt8(ascii: "a") {
+        case 0: try message(EnrollRequest.self, bytes)
+        case 1: try message(EnrollResponse.self, bytes)
+        case 2: try message(Hello.self, bytes)
+        case 3: try message(Registered.self, bytes)
+        case 4: try message(Refused.self, bytes)
+        case 5: try message(Welcome.self, bytes)
+        case 6: try message(Goodbye.self, bytes)
+        case 7: try message(Deliver.self, bytes)
+        case 8: try message(DeviceMessage.self, bytes)
+        case 9: try message(RelayMessage.self, bytes)
+        case 10: try message(AppMessage.self, bytes)
+        case 11: try message(AgentMessage.self, bytes)
+        case 12: try framing(bytes)
+        case 13: try relayLink(bytes)
+        case 14: try deviceLink(bytes)
+        case 15: try fieldValues(bytes)
+        default: break
+        }
+    }
+
+    /// What decodes is written so that it decodes to the same.
+    private static func message<Message: CourierMessage>(
+        _ type: Message.Type, _ bytes: [UInt8]
+    ) throws(Contradiction) {
+        guard let message = try? Message(decoding: bytes.span) else { return }
+        var written: [UInt8] = []
+        message.encode(into: &written)
+        let again: Message
+        do throws(CourierError) {
+            again = try Message(decoding: written.span)
+        } catch {
+            throw Contradiction("\(type) is written so that it cannot be read: \(error)")
+        }
+        try hold(again == message, "\(type) is another one when it has been written")
+        var rewritten: [UInt8] = []
+        again.encode(into: &rewritten)
+        try hold(rewritten == written, "\(type) is written in two ways")
+    }
+
+    /// Pieces of any size are the same messages, or the same error after the same messages.
+    private static func framing(_ bytes: [UInt8]) throws(Contradiction) {
+        let size = Int(bytes.first ?? 0) % 16 + 1
+        let whole = cut(bytes, pieces: max(bytes.count, 1))
+        let inPieces = cut(bytes, pieces: size)
+        try hold(whole.messages == inPieces.messages, "pieces of \(size) bytes are other messages")
+        try hold(whole.error == inPieces.error, "pieces of \(size) bytes end otherwise")
+        try hold(whole.isAtBoundary == inPieces.isAtBoundary, "pieces of \(size) bytes leave another rest")
+        let content = whole.messages.reduce(0) { $0 + $1.count + MessageFraming.prefixByteCount }
+        try hold(content <= bytes.count, "there are more messages than bytes")
+    }
+
+    private struct Cut {
+        var messages: [[UInt8]] = []
+        var error: CourierError?
+        var isAtBoundary = false
+    }
+
+    private static func cut(_ bytes: [UInt8], pieces size: Int) -> Cut {
+        var framing = MessageFraming(maxMessageBytes: 300)
+        var result = Cut()
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            framing.feed(bytes.span.extracting(start..<min(start + size, bytes.count)))
+            do throws(CourierError) {
+                while let message = try framing.next() { result.messages.append(message) }
+            } catch {
+                result.error = error
+            }
+        }
+        result.isAtBoundary = framing.isAtBoundary
+        return result
+    }
+
+    /// A device talks to a relay, which delivers whenever there is room. Both count what is under way.
+    private static func relayLink(_ bytes: [UInt8]) throws(Contradiction) {
+        let window = Int(bytes.first ?? 0) % DeliveryWindow.largest + 1
+        var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
+        var link = RelayLink(window: window)
+        framing.feed(bytes.span.extracting(min(1, bytes.count)...))
+        var underway: Set<UInt64> = []
+        while let message = try? framing.next(DeviceMessage.self) {
+            let event: RelayLink.Event?
+            do throws(CourierError) {
+                event = try link.receive(message)
+            } catch {
+                return
+            }
+            switch event {
+            case .hello: _ = link.welcome(keepaliveSeconds: 60, registrations: [], pending: 0)
+            case .acknowledged(let deliveries):
+                for delivery in deliveries {
+                    try hold(underway.remove(delivery) != nil, "delivery \(delivery) was not under way")
+                }
+            case .goodbye: return
+            case .register, .unregister, nil: break
+            }
+            while link.hasRoom, let delivery = link.deliver() { underway.insert(delivery) }
+            try hold(link.outstandingCount == underway.count, "\(link.outstandingCount) are under way")
+            try hold(underway.count <= window, "the window is overrun")
+        }
+    }
+
+    /// A relay talks to a device, which acknowledges every other delivery at once and the others later.
+    private static func deviceLink(_ bytes: [UInt8]) throws(Contradiction) {
+        var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
+        let hello = Hello(
+            deviceIdentity: DeviceIdentity(high: 1, low: 2),
+            deviceSecret: [UInt8](repeating: 7, count: Limits.deviceSecretBytes), keepaliveSeconds: 0,
+            agent: "")
+        var link = DeviceLink(hello: hello, wanted: ["a.b"], unwanted: ["c.d"])
+        _ = link.start()
+        framing.feed(bytes.span)
+        var held: [UInt64] = []
+        do throws(CourierError) {
+            while let message = try framing.next(RelayMessage.self) {
+                guard case .deliver(let deliver) = try link.receive(message) else { continue }
+                held.append(deliver.delivery)
+                guard held.count.isMultiple(of: 2) else { continue }
+                _ = link.acknowledge(held)
+                held = []
+            }
+        } catch {
+            _ = error.goodbye
+        }
+    }
+
+    /// Header values of gRPC.
+    private static func fieldValues(_ bytes: [UInt8]) throws(Contradiction) {
+        let text = GRPCMessage.decode(bytes.span)
+        let header = GRPCMessage.encode(text)
+        try hold(GRPCMessage.decode(header.span) == text, "a message is another one when it has been sent")
+        try hold(header.allSatisfy { (0x20...0x7E).contains($0) }, "a message is sent in bytes beyond ASCII")
+        if let milliseconds = GRPCTimeout.milliseconds(bytes.span) {
+            try hold(milliseconds >= 0, "a timeout is negative")
+        }
+        _ = GRPCStatus(bytes.span)
+        if let method = CourierMethod(path: bytes.span) {
+            try hold(bytes.elementsEqual(method.rawValue.utf8), "a path is taken for another one")
+        }
+    }
+}

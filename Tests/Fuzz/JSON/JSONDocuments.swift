@@ -1,0 +1,96 @@
+import Foundation
+import Notifications
+
+@testable import Relay
+
+/// JSON documents, judged by us and by Foundation. Where the two differ, it must be for one of the reasons below.
+///
+/// Foundation refuses lone surrogates in escapes and numbers beyond a Double, which RFC 8259 allows. It takes a comma
+/// before a closing bracket, a byte order mark, other encodings than UTF-8, and nesting that is deeper than ours.
+enum JSONDocuments {
+    static func run(_ input: [UInt8]) throws(Contradiction) {
+        let ours = JSONSyntax.isObject(input.span)
+        // Foundation takes these for other encodings.
+        guard !input.prefix(4).contains(0), !input.starts(with: [0xFE, 0xFF]),
+            !input.starts(with: [0xFF, 0xFE])
+        else {
+            try hold(!ours, "a document in another encoding than UTF-8 is taken")
+            return
+        }
+        do {
+            let isObject = try JSONSerialization.jsonObject(with: Data(input)) is [String: Any]
+            if isObject != ours { try excuse(input, ours) }
+        } catch let error as Contradiction {
+            throw error
+        } catch {
+            guard ours else { return }
+            let reason = (error as NSError).userInfo["NSDebugDescription"] as? String ?? "\(error)"
+            let isExcused = reason.contains("not representable") || hasLoneSurrogate(input)
+            try hold(isExcused, "what we take Foundation refuses: \(reason)")
+        }
+    }
+
+    /// Whether a document that is good syntax escapes half of a pair of surrogates.
+    private static func hasLoneSurrogate(_ document: [UInt8]) -> Bool {
+        var index = 0
+        /// Where the escape must begin that completes a pair.
+        var due: Int?
+        while index < document.count {
+            guard document[index] == UInt8(ascii: "\\") else {
+                index += 1
+                continue
+            }
+            let isUnicode = document[index + 1] == UInt8(ascii: "u")
+            let digits = isUnicode ? String(decoding: document[index + 2..<index + 6], as: UTF8.self) : ""
+            let unit = UInt16(digits, radix: 16) ?? 0
+            let isLow = UTF16.isTrailSurrogate(unit)
+            if isLow != (due == index) || due.map({ $0 < index }) == true { return true }
+            index += isUnicode ? 6 : 2
+            due = UTF16.isLeadSurrogate(unit) ? index : nil
+        }
+        return due != nil
+    }
+
+    /// Foundation takes as an object what we refuse. Without commas before brackets, we must take it as well.
+    private static func excuse(_ input: [UInt8], _ ours: Bool) throws(Contradiction) {
+        try hold(!ours, "what we take is no object to Foundation")
+        let (plain, depth) = withoutLooseCommas(
+            input.starts(with: [0xEF, 0xBB, 0xBF]) ? input.dropFirst(3) : input[...])
+        guard depth <= Limits.jsonDepth else { return }
+        try hold(JSONSyntax.isObject(plain.span), "what Foundation takes we refuse")
+    }
+
+    /// The document without the commas that have nothing but white space between them and a closing bracket, and its
+    /// depth.
+    private static func withoutLooseCommas(_ document: ArraySlice<UInt8>) -> ([UInt8], depth: Int) {
+        var result: [UInt8] = []
+        var (depth, deepest) = (0, 0)
+        var (isInString, isEscaped) = (false, false)
+        /// Where in the result a comma stands that may turn out to be loose.
+        var comma: Int?
+        for byte in document {
+            if isInString {
+                (isInString, isEscaped) = (
+                    isEscaped || byte != UInt8(ascii: "\""), !isEscaped && byte == UInt8(ascii: "\\")
+                )
+            } else {
+                switch byte {
+                case UInt8(ascii: "{"), UInt8(ascii: "["):
+                    (depth, deepest) = (depth + 1, max(deepest, depth + 1))
+                case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                    depth -= 1
+                    if let comma { result.remove(at: comma) }
+                case UInt8(ascii: "\""): isInString = true
+                default: break
+                }
+                if byte == UInt8(ascii: ",") {
+                    comma = result.count
+                } else if ![0x20, 0x09, 0x0A, 0x0D].contains(byte) {
+                    comma = nil
+                }
+            }
+            result.append(byte)
+        }
+        return (result, deepest)
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+/// Every file of a corpus through its target. The fuzzer itself is `make fuzz`, and for a few seconds `make test`.
+@Suite("Bytes from strangers")
+struct ReplayTests {
+    private static let corpora = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Corpora")
+
+    private static func files(of target: FuzzTarget) throws -> [URL] {
+        try FileManager.default.contentsOfDirectory(
+            at: corpora.appending(path: target.name), includingPropertiesForKeys: nil)
+    }
+
+    @Test("that were kept break nothing", arguments: FuzzTarget.all.indices)
+    func replay(_ index: Int) throws {
+        let target = FuzzTarget.all[index]
+        let files = try Self.files(of: target)
+        #expect(files.count >= 5, "\(target.name) has hardly a corpus")
+        for file in files {
+            let bytes = Array(try Data(contentsOf: file))
+            #expect(bytes.count <= target.longestInput, "\(file.lastPathComponent) is cut off by the fuzzer")
+            do throws(Contradiction) {
+                try target.run(bytes)
+            } catch {
+                Issue.record("\(target.name)/\(file.lastPathComponent): \(error)")
+            }
+        }
+    }
+
+    @Test("that were kept and are cut off anywhere break nothing", arguments: FuzzTarget.all.indices)
+    func truncations(_ index: Int) throws {
+        let target = FuzzTarget.all[index]
+        for file in try Self.files(of: target) {
+            let bytes = Array(try Data(contentsOf: file))
+            for count in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 8)) {
+                do throws(Contradiction) {
+                    try target.run(Array(bytes[..<count]))
+                } catch {
+                    Issue.record(
+                        "\(target.name)/\(file.lastPathComponent), the first \(count) bytes: \(error)")
+                }
+            }
+        }
+    }
+
+    @Test("have a folder for each target and no other")
+    func folders() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.corpora.path)
+        #expect(Set(folders) == Set(FuzzTarget.all.map(\.name)))
+    }
+}

@@ -1,0 +1,123 @@
+import HTTP2
+import Notifications
+
+@testable import Relay
+
+/// Whole requests of a provider: header fields and body, up to the verdict of admission.
+///
+/// An input is text: a line `name: value` for each field, an empty line, the body. A value that ends with `@` gets, in
+/// its place, what is good there: the provider token in `authorization`, the device token in `:path`.
+enum Requests {
+    /// The field names that mean something; every other one is a stranger.
+    private static let names: [(text: [UInt8], name: StaticString)] = [
+        (Array(":method".utf8), ":method"), (Array(":path".utf8), ":path"),
+        (Array("authorization".utf8), "authorization"), (Array("apns-id".utf8), "apns-id"),
+        (Array("apns-topic".utf8), "apns-topic"), (Array("apns-push-type".utf8), "apns-push-type"),
+        (Array("apns-priority".utf8), "apns-priority"), (Array("apns-expiration".utf8), "apns-expiration"),
+        (Array("apns-collapse-id".utf8), "apns-collapse-id"), (Array("host".utf8), "host"),
+        (Array("apns-channel-id".utf8), "apns-channel-id"),
+        (Array("apns-request-id".utf8), "apns-request-id"),
+    ]
+
+    /// What became of a request.
+    private enum Outcome: Equatable {
+        case admitted([String], payload: [UInt8])
+        case rejected(Rejection)
+    }
+
+    /// Where all requests of one input come to.
+    private struct Door {
+        let tokens = ProviderTokens()
+        let seal = FuzzedProvider.makeSeal()
+    }
+
+    static func run(_ input: [UInt8]) throws(Contradiction) {
+        let (block, body) = parse(input)
+        let request = PushRequest()
+        let door = Door()
+        let outcome = try admit(block, body, step: max(body.count, 1), request, door)
+        // The pooled request has seen another push before, and gets the body in pieces.
+        let pooled = PushRequest()
+        _ = try admit(block, Array("{\"a\":".utf8), step: 2, pooled, door)
+        let again = try admit(block, body, step: 7, pooled, door)
+        try hold(outcome == again, "a used request gets \(again), a new one \(outcome)")
+        if let identity = block.value(of: "apns-id"), !request.hasDuplicates {
+            try hold(request.echo == identity, "the apns-id comes back otherwise")
+        }
+    }
+
+    private static func admit(
+        _ block: HeaderBlock, _ body: [UInt8], step: Int, _ request: PushRequest, _ door: Door
+    ) throws(Contradiction) -> Outcome {
+        request.begin(block) { NotificationIdentity(high: 3, low: 4) }
+        for start in stride(from: 0, to: body.count, by: step) {
+            request.append(body.span.extracting(start..<min(start + step, body.count)))
+        }
+        try hold(request.bodyByteCount == body.count, "bytes of the body are not counted")
+        try hold(request.body.count <= Limits.voipPayloadBytes, "more of the body is kept than is ever used")
+        let admission = Admission(
+            authority: FuzzedProvider.authority, tokens: door.tokens, seal: door.seal,
+            environment: .production, fidelity: Fidelity(), now: FuzzedProvider.now)
+        var credentials = ProviderCredentials()
+        let notification: Notification
+        do throws(Rejection) {
+            notification = try admission.admit(request, &credentials)
+        } catch {
+            return .rejected(error)
+        }
+        try check(notification, block, body)
+        return .admitted(
+            [
+                "\(notification.identity)", "\(notification.topic)", "\(notification.pushType, default: "-")",
+                "\(notification.priority)", "\(notification.expiration)",
+                notification.collapseIdentifier ?? "",
+            ], payload: notification.payload)
+    }
+
+    /// What is true of everything that is taken on.
+    private static func check(
+        _ notification: Notification, _ block: HeaderBlock, _ body: [UInt8]
+    ) throws(Contradiction) {
+        try hold(notification.payload == body, "the payload is not the body")
+        try hold(JSONSyntax.isObject(body.span), "the payload is no JSON object")
+        try hold(notification.device == FuzzedProvider.device, "the device is another one")
+        try hold(notification.registration == FuzzedProvider.registration, "the registration is another one")
+        let app = FuzzedProvider.topics[0].text
+        let isOurs = notification.topic.text == app || notification.topic.text.hasPrefix(app + ".")
+        try hold(isOurs, "the topic is another team's")
+        try hold(block.text(of: ":method") == "POST", "the method is another one")
+        try hold((notification.collapseIdentifier ?? "").utf8.count <= 64, "the collapse identifier is long")
+        if let text = block.text(of: "apns-id") {
+            try hold("\(notification.identity)" == text.uppercased(), "the identity is another one")
+        }
+        if case .at(let moment) = notification.expiration {
+            let latest = FuzzedProvider.now.advanced(byMilliseconds: Limits.storedDays * 86_400_000)
+            try hold(FuzzedProvider.now < moment && moment <= latest, "it is kept until \(moment)")
+        }
+    }
+
+    private static func parse(_ input: [UInt8]) -> (HeaderBlock, body: [UInt8]) {
+        var block = HeaderBlock()
+        var rest = input[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")), end > rest.startIndex {
+            add(rest[..<end], to: &block)
+            rest = rest[(end + 1)...]
+        }
+        return (block, Array(rest.dropFirst()))
+    }
+
+    private static func add(_ line: ArraySlice<UInt8>, to block: inout HeaderBlock) {
+        // A pseudo-header field begins with a colon.
+        guard let colon = line.dropFirst().firstIndex(of: UInt8(ascii: ":")) else { return }
+        let (text, rest) = (line[..<colon], line[(colon + 1)...])
+        var value = Array(rest.first == UInt8(ascii: " ") ? rest.dropFirst() : rest)
+        let name = names.first { $0.text.elementsEqual(text) }?.name ?? "x-stranger"
+        if value.last == UInt8(ascii: "@") {
+            value.removeLast()
+            value +=
+                text.first == UInt8(ascii: ":")
+                ? Array(FuzzedProvider.deviceToken.utf8) : FuzzedProvider.token
+        }
+        block.add(name, value.span)
+    }
+}
