@@ -33,6 +33,13 @@ func makeLibrarySession(
 
 /// The C callbacks: each finds its session, calls one method and returns a verdict.
 private func setCallbacks(_ callbacks: OpaquePointer?) {
+    unsafe nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, frame, context in
+        guard let frame = unsafe frame?.pointee else { return 0 }
+        return unsafe withSession(context) { session in
+            session.begins(frame)
+            return 0
+        }
+    }
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, _, context in
         unsafe withSession(context) { session in
             session.block.removeAll()

@@ -27,7 +27,8 @@ extension Session {
         case NGHTTP2_GOAWAY.rawValue:
             unsafe receivedGoaway(frame.pointee.goaway)
         case NGHTTP2_RST_STREAM.rawValue:
-            break  // The library limits their rate.
+            // The library limits their rate.
+            attachedRecord(header.stream_id)?.hasEnded = true
         default:
             return countEmptyFrame()
         }
@@ -62,7 +63,8 @@ extension Session {
 
     /// The handler may have ended the session in the call before.
     private func reportEnd(_ stream: Int32) {
-        guard attachedRecord(stream) != nil else { return }
+        guard let record = attachedRecord(stream) else { return }
+        record.hasEnded = true
         unsafe handler.ended(stream)
     }
 

@@ -32,6 +32,8 @@ public final class Session {
     /// Streams whose bodies have been taken entirely since the handler was told last.
     var emptied: [Int32] = []
     var emptyFrames = 0
+    /// Streams that are closed but were not ended by their peer; the youngest last.
+    var cutStreams: [Int32] = []
     /// What the owner's own GOAWAY said.
     var saidErrorCode = ErrorCode.noError
     /// A GOAWAY that waits until all else is sent.
@@ -182,7 +184,9 @@ extension Session {
 
     /// The library has closed a stream.
     func streamClosed(_ stream: Int32, errorCode: UInt32) {
-        guard let record = attachedRecord(stream) else { return }
+        let record = attachedRecord(stream)
+        if record?.hasEnded != true { remember(cutStream: stream) }
+        guard let record else { return }
         forget(record)
         unsafe handler.closed(stream, errorCode: errorCode)
     }

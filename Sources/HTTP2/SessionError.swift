@@ -37,6 +37,8 @@ public enum ErrorCode {
     public static let protocolError: UInt32 = 1
     /// Our own fault.
     public static let internalError: UInt32 = 2
+    /// The stream is closed already.
+    public static let streamClosed: UInt32 = 5
     /// The stream was not processed: the request may be repeated.
     public static let refusedStream: UInt32 = 7
     /// The stream is no longer wanted.

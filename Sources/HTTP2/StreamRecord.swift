@@ -18,6 +18,8 @@ final class StreamRecord {
     var index = 0
     /// Whether the head has been received; what follows is trailers.
     var hasHead = false
+    /// Whether the peer has ended it, or reset it.
+    var hasEnded = false
     /// Whether a server has begun its answer.
     var isAnswered = false
     /// Whether the library waits to be told that there is something to send.
@@ -62,6 +64,7 @@ final class StreamRecord {
     func clear() {
         id = 0
         hasHead = false
+        hasEnded = false
         isAnswered = false
         isDeferred = false
         ending = .open

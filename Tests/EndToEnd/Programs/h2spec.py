@@ -18,13 +18,11 @@ from frames import Frames
 from relay import Relay, require, say
 
 # Cases that fail, and why that is as it should be. No closed stream is remembered: a thousand of them would cost every
-# connection of a provider 300 KB. What comes on one is ignored by nghttp2, and has no effect.
+# connection of a provider 300 KB.
 KNOWN = {
-    "http2/5.1/8": "DATA is ignored; the connection's window counts it",
-    "http2/5.1/9": "HEADERS are decoded, as HPACK needs it, and ignored",
-    "http2/5.1/11": "as 5.1/8",
-    "http2/5.1/12": "as 5.1/9",
-    "http2/5.1.1/2": "as 5.1/9: a stream that was passed over is closed",
+    "http2/5.1/8": "nghttp2 ignores DATA on a closed stream without a word; it costs nothing and has no effect",
+    "http2/5.1/11": "the same",
+    "http2/5.1.1/2": "the code is STREAM_CLOSED: a stream that was passed over is closed, and is not told from others",
 }
 AT_ONCE = 16
 

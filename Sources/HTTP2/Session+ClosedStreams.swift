@@ -1,0 +1,30 @@
+import CNghttp2
+
+/// HEADERS that come too late. The library ignores them where it keeps no closed streams, but it decodes them first,
+/// past every bound that we set to header blocks: a peer could have us do that for ever.
+extension Session {
+    /// A frame begins. HEADERS on a stream that the peer has ended or reset end the connection (RFC 9113, section
+    /// 5.1).
+    func begins(_ frame: nghttp2_frame_hd) {
+        let stream = frame.stream_id
+        guard role == .server, UInt32(frame.type) == NGHTTP2_HEADERS.rawValue, stream & 1 == 1,
+            unsafe stream <= nghttp2_session_get_last_proc_stream_id(raw),
+            unsafe nghttp2_session_find_stream(raw, stream) == nil
+        else { return }
+        // The peer may have sent them before it learned that we reset the stream. Once: they would end it.
+        if let index = cutStreams.firstIndex(of: stream) {
+            cutStreams.remove(at: index)
+        } else {
+            _ = unsafe nghttp2_session_terminate_session(raw, ErrorCode.streamClosed)
+        }
+    }
+
+    /// A stream is closed that the peer has neither ended nor reset.
+    func remember(cutStream stream: Int32) {
+        if cutStreams.count == Self.mostCutStreams { cutStreams.removeFirst() }
+        cutStreams.append(stream)
+    }
+
+    /// How many such streams are remembered; 4 bytes each.
+    private static let mostCutStreams = 100
+}

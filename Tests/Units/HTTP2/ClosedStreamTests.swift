@@ -1,0 +1,54 @@
+import HTTP2
+import Testing
+
+@Suite("Header blocks on closed streams") struct ClosedStreamTests {
+    private let handler = Recorder()
+    private let session: Session
+
+    init() throws {
+        session = Session(role: .server, settings: SessionSettings(), handler: handler)
+        try session.receive(Frame.opening)
+    }
+
+    private func receive(_ stream: UInt32, flags: UInt8 = 5) throws {
+        let frame = Frame(kind: .headers, flags: flags, stream: stream, payload: Frame.postBlock)
+        try session.receive(frame.bytes)
+    }
+
+    private var goaways: [[UInt8]] {
+        Frame.all(in: session.drained()).filter { $0.kind == .goaway }.map { Array($0.payload[4..<8]) }
+    }
+
+    @Test("after the request was ended and answered, or passed over, end the connection", arguments: [1, 3])
+    func ended(_ stream: UInt32) throws {
+        try receive(1)
+        session.respond(1, [":status": "200"])
+        try receive(5)
+        #expect(goaways.isEmpty)
+        try receive(stream)
+        #expect(goaways == [[0, 0, 0, 5]])
+        #expect(session.isFinished && session.failure != nil)
+    }
+
+    @Test("after the peer reset the stream end the connection")
+    func resetByPeer() throws {
+        try receive(1, flags: 4)
+        try session.receive(Frame(kind: .reset, stream: 1, payload: [0, 0, 0, 8]).bytes)
+        #expect(goaways.isEmpty)
+        try receive(1)
+        #expect(goaways == [[0, 0, 0, 5]])
+    }
+
+    @Test("after we reset the stream are borne once")
+    func reset() throws {
+        try receive(1, flags: 4)
+        session.reset(1, errorCode: ErrorCode.enhanceYourCalm)
+        #expect(goaways.isEmpty)
+        try receive(1)
+        #expect(goaways.isEmpty && !session.isFinished)
+        try receive(3)
+        #expect(handler.events.contains { $0.hasPrefix("head 3") })
+        try receive(1)
+        #expect(goaways == [[0, 0, 0, 5]])
+    }
+}
