@@ -38,7 +38,7 @@ enum ServeCommand: Command {
         summary: """
             Run the relay until SIGTERM or SIGINT. Every setting can stand in the configuration file, in the \
             environment, or here; what stands here wins over the environment, which wins over the file. \
-            SIGHUP has it read its certificate, key and log level again; connections stay.
+            SIGHUP has it read its certificate, key, trust file and log level again; connections stay.
             """,
         options: [Settings.fileOption] + Setting.allCases.map(\.option),
         sections: [

@@ -6,7 +6,7 @@ import ipaddress
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 
 class Paper:
@@ -31,14 +31,29 @@ class Paper:
         self.certificate.write_bytes(leaf.public_bytes(serialization.Encoding.PEM))
         self._write(key)
 
+    def issue_to_provider(self, topic):
+        """The file of a provider's certificate and its key."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(NameOID.USER_ID, topic), x509.NameAttribute(NameOID.COMMON_NAME, topic)])
+        leaf = self._builder(name, key) \
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False) \
+            .sign(self._authority_key, hashes.SHA256())
+        file = self.certificate.with_name("provider.pem")
+        file.write_bytes(leaf.public_bytes(serialization.Encoding.PEM) + self._text(key))
+        return file
+
     def stray_key(self):
         """A key that belongs to no certificate."""
         self._write(ec.generate_private_key(ec.SECP256R1()))
 
     def _write(self, key):
         self.key.touch(mode=0o600)
-        self.key.write_bytes(key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        self.key.write_bytes(self._text(key))
+
+    @staticmethod
+    def _text(key):
+        return key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
     @staticmethod
     def _name(text):

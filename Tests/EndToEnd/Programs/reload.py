@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h2.exceptions
 from cryptography import x509
 
 from paper import Paper
@@ -41,6 +42,10 @@ class ServedRelay:
         self.folder = folder
         self.paper = Paper(folder)
         self.paper.issue("first")
+        (folder / "providers").mkdir()
+        self.providers = Paper(folder / "providers")
+        self.trust = folder / "trust.pem"
+        self.trust.write_bytes(self.paper.authority.read_bytes())
         self.configure("notice")
         self.supervisor = Supervisor(folder / "notify")
         self.process = subprocess.Popen(
@@ -63,6 +68,7 @@ class ServedRelay:
             "data-directory": self.folder / "data",
             "certificate": self.paper.certificate,
             "private-key": self.paper.key,
+            "provider-trust": self.trust,
             "log-level": level,
             "shards": 2,
         }.items()))
@@ -84,6 +90,16 @@ class ServedRelay:
 
     def clients(self):
         return [Client(endpoint, self.paper.authority) for endpoint in self.endpoints]
+
+    def lets_in(self, certificate):
+        """Whether a provider is answered that shows this certificate."""
+        client = Client(self.endpoints[0], self.paper.authority, certificate=certificate)
+        try:
+            return answers(client)
+        except (OSError, h2.exceptions.ProtocolError):
+            return False
+        finally:
+            client.close()
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
@@ -125,6 +141,7 @@ def show(relay):
         ("a certificate that is gone", relay.paper.certificate.unlink, relay.paper.certificate),
         ("a key of another certificate", lambda: relay.paper.stray_key(), relay.paper.key),
         ("a key that others can read", lambda: relay.paper.key.chmod(0o644), relay.paper.key),
+        ("a trust file that is none", lambda: relay.trust.write_text("junk"), relay.trust),
         ("a setting that is wrong", lambda: relay.configure("loud"), relay.folder / "relay.yaml"),
     ]:
         spoil()
@@ -134,15 +151,20 @@ def show(relay):
         relay.paper.key.write_bytes(good[0])
         relay.paper.key.chmod(0o600)
         relay.paper.certificate.write_bytes(good[1])
+        relay.trust.write_bytes(relay.paper.authority.read_bytes())
         say(f"{told} changes nothing, and the log names it")
 
+    provider = relay.providers.issue_to_provider("com.example.app")
+    require(not relay.lets_in(provider), "nobody trusts the provider's authority yet")
     relay.paper.issue("third")
     relay.configure("debug")
+    relay.trust.write_bytes(relay.providers.authority.read_bytes())
     relay.reload("reloaded: ")
     check("third")
+    require(relay.lets_in(provider), "the provider's authority is trusted")
     living.pop().close()
     relay.logged("debug")
-    say("the next good ones are taken, and the log's new level")
+    say("the next good ones are taken, the trust file with them, and the log's new level")
 
 
 def hang_up(postrider, folder):
