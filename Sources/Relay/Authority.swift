@@ -3,31 +3,30 @@ import Notifications
 
 /// A provider's key, ready to verify with: what it is good for does not change as long as it lives.
 final class ProviderKey: Sendable {
-    /// The `kid` of its tokens.
-    let identifier: String
-    /// The `iss` of its tokens.
-    let team: String
+    let record: ProviderKeyRecord
     let publicKey: ES256.PublicKey
-    /// The environment that it is for; nil: both.
-    let environment: Environment?
     /// The topics of a topic-specific key; nil: every topic of its team.
     let topics: Set<Topic>?
     /// The one other key whose tokens may come on the same connection.
     let related: String?
-    let isRevoked: Bool
 
+    /// The `kid` of its tokens.
+    var identifier: String { record.identifier }
+    /// The `iss` of its tokens.
+    var team: String { record.team }
+    /// The environment that it is for; nil: both.
+    var environment: Environment? { record.environment }
     /// Whether it is for certain topics only.
     var isTopicSpecific: Bool { topics != nil }
+    /// Whether its tokens are known and refused.
+    var isRevoked: Bool { record.revokedAt != nil }
 
     /// A key from its record. `related` is the key that it is related to, by its own record or the other's.
     init(_ record: ProviderKeyRecord, related: String?) throws(CryptoError) {
-        identifier = record.identifier
-        team = record.team
+        self.record = record
         publicKey = try ES256.PublicKey(pem: record.publicKey)
-        environment = record.environment
         topics = record.topics.map(Set.init)
         self.related = related
-        isRevoked = record.revokedAt != nil
     }
 }
 

@@ -129,13 +129,13 @@ struct ProviderCredentials {
     /// Whether another token may take the place of this one now.
     ///
     /// The limit asks a provider not to make a token for every push. It does not ask it to go on with one that is
-    /// refused: a token that has expired, or whose key is gone, is replaced at any time. Should the clock have been
-    /// put back, nobody has to wait until it is where it was.
+    /// refused: a token that has expired, or whose key the operator has changed, is replaced at any time. Should the
+    /// clock have been put back, nobody has to wait until it is where it was.
     private static func mayReplace(_ held: Held, _ authority: Authority, _ now: Moment) -> Bool {
         let interval = Limits.providerTokenMinutes * 60_000 - Limits.providerTokenSlackSeconds * 1000
         if now < held.since || now >= held.since.advanced(byMilliseconds: interval) { return true }
-        guard held.token.isCurrent(at: now) else { return true }
-        return authority.providerKeys[held.token.key.identifier]?.isRevoked ?? true
+        let key = held.token.key
+        return !held.token.isCurrent(at: now) || authority.providerKeys[key.identifier]?.record != key.record
     }
 
     /// Where the token lies: after the scheme `bearer` in any case, without the spaces around it.

@@ -100,7 +100,8 @@ struct DevFolder {
             commonName: "Push Services: " + first.text.prefix(40), userIdentifier: first.text,
             pushExtensions: wanted, usage: .client, validDays: Self.validDays, authority: authority())
         try FileText.write(issued.key, to: providerCertificateKeyFile)
-        try FileText.write(issued.certificate, to: providerCertificateFile)
+        // Most libraries want both in one file.
+        try FileText.write(issued.certificate + issued.key, to: providerCertificateFile)
     }
 
     private func authority() throws -> Certificates.Issued {

@@ -15,9 +15,9 @@ struct DevValues: Codable, Equatable {
     var keyFile: String
     /// The `kid` of the key.
     var keyIdentifier: String
-    /// The certificate that a provider can show in place of a token.
+    /// The certificate that a provider can show in place of a token, and its key.
     var providerCertificateFile: String
-    /// The key of that certificate.
+    /// The key of that certificate alone.
     var providerCertificateKeyFile: String
     /// The team that owns the key and the topics.
     var team: String
@@ -89,8 +89,8 @@ struct DevValues: Codable, Equatable {
 
                or, in place of the key, a client certificate:
 
-               certificate      \(providerCertificateFile)
-               its key          \(providerCertificateKeyFile)
+               certificate, key \(providerCertificateFile)
+               key alone        \(providerCertificateKeyFile)
 
             Devices of your own enrol with the key in \(enrolmentKeyFile).
             Look inside with '\(program) status\(controlChoice(folder))'.

@@ -28,7 +28,6 @@ extension EndToEnd {
                         "--silent", "--show-error", "--http2", "--include",
                         "--cacert", relay.description.authorityFile,
                         "--cert", relay.description.providerCertificateFile,
-                        "--key", relay.description.providerCertificateKeyFile,
                         "--header", "apns-topic: \(relay.topic)", "--header", "apns-id: \(identity)",
                         "--data", #"{"aps":{}}"#, relay.url(device.token),
                     ])

@@ -9,7 +9,6 @@ struct RelayUnderTest {
         let devicePort: Int
         let authorityFile: String
         let providerCertificateFile: String
-        let providerCertificateKeyFile: String
         let enrolmentKeyFile: String
         let topics: [String]
         let controlAddress: String

@@ -187,17 +187,30 @@ struct ProviderCredentialsTests {
         #expect(line.push(next, at: Keys.after(minutes: 7)) == .tooManyProviderTokenUpdates)
     }
 
-    @Test("whose key was revoked or removed are replaced at any time", arguments: [true, false])
-    func withdrawn(_ isRevoked: Bool) {
+    /// What an operator can do to a key.
+    private static let changes:
+        [(name: String, change: @Sendable (ProviderKeyRecord) -> ProviderKeyRecord?)] = [
+            ("revoke it", { $0.revoked(at: Samples.now) }), ("remove it", { _ in nil }),
+            ("make another of it", { _ in Keys.record("TEAM-A", .production) }),
+            (
+                "give it a new public key",
+                { key in
+                    ProviderKeyRecord(
+                        identifier: key.identifier, team: key.team,
+                        publicKey: ES256.PrivateKey.generate().publicKey.pem, addedAt: key.addedAt)
+                }
+            ),
+        ]
+
+    @Test("whose key was revoked, removed or changed are replaced at any time", arguments: 0..<4)
+    func withdrawn(_ index: Int) {
         let line = ProviderLine(Keys.authority)
         #expect(line.push(Keys.bearer("TEAM-A")) == nil)
+        let others = Keys.records.filter { $0.identifier != "TEAM-A" }
+        let key = Keys.records.first { $0.identifier == "TEAM-A" }
         line.authority = Provider.authority(
-            generation: 2,
-            records: Keys.records.compactMap { record in
-                guard record.identifier == "TEAM-A" else { return record }
-                return isRevoked ? record.revoked(at: Samples.now) : nil
-            })
-        #expect(line.push(Keys.bearer("TEAM-B")) == nil)
+            generation: 2, records: others + [key.flatMap(Self.changes[index].change)].compactMap(\.self))
+        #expect(line.push(Keys.bearer("TEAM-B")) == nil, "\(Self.changes[index].name)")
     }
 
     @Test(
