@@ -11,7 +11,7 @@ CLANG = $(dir $(realpath $(shell command -v swift)))clang
 SECONDS ?= 60
 TARGET ?=
 
-.PHONY: help deps build test test-tsan test-asan fuzz format format-check demo clean
+.PHONY: help deps build test test-tsan test-asan fuzz format format-check demo provider-api clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ format-check: ## Say which Swift files are not formatted
 
 demo: deps build ## Show a push on its whole way, from curl and Python to an app's observer
 	deploy/demo.sh
+
+provider-api: ## Write the cases of docs/provider-api.md anew, from the table that the tests run
+	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter ProviderContractTests/document
 
 clean: ## Remove everything that was built
 	rm -rf .build

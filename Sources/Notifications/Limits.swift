@@ -84,6 +84,15 @@ public enum Limits {
 
     /// Pending notifications of one app on one device. The oldest of lowest priority is dropped and counted.
     public static let pendingPerRegistration = 1000
+    /// Pushes that one device token takes a second in the long run, if nothing else is set. Beyond that it is 429
+    /// `TooManyRequests`: a provider that has run wild must not run a device down.
+    public static let pushesPerSecond = 1000
+    /// Seconds for which a token that was left alone takes as many as come: ten thousand in a row.
+    public static let pushBurstSeconds = 10
+    /// Milliseconds between two notes in the registry that a device was seen: a day.
+    public static let sightingMilliseconds: Int64 = 24 * 60 * 60 * 1000
+    /// Such notes in one transaction, and in one round of the search for those that are due.
+    public static let sightingsAtOnce = 1024
     /// Letters in one shard's or the ledger's mailbox. At about 100 bytes each: 6 MiB. A full one answers
     /// 429.
     public static let letters = 65_536

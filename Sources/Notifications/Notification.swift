@@ -68,4 +68,6 @@ public enum Slot: Hashable, Sendable {
     /// Notifications of one app with one collapse identifier share a slot; the newest holds it. Bytes,
     /// because two texts that Unicode takes for the same are not the same header value.
     case collapse(RegistrationNumber, [UInt8])
+    /// All notifications of one app share a slot: Apple's storage, in which the latest waits and no other.
+    case latest(RegistrationNumber)
 }

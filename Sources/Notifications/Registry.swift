@@ -8,13 +8,19 @@ public struct DeviceRecord: Hashable, Sendable {
     public let name: String
     /// When it enrolled.
     public let enrolledAt: Moment
+    /// When it was last seen connected; noted once a day (``Limits/sightingMilliseconds``).
+    public var seenAt: Moment
 
-    /// A record from its parts.
-    public init(identity: DeviceIdentity, secretDigest: [UInt8], name: String, enrolledAt: Moment) {
+    /// A record from its parts. A device that has enrolled is seen then.
+    public init(
+        identity: DeviceIdentity, secretDigest: [UInt8], name: String, enrolledAt: Moment,
+        seenAt: Moment? = nil
+    ) {
         self.identity = identity
         self.secretDigest = secretDigest
         self.name = name
         self.enrolledAt = enrolledAt
+        self.seenAt = seenAt ?? enrolledAt
     }
 }
 
@@ -154,6 +160,8 @@ public enum RegistryChange: Hashable, Sendable {
     case addTokenSecret([UInt8])
     /// Adds a device, or replaces the one of that identity.
     case putDevice(DeviceRecord)
+    /// Notes when a device was last seen; one that is not there is no error.
+    case noteSeen(DeviceIdentity, Moment)
     /// Removes a device with its registrations; one that is not there is no error.
     case removeDevice(DeviceIdentity)
     /// Adds a registration, or replaces the one of that device and number.

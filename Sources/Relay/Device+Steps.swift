@@ -3,21 +3,37 @@ import Notifications
 
 /// The steps of which a push's life is made.
 extension Device {
-    /// Why a push to one of this device's registrations is refused, or nil.
-    func refusal(of notification: Notification) -> Verdict? {
+    /// Why a push to one of this device's registrations is refused, or nil; then it is counted.
+    mutating func refusal(of notification: Notification, _ now: Moment, _ rules: DeviceRules) -> Verdict? {
         guard let registration = registrations[notification.registration] else {
             return .rejected(.badDeviceToken)
         }
         guard registration.topic == notification.topic else { return .rejected(.deviceTokenNotForTopic) }
         if let moment = registration.unregisteredAt { return .rejected(.unregistered, since: moment) }
-        return nil
+        if let moment = expiredAt(rules), moment <= now { return .rejected(.expiredToken, since: moment) }
+        guard let rate = rules.pushesPerSecond else { return nil }
+        let isInTime = registrations[notification.registration]?.allowance.take(now: now, perSecond: rate)
+        return isInTime == true ? nil : .rejected(.tooManyRequests)
+    }
+
+    /// When the device's tokens expire if it does not come back; nil: never, or it is there.
+    private func expiredAt(_ rules: DeviceRules) -> Moment? {
+        guard link == nil, let interval = rules.expiryMilliseconds else { return nil }
+        return record.seenAt.advanced(byMilliseconds: interval)
     }
 
     /// Whether this is the very push that waits at `row`, sent again. One that is to be kept is not the same as
     /// one that was now or never.
-    func isSame(_ notification: Notification, as row: QueueRow) -> Bool {
-        guard case .identity = notification.slot else { return false }
+    func isSame(_ notification: Notification, as row: QueueRow, in slot: Slot) -> Bool {
+        guard case .identity = slot else { return false }
         return notification.expiration == .nowOrNever || queue[row]?.expiresAt != nil
+    }
+
+    /// Whether what holds a slot makes way for a newer one. Where only the latest waits, what is in the device's hands
+    /// does not wait.
+    func isReplaceable(_ older: QueueRow, in slot: Slot) -> Bool {
+        guard case .latest = slot else { return true }
+        return queue[older]?.delivery == nil
     }
 
     /// Puts a notification at the end of the queue and, unless it is now or never, on its way to the disk. Of a
@@ -25,6 +41,7 @@ extension Device {
     mutating func enqueue(
         _ notification: Notification,
         at row: QueueRow,
+        in slot: Slot,
         _ receipt: Receipt,
         _ tally: inout Tally,
         _ effects: inout [Effect]
@@ -37,7 +54,7 @@ extension Device {
         queue.append(
             Pending(
                 row: row,
-                slot: notification.slot,
+                slot: slot,
                 registration: notification.registration,
                 priority: notification.priority,
                 expiresAt: expiresAt,
@@ -71,19 +88,46 @@ extension Device {
     /// Takes an older notification out of the slot that a newer one claims. One that is on the disk, and so was
     /// promised, stays there until the newer one is safe. One that is not (the answer) is settled at once: its
     /// provider still waits, and is answered with the newer one's.
-    mutating func supersede(_ older: QueueRow, by row: QueueRow, _ tally: inout Tally) -> Pending? {
+    mutating func supersede(
+        _ older: QueueRow, by row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]
+    ) -> Pending? {
         guard var pending = takeOut(older, &tally) else { return nil }
         tally.replaced += 1
         let receipts = (pending.receipt.map { [$0] } ?? []) + (alsoWaiting.removeValue(forKey: older) ?? [])
-        if !receipts.isEmpty { alsoWaiting[row] = receipts }
+        if !receipts.isEmpty { alsoWaiting[row, default: []] += receipts }
         if pending.durability == .stored {
             pending.notification = nil
             pending.delivery = nil
-            displaced[row] = pending
+            displace(pending, by: row, &effects)
             return nil
         }
-        displaced[row] = displaced.removeValue(forKey: older)
+        if let oldest = displaced.removeValue(forKey: older) { displace(oldest, by: row, &effects) }
         return pending
+    }
+
+    /// Leaves an older notification on the disk until the one at `row` is safe. Of two the newer stands for both.
+    private mutating func displace(_ older: Pending, by row: QueueRow, _ effects: inout [Effect]) {
+        guard let other = displaced.updateValue(older, forKey: row) else { return }
+        if other.row > older.row { displaced[row] = other }
+        effects.append(.settle(min(other.row, older.row)))
+    }
+
+    /// Where only the latest of an app waits: what was in flight waits again, and all but the newest is replaced.
+    mutating func keepLatest(_ tally: inout Tally, _ effects: inout [Effect]) {
+        var latest: [RegistrationNumber: QueueRow] = [:]
+        for row in queue.rows(where: { $0.slot == .latest($0.registration) }) {
+            guard let pending = queue[row] else { continue }
+            if let older = latest.updateValue(row, forKey: pending.registration) {
+                if let unanswered = supersede(older, by: row, &tally, &effects) {
+                    settle(unanswered, &effects)
+                }
+                if pending.durability == .stored {
+                    settleDisplaced(by: row, &effects)
+                    answerAll(pending, .accepted, &effects)
+                }
+            }
+            queue.claimSlot(for: row)
+        }
     }
 
     /// The newer notification is safe, or done with: the older one that it replaced may be forgotten.
@@ -93,16 +137,23 @@ extension Device {
     }
 
     /// A notification that is in memory only cannot be made safe. The older one that it replaced, if any, is
-    /// pending again.
-    mutating func giveUp(_ row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]) {
+    /// pending again, unless a newer one has come meanwhile and replaces both.
+    mutating func giveUp(
+        _ row: QueueRow, answering rejection: Rejection, _ tally: inout Tally, _ effects: inout [Effect]
+    ) {
         let older = displaced.removeValue(forKey: row)
         if queue[row]?.expiresAt == nil, let pending = takeOut(row, &tally) {
             tally.discarded += 1
             answerAll(pending, .accepted, &effects)
         } else {
-            drop(row, .unstorable, answering: .rejected(.serviceUnavailable), &tally, &effects)
+            drop(row, .unstorable, answering: .rejected(rejection), &tally, &effects)
         }
         guard let older else { return }
+        if let newest = queue.row(in: older.slot) {
+            displace(older, by: newest, &effects)
+            if queue[newest]?.durability == .stored { settleDisplaced(by: newest, &effects) }
+            return
+        }
         queue.putBack(older)
         registrations[older.registration]?.pending += 1
         tally.pending += 1

@@ -29,6 +29,8 @@ struct Device {
         var unregisteredAt: Moment?
         /// Its pending notifications.
         var pending = 0
+        /// How many more pushes it takes.
+        var allowance = PushAllowance()
     }
 
     /// The connection that the device keeps open.
@@ -38,7 +40,7 @@ struct Device {
         var rows: [UInt64: QueueRow] = [:]
     }
 
-    let record: DeviceRecord
+    private(set) var record: DeviceRecord
     var registrations: [RegistrationNumber: Registration] = [:]
     var queue = PendingQueue()
     var link: Link?
@@ -86,12 +88,13 @@ struct Device {
     /// start-up). What is pending for one that ended is dropped.
     mutating func apply(_ record: RegistrationRecord, _ tally: inout Tally, _ effects: inout [Effect]) {
         precondition(record.device == self.record.identity, "a registration belongs to its device")
-        let pending = registrations[record.number]?.pending ?? 0
+        let known = registrations[record.number]
         registrations[record.number] = Registration(
             topic: record.topic,
             registeredAt: record.registeredAt,
             unregisteredAt: record.unregisteredAt,
-            pending: pending
+            pending: known?.pending ?? 0,
+            allowance: known?.allowance ?? PushAllowance()
         )
         guard let moment = record.unregisteredAt else { return }
         for row in queue.rows(where: { $0.registration == record.number }) {
@@ -101,21 +104,24 @@ struct Device {
 
     /// Takes on a notification that was found on the disk at start-up. What was settled in all but the last
     /// transaction is settled now: an older one in the slot of a newer, and what a dead registration left.
-    mutating func restore(_ entry: QueueEntry, _ tally: inout Tally, _ effects: inout [Effect]) {
+    mutating func restore(
+        _ entry: QueueEntry, _ rules: DeviceRules, _ tally: inout Tally, _ effects: inout [Effect]
+    ) {
         tally.accepted += 1
         guard let registration = registrations[entry.registration], registration.unregisteredAt == nil else {
             tally[.unregistered] += 1
             effects.append(.settle(entry.row))
             return
         }
-        if let older = queue.row(in: entry.slot), let pending = takeOut(older, &tally) {
+        let slot = rules.storage == .latest ? .latest(entry.registration) : entry.slot
+        if let older = queue.row(in: slot), let pending = takeOut(older, &tally) {
             tally.replaced += 1
             settle(pending, &effects)
         }
         queue.append(
             Pending(
                 row: entry.row,
-                slot: entry.slot,
+                slot: slot,
                 registration: entry.registration,
                 priority: entry.priority,
                 expiresAt: entry.expiresAt,
@@ -129,6 +135,13 @@ struct Device {
         tally.pending += 1
     }
 
+    /// Takes note that the device is there. True: so long after the last time that the registry should know.
+    mutating func noteSeen(now: Moment) -> Bool {
+        guard record.seenAt.advanced(byMilliseconds: Limits.sightingMilliseconds) <= now else { return false }
+        record.seenAt = now
+        return true
+    }
+
     // MARK: A push's life
 
     /// A provider's push: refused, or taken on at `row`.
@@ -137,16 +150,18 @@ struct Device {
         at row: QueueRow,
         for receipt: Receipt,
         now: Moment,
+        _ rules: DeviceRules,
         _ tally: inout Tally,
         _ effects: inout [Effect]
     ) {
-        if let rejection = refusal(of: notification) {
+        if let rejection = refusal(of: notification, now, rules) {
             effects.append(.answer(receipt, rejection))
             return
         }
         tally.accepted += 1
-        let older = queue.row(in: notification.slot)
-        if let older, isSame(notification, as: older) {
+        let slot = notification.slot(rules.storage)
+        let older = queue.row(in: slot)
+        if let older, isSame(notification, as: older, in: slot) {
             merge(receipt, into: older, &tally, &effects)
             return
         }
@@ -157,27 +172,28 @@ struct Device {
             return
         }
         var unanswered: Pending?
-        if let older {
-            unanswered = supersede(older, by: row, &tally)
+        if let older, isReplaceable(older, in: slot) {
+            unanswered = supersede(older, by: row, &tally, &effects)
         } else {
             makeRoom(in: notification.registration, &tally, &effects)
         }
-        enqueue(notification, at: row, receipt, &tally, &effects)
+        enqueue(notification, at: row, in: slot, receipt, &tally, &effects)
         // After the store of the newer: whatever a crash leaves, one of the two is on the disk.
         if let unanswered { settle(unanswered, &effects) }
         sendNext(now, &tally, &effects)
     }
 
-    /// The ledger has made the notification at `row` durable, or has failed to.
-    mutating func stored(_ row: QueueRow, _ isDurable: Bool, _ tally: inout Tally, _ effects: inout [Effect])
-    {
+    /// The ledger has made the notification at `row` durable, or has failed to (what its provider is told then).
+    mutating func stored(
+        _ row: QueueRow, failure: Rejection?, _ tally: inout Tally, _ effects: inout [Effect]
+    ) {
         guard let pending = queue[row] else { return }
-        guard isDurable else {
+        if let failure {
             if pending.delivery != nil {
                 // It is in the device's hands: its acknowledgement is as good as the disk.
                 queue.update(row) { $0.durability = .memoryOnly }
             } else {
-                giveUp(row, &tally, &effects)
+                giveUp(row, answering: failure, &tally, &effects)
             }
             return
         }
@@ -221,8 +237,11 @@ struct Device {
         guard link != nil else { return }
         link = nil
         isLoading = false
-        for row in queue.rows(where: { $0.durability == .memoryOnly }) { giveUp(row, &tally, &effects) }
+        for row in queue.rows(where: { $0.durability == .memoryOnly }) {
+            giveUp(row, answering: .serviceUnavailable, &tally, &effects)
+        }
         queue.rewind()
+        keepLatest(&tally, &effects)
         for row in queue.rows(where: { $0.durability == .stored && $0.notification != nil }) {
             queue.update(row) { $0.notification = nil }
         }

@@ -86,10 +86,10 @@ final class Ledger {
 
     /// Tells the homes what became of their notifications.
     private func tell(_ batch: LedgerBatch, _ result: Result<Void, StoreError>) {
-        let isDurable =
+        let failure: Rejection? =
             switch result {
-            case .success: true
-            case .failure: false
+            case .success: nil
+            case .failure(let error): error.rejection
             }
         var rows = [[StoredRow]](repeating: [], count: shardCount)
         for queued in batch.queue.enqueued {
@@ -97,9 +97,9 @@ final class Ledger {
             rows[device.home(among: shardCount)].append(StoredRow(device: device, row: queued.row))
         }
         for (shard, rows) in rows.enumerated() where !rows.isEmpty {
-            post(.stored(rows, isDurable: isDurable), shard)
+            post(.stored(rows, failure: failure), shard)
         }
-        if isDurable { storedCount += UInt64(batch.queue.enqueued.count) }
+        if failure == nil { storedCount += UInt64(batch.queue.enqueued.count) }
     }
 
     /// What follows a commit: it must be seen by the loads that were asked for after it.
@@ -116,6 +116,17 @@ final class Ledger {
             store.close()
             onClosed?()
             onClosed = nil
+        }
+    }
+}
+
+extension StoreError {
+    /// What a provider is told whose push could not be made durable: to come back when the cause may pass by itself,
+    /// and that the fault is ours when it will not.
+    var rejection: Rejection {
+        switch kind {
+        case .full, .inputOutput, .busy: .serviceUnavailable
+        case .unusable, .conflict: .internalServerError
         }
     }
 }

@@ -10,8 +10,8 @@ enum Letter: Sendable {
     case deliver(Notification, Receipt)
     /// To the provider's shard: what to tell it.
     case answer(Receipt, Verdict)
-    /// From the ledger, to the home: these are durable, or could not be made so.
-    case stored([StoredRow], isDurable: Bool)
+    /// From the ledger, to the home: these are durable, or could not be made so and are refused with this.
+    case stored([StoredRow], failure: Rejection?)
     /// From the ledger, to the home: notifications that a device waits for.
     case loaded(DeviceIdentity, asked: [QueueRow], Result<[QueuedNotification], StoreError>)
 

@@ -66,6 +66,11 @@ struct PendingQueue {
         slots[pending.slot] = pending.row
     }
 
+    /// Has the notification at a row hold its slot again.
+    mutating func claimSlot(for row: QueueRow) {
+        if let pending = entries[row] { slots[pending.slot] = row }
+    }
+
     /// Changes the notification at a row, which must be there.
     mutating func update(_ row: QueueRow, _ change: (inout Pending) -> Void) {
         guard let index = entries.index(forKey: row) else {

@@ -1,3 +1,4 @@
+import Notifications
 public import Transport
 
 /// What a relay is to do, as the command line and the configuration file say it.
@@ -19,6 +20,10 @@ public struct RelayConfiguration: Sendable {
     public var providerTrustFile: String?
     /// How closely the relay keeps to Apple.
     public var fidelity = Fidelity()
+    /// Pushes that one device token takes a second in the long run, and ten times as many in a row; nil: no limit.
+    public var pushesPerSecond: Int? = Limits.pushesPerSecond
+    /// Days after which the tokens of a device that was not seen are expired until it returns; nil: they never are.
+    public var deviceExpiryDays: Int?
     /// The number of event loops; each has a thread of its own.
     public var shards: Int
     /// The user who may use the control socket, besides root.

@@ -104,6 +104,7 @@ extension Shard {
             .filter { $0.value.unregisteredAt == nil }
             .sorted { $0.key < $1.key }
             .map { Registered(topic: $0.value.topic.text, deviceToken: seal.seal(identity, $0.key)) }
+        noteSeen(seat)
         session.welcome(seat, hello, registrations: registrations)
         seat.session = session
         with(seat) { device, now, tally, effects in device.connected(now: now, &tally, &effects) }
@@ -116,8 +117,33 @@ extension Shard {
         seat.forgetRequests(of: session)
         guard seat.session === session else { return }
         seat.session = nil
+        noteSeen(seat)
         with(seat) { device, _, tally, effects in device.disconnected(&tally, &effects) }
         log.info("device \(seat.device.record.identity) left, \(seat.device.pendingCount) pending")
+    }
+
+    // MARK: When devices were seen
+
+    private func noteSeen(_ seat: DeviceSeat) {
+        if seat.device.noteSeen(now: now) { sightings.append(seat.identity) }
+    }
+
+    /// Writes into the registry which devices were seen, some at a time: nobody waits for it.
+    func saveSightings() {
+        // Devices that stay connected are seen every day.
+        for seat in seats.values where seat.session != nil {
+            guard sightings.count < Limits.sightingsAtOnce else { break }
+            noteSeen(seat)
+        }
+        guard !sightings.isEmpty else { return }
+        let some = Array(sightings.prefix(Limits.sightingsAtOnce))
+        sightings.removeFirst(some.count)
+        let changes = some.compactMap { seats[$0]?.device.record }.map {
+            RegistryChange.noteSeen($0.identity, $0.seenAt)
+        }
+        apply(changes) { [unowned self] result in
+            if !result.isSuccess { sightings.append(contentsOf: some) }
+        }
     }
 
     /// A device has made deliveries safe.

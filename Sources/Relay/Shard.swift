@@ -18,6 +18,8 @@ final class Shard {
     let log: Log
     /// How closely the relay keeps to Apple.
     let fidelity: Fidelity
+    /// What holds for every device.
+    let deviceRules: DeviceRules
     var authority: Authority
 
     /// The devices whose home this is.
@@ -33,6 +35,8 @@ final class Shard {
     var inquiries: [UInt64: Inquiry] = [:]
     /// Connections that have said hello this turn and whose home is another shard.
     var departures: [(session: DeviceSession, hello: Hello)] = []
+    /// Devices that the registry does not know yet to have been seen.
+    var sightings: [DeviceIdentity] = []
     /// Called when the drain is over: every push is answered and every connection closed.
     var onDrained: (() -> Void)?
     /// Ends the loop.
@@ -65,6 +69,7 @@ final class Shard {
         authority: Authority,
         random: any RandomSource,
         fidelity: Fidelity = Fidelity(),
+        deviceRules: DeviceRules = DeviceRules(),
         log: Log,
         porter: ConnectionPorter
     ) {
@@ -76,6 +81,7 @@ final class Shard {
         self.authority = authority
         self.random = random
         self.fidelity = fidelity
+        self.deviceRules = deviceRules
         self.log = log
         self.porter = porter
     }
@@ -125,7 +131,7 @@ final class Shard {
         precondition(effects.isEmpty, "nothing is pending before it is restored")
         for entry in loaded.entries[index] {
             if let seat = seats[entry.device] {
-                seat.device.restore(entry, &tally, &effects)
+                seat.device.restore(entry, deviceRules, &tally, &effects)
                 perform(for: seat)
             } else {
                 // The device was removed, and the relay stopped before its queue was settled.
@@ -160,7 +166,7 @@ final class Shard {
         switch letter {
         case .deliver(let notification, let receipt): offer(notification, receipt)
         case .answer(let receipt, let verdict): providers[receipt.connection]?.answer(receipt.stream, verdict)
-        case .stored(let rows, let isDurable): stored(rows, isDurable)
+        case .stored(let rows, let failure): stored(rows, failure)
         case .loaded(let device, let asked, let result): loaded(device, asked, result)
         case .adopt(let arrival): adopt(arrival)
         case .enrol(let record, let receipt): enrol(record, receipt)
@@ -183,14 +189,14 @@ final class Shard {
             return
         }
         let row = rows.draw()
-        seat.device.offer(notification, at: row, for: receipt, now: now, &tally, &effects)
+        seat.device.offer(notification, at: row, for: receipt, now: now, deviceRules, &tally, &effects)
         perform(for: seat)
     }
 
-    private func stored(_ rows: [StoredRow], _ isDurable: Bool) {
+    private func stored(_ rows: [StoredRow], _ failure: Rejection?) {
         for stored in rows {
             guard let seat = seats[stored.device] else { continue }
-            seat.device.stored(stored.row, isDurable, &tally, &effects)
+            seat.device.stored(stored.row, failure: failure, &tally, &effects)
             perform(for: seat)
         }
     }
@@ -248,6 +254,7 @@ final class Shard {
             with(seat) { device, now, tally, effects in device.expire(now: now, &tally, &effects) }
         }
         assert(tally.isBalanced, "every accepted notification is accounted for")
+        saveSightings()
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
     }
 }

@@ -57,6 +57,7 @@ struct ShardThread: Sendable {
             authority: authority,
             random: Entropy(),
             fidelity: configuration.fidelity,
+            deviceRules: DeviceRules(configuration),
             log: log,
             porter: ConnectionPorter(on: loop)
         )

@@ -11,6 +11,9 @@ extension Registry {
             tokenSecrets.append(secret)
         case .putDevice(let record):
             devices.put(record, by: \.identity.bytes)
+        case .noteSeen(let identity, let moment):
+            guard let place = devices.firstIndex(where: { $0.identity == identity }) else { return }
+            devices[place].seenAt = moment
         case .removeDevice(let identity):
             devices.removeAll { $0.identity == identity }
             registrations.removeAll { $0.device == identity }

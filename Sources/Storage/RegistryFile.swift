@@ -5,6 +5,7 @@ final class RegistryFile {
     let database: Database
     private let addTokenSecret: [Statement]
     private let putDevice: Statement
+    private let noteSeen: Statement
     private let removeDevice: [Statement]
     private let putRegistration: Statement
     private let putProviderKey: Statement
@@ -59,6 +60,11 @@ final class RegistryFile {
             ALTER TABLE provider_key ADD COLUMN related_key TEXT;
             ALTER TABLE provider_key ADD COLUMN revoked_at INTEGER;
             """,
+            // When devices were last seen. Those of before count as seen now: nothing of theirs expires at once.
+            """
+            ALTER TABLE device ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0;
+            UPDATE device SET seen_at = unixepoch() * 1000;
+            """,
         ]
     )
 
@@ -70,7 +76,8 @@ final class RegistryFile {
             try database.prepare("DELETE FROM token_secret WHERE secret = ?"),
             try database.prepare("INSERT INTO token_secret (secret) VALUES (?)"),
         ]
-        putDevice = try database.prepare("REPLACE INTO device VALUES (?,?,?,?)")
+        putDevice = try database.prepare("REPLACE INTO device VALUES (?,?,?,?,?)")
+        noteSeen = try database.prepare("UPDATE device SET seen_at = ? WHERE identity = ?")
         removeDevice = [
             try database.prepare("DELETE FROM registration WHERE device = ?"),
             try database.prepare("DELETE FROM device WHERE identity = ?"),
@@ -145,7 +152,12 @@ final class RegistryFile {
             putDevice.bind(record.secretDigest)
             putDevice.bind(record.name)
             putDevice.bind(record.enrolledAt.milliseconds)
+            putDevice.bind(record.seenAt.milliseconds)
             try putDevice.run()
+        case .noteSeen(let identity, let moment):
+            noteSeen.bind(moment.milliseconds)
+            noteSeen.bind(identity.inlineBytes.span)
+            try noteSeen.run()
         case .removeDevice(let identity):
             for statement in removeDevice {
                 statement.bind(identity.inlineBytes.span)
@@ -198,7 +210,8 @@ extension DeviceRecord {
             identity: identity,
             secretDigest: row.bytes(1),
             name: row.text(2),
-            enrolledAt: Moment(milliseconds: row.integer(3))
+            enrolledAt: Moment(milliseconds: row.integer(3)),
+            seenAt: Moment(milliseconds: row.integer(4))
         )
     }
 }

@@ -18,7 +18,10 @@ final class SimulatedRelay {
     /// Server ends that were put on this relay's loops.
     private(set) var wires: [SimulatedWire] = []
 
-    init(shards count: Int, store: any Store, clock: SimulatedClock, chance: Chance) throws {
+    init(
+        shards count: Int, store: any Store, clock: SimulatedClock, chance: Chance,
+        storage: Fidelity.StorageDepth
+    ) throws {
         self.chance = chance
         mail = Array(repeating: [], count: count)
         let loaded = try LoadedStore(store, shards: count)
@@ -39,6 +42,7 @@ final class SimulatedRelay {
                 seal: try TokenSeal(secrets: loaded.registry.tokenSecrets),
                 authority: authority,
                 random: chance,
+                deviceRules: DeviceRules(storage: storage),
                 log: .none,
                 porter: porter(of: index))
             shard.onDrained = { [unowned self] in drainedCount += 1 }
@@ -87,6 +91,7 @@ final class SimulatedRelay {
         for wire in wires where wire.shard == index { wire.endTurn() }
         shards[index].turnEnded()
         #expect(shards[index].tally.isBalanced)
+        #expect(shards[index].deviceRules.storage == .queue || shards[index].keepsLatestOnly)
         wires.removeAll { $0.hasEnded }
     }
 
@@ -125,5 +130,16 @@ final class SimulatedRelay {
             wire.endTurn()
         }
         wires = []
+    }
+}
+
+extension Shard {
+    /// Whether no app has more than one notification that waits: not in its device's hands, and to be kept.
+    fileprivate var keepsLatestOnly: Bool {
+        seats.values.allSatisfy { seat in
+            let waiting = seat.device.queue.rows { $0.delivery == nil && $0.expiresAt != nil }
+            let registrations = waiting.compactMap { seat.device.queue[$0]?.registration }
+            return Set(registrations).count == registrations.count
+        }
     }
 }

@@ -20,6 +20,8 @@ final class World {
     let disk = MemoryStore.Disk()
     let memory = WatchedStore.Memory()
     private(set) var relay: SimulatedRelay
+    /// How much waits for an absent device: with every second seed the latest of each app, as at Apple.
+    let storage: Fidelity.StorageDepth
     let devices: [SimulatedDevice]
     private(set) var providers: [SimulatedProvider] = []
     private var clients: [SimulatedWire] = []
@@ -37,9 +39,11 @@ final class World {
 
     init(seed: UInt64) throws {
         chance = Chance(seed: seed)
+        storage = seed.isMultiple(of: 2) ? .latest : .queue
         let store = WatchedStore(disk, memory)
         store.apply(Self.registry(chance)) { _ in }
-        relay = try SimulatedRelay(shards: Self.shardCount, store: store, clock: clock, chance: chance)
+        relay = try SimulatedRelay(
+            shards: Self.shardCount, store: store, clock: clock, chance: chance, storage: storage)
         devices = (0..<7).map { SimulatedDevice(index: $0, topics: Self.topics) }
     }
 
@@ -206,7 +210,8 @@ final class World {
         memory.isFailing = false
         lives += 1
         relay = try SimulatedRelay(
-            shards: Self.shardCount, store: WatchedStore(disk, memory), clock: clock, chance: chance)
+            shards: Self.shardCount, store: WatchedStore(disk, memory), clock: clock, chance: chance,
+            storage: storage)
     }
 
     private func restartInOrder() throws {

@@ -24,6 +24,7 @@ struct DeviceRig {
     var device = Device(Samples.record)
     var tally = Tally()
     var now = Samples.now
+    var rules = DeviceRules()
     private(set) var disk: [QueueRow: Notification] = [:]
     private var row: Int64 = 0
 
@@ -57,30 +58,34 @@ struct DeviceRig {
             topic: registration == Samples.second ? Samples.otherTopic : Samples.topic, priority: priority,
             expiration: nowOrNever ? .nowOrNever : .at(now.advanced(byMilliseconds: lifetime)),
             collapse: collapse)
-        let (row, now) = (QueueRow(row), now)
+        let (row, now, rules) = (QueueRow(row), now, rules)
         return after { device, tally, effects in
             device.offer(
-                notification, at: row, for: Samples.receipt(Int(row.value)), now: now, &tally, &effects)
+                notification, at: row, for: Samples.receipt(Int(row.value)), now: now, rules, &tally, &effects
+            )
         }
     }
 
     mutating func offer(_ notification: Notification) -> [String] {
         row += 1
-        let (row, now) = (QueueRow(row), now)
+        let (row, now, rules) = (QueueRow(row), now, rules)
         return after { device, tally, effects in
             device.offer(
-                notification, at: row, for: Samples.receipt(Int(row.value)), now: now, &tally, &effects)
+                notification, at: row, for: Samples.receipt(Int(row.value)), now: now, rules, &tally, &effects
+            )
         }
     }
 
     mutating func committed(_ rows: Int64...) -> [String] {
         after { device, tally, effects in
-            for row in rows { device.stored(QueueRow(row), true, &tally, &effects) }
+            for row in rows { device.stored(QueueRow(row), failure: nil, &tally, &effects) }
         }
     }
 
-    mutating func failed(_ row: Int64) -> [String] {
-        after { device, tally, effects in device.stored(QueueRow(row), false, &tally, &effects) }
+    mutating func failed(_ row: Int64, _ failure: Rejection = .serviceUnavailable) -> [String] {
+        after { device, tally, effects in
+            device.stored(QueueRow(row), failure: failure, &tally, &effects)
+        }
     }
 
     mutating func connect() -> [String] {
@@ -126,8 +131,10 @@ struct DeviceRig {
     mutating func restore(_ row: Int64, _ notification: Notification) -> [String] {
         disk[QueueRow(row)] = notification
         self.row = max(self.row, row)
+        let rules = rules
         return after { device, tally, effects in
-            device.restore(QueueEntry(row: QueueRow(row), notification: notification), &tally, &effects)
+            device.restore(
+                QueueEntry(row: QueueRow(row), notification: notification), rules, &tally, &effects)
         }
     }
 }

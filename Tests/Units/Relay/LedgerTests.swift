@@ -76,8 +76,8 @@ struct LedgerTests {
 
     private static func text(_ letter: Letter) -> String {
         switch letter {
-        case .stored(let rows, let isDurable):
-            "\(isDurable ? "stored" : "failed") \(rows.map(\.row.value))"
+        case .stored(let rows, nil): "stored \(rows.map(\.row.value))"
+        case .stored(let rows, let failure?): "\(failure.status) \(rows.map(\.row.value))"
         case .loaded(_, let asked, .success(let found)):
             "loaded \(asked.map(\.value)) \(found.map(\.row.value))"
         case .loaded(_, let asked, .failure): "unread \(asked.map(\.value))"
@@ -139,7 +139,7 @@ struct LedgerTests {
         store.failures = 2
         ledger.receive([stored(3), settle(1)])
         ledger.receive([settle(2)])
-        #expect(post.lines == ["0 stored [1, 2]", "0 failed [3]"] && store.rows == [1, 2])
+        #expect(post.lines == ["0 stored [1, 2]", "0 503 [3]"] && store.rows == [1, 2])
         ledger.receive([stored(4)])
         #expect(store.batches.last?.settled.sorted() == [QueueRow(1), QueueRow(2)] && store.rows == [4])
         ledger.receive([stored(5)])

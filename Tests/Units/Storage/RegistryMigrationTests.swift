@@ -1,3 +1,4 @@
+import Foundation
 import Notifications
 import Testing
 
@@ -24,6 +25,19 @@ import Testing
         let legacy = ProviderKeyRecord(
             identifier: "K", team: "T", publicKey: "PEM", addedAt: Moment(milliseconds: 7))
         for _ in 1...2 { #expect(try RegistryFile(path: path).load().providerKeys == [legacy]) }
+    }
+
+    @Test(
+        "A device of before devices were noted as seen counts as seen now: nothing of it expires at once"
+    )
+    func devicesNeverSeen() throws {
+        let identity = (1...12).map { "0\(String($0, radix: 16))" }.joined()
+        let before = Date().timeIntervalSince1970.rounded(.down) * 1000
+        try file(ofVersion: 2).execute("INSERT INTO device VALUES (x'\(identity)', x'07', 'phone', 5)")
+        let devices = try RegistryFile(path: path).load().devices
+        #expect(devices.map(\.enrolledAt) == [Moment(milliseconds: 5)])
+        #expect(devices.allSatisfy { $0.seenAt.milliseconds >= Int64(before) })
+        #expect(try RegistryFile(path: path).load().devices == devices)
     }
 
     @Test(

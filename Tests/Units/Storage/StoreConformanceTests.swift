@@ -141,12 +141,13 @@ import Testing
         #expect(try ground.store.loadRegistry() == expectedRegistry())
     }
 
-    private func device(_ high: UInt64, name: String = "phone") -> DeviceRecord {
+    private func device(_ high: UInt64, name: String = "phone", seenAt: Int64? = nil) -> DeviceRecord {
         DeviceRecord(
             identity: DeviceIdentity(high: high, low: UInt32.max),
             secretDigest: [UInt8](repeating: UInt8(truncatingIfNeeded: high), count: 32),
             name: name,
-            enrolledAt: Moment(milliseconds: 17)
+            enrolledAt: Moment(milliseconds: 17),
+            seenAt: seenAt.map(Moment.init(milliseconds:))
         )
     }
 
@@ -187,7 +188,9 @@ import Testing
         return [
             .addTokenSecret([1, 2, 3]), .addTokenSecret([4]), .addTokenSecret([1, 2, 3]),
             .putDevice(device(UInt64.max)), .putDevice(device(1)), .putDevice(device(1, name: "Telefon ☎")),
-            .putDevice(device(2)), .putRegistration(try registration(.max, 1)),
+            .putDevice(device(2)), .noteSeen(device(2).identity, Moment(milliseconds: 99)),
+            .noteSeen(device(77).identity, Moment(milliseconds: 99)),
+            .putRegistration(try registration(.max, 1)),
             .putRegistration(try registration(2, 300)), .putRegistration(try registration(2, 2)),
             .putRegistration(try registration(1, .max)), .putRegistration(try registration(1, 1)),
             .putRegistration(try registration(2, 2, until: 12)), .removeDevice(device(1).identity),
@@ -211,7 +214,7 @@ import Testing
     private func expectedRegistry() throws -> Registry {
         var registry = Registry()
         registry.tokenSecrets = [[4], [1, 2, 3]]
-        registry.devices = [device(2), device(.max)]
+        registry.devices = [device(2, seenAt: 99), device(.max)]
         registry.registrations = [
             try registration(2, 2, until: 12), try registration(2, 300), try registration(.max, 1),
         ]

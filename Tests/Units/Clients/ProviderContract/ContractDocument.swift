@@ -1,0 +1,99 @@
+import Foundation
+import Notifications
+import Relay
+
+/// The table as docs/provider-api.md prints it.
+enum ContractDocument {
+    /// The folder of the repository.
+    static let root = (0..<5).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+
+    private static let begin = "<!-- The cases begin here. They are made by `make provider-api`. -->\n"
+    private static let end = "<!-- The cases end here. -->\n"
+
+    /// The document with its cases made anew; nil where it has no place for them.
+    static func renewed(_ text: String) -> String? {
+        guard let start = text.range(of: begin), let stop = text.range(of: end),
+            start.upperBound <= stop.lowerBound
+        else { return nil }
+        return text[..<start.upperBound] + "\n" + tables + "\n" + text[stop.lowerBound...]
+    }
+
+    private static var tables: String {
+        ContractTable.groups.map { group in
+            var lines = ["### \(group.title)", ""]
+            if !group.introduction.isEmpty { lines += [group.introduction, ""] }
+            if !group.cases.isEmpty {
+                lines += ["| case | what holds | request | answer |", "|---|---|---|---|"]
+                lines += group.cases.map(line)
+            }
+            if !group.events.isEmpty {
+                if !group.cases.isEmpty { lines.append("") }
+                lines += ["| case | what holds | what happens | answer |", "|---|---|---|---|"]
+                lines += group.events.map { "| \($0.name) | \($0.rule) | \($0.event) | \($0.answer) |" }
+            }
+            return lines.joined(separator: "\n") + "\n"
+        }.joined(separator: "\n")
+    }
+
+    private static func line(_ one: ContractCase) -> String {
+        let request = (context(of: one) + differences(of: one.request)).joined(separator: ", ")
+        let difference = request.isEmpty ? "a good push" : request
+        return "| \(one.name) | \(one.rule) | \(difference) | \(text(of: one.answer)) |"
+    }
+
+    /// How the relay is set up, and what went before.
+    private static func context(of one: ContractCase) -> [String] {
+        var words: [String] = []
+        let setting = one.setting
+        if one.environment == .development { words.append("*development*") }
+        if setting.fidelity.isStrict { words.append("*strict*") }
+        if setting.fidelity.usesLiveSpellings { words.append("*live spellings*") }
+        if let rate = setting.pushesPerSecond { words.append("*\(rate) push a second*") }
+        if let days = setting.deviceExpiryDays { words.append("*expiry after \(days) days*") }
+        switch setting.storeFailure {
+        case nil: break
+        case .full, .busy, .inputOutput: words.append("*the disk is full*")
+        case .conflict, .unusable: words.append("*the store contradicts itself*")
+        }
+        if let before = one.before.first {
+            let changes = differences(of: before)
+            words.append(
+                "after a good push" + (changes.isEmpty ? "" : " with " + changes.joined(separator: ", ")))
+        }
+        if one.isRepeated { words.append("again and again") }
+        return words
+    }
+
+    /// What sets a request apart from a good push.
+    private static func differences(of request: ContractRequest) -> [String] {
+        var words: [String] = []
+        if request.method != "POST" || request.path != ContractRequest.goodPath {
+            words.append("`\(request.method) \(request.path)`")
+        }
+        for (name, value) in request.changes {
+            guard let value else {
+                words.append("no `\(name)`")
+                continue
+            }
+            words.append(value.isEmpty ? "`\(name):` and nothing" : "`\(name): \(value)`")
+        }
+        if let twice = request.twice { words.append("`\(twice)` twice") }
+        switch request.body {
+        case .text("{}"): break
+        case .text(""): words.append("no body")
+        case .text(let text): words.append("body `\(text)`")
+        case .object(let bytes): words.append("a body of \(bytes) bytes")
+        case .invalidText: words.append("a body that is not UTF-8")
+        }
+        return words
+    }
+
+    private static func text(of answer: ContractAnswer) -> String {
+        var words = ["\(answer.status)" + (answer.reason.map { " `\($0)`" } ?? "")]
+        if let timestamp = answer.timestamp { words.append("`timestamp` \(timestamp)") }
+        for (name, value) in answer.headers.sorted(by: { $0.key < $1.key }) {
+            words.append(value.isEmpty ? "`\(name):` and nothing" : "`\(name): \(value)`")
+        }
+        return words.joined(separator: ", ")
+    }
+}

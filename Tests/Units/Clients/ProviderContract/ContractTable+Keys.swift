@@ -1,0 +1,110 @@
+import Notifications
+
+extension ContractTable {
+    static let keys = ContractGroup(
+        title: "Keys, and what a connection is bound to",
+        introduction: """
+            The first accepted push binds its connection to a team. A legacy key is good for its whole \
+            team in both environments; other keys are for one environment, and topic-specific ones for \
+            certain topics.
+            """,
+        cases: scopes + bindings,
+        isBinding: true)
+
+    private static func bearer(_ words: String) -> String { "bearer {\(words)}" }
+
+    private static let scopes = [
+        ContractCase(
+            "key-production", "A key of the environment.", ["authorization": bearer("production key's jwt")],
+            gets: .accepted),
+        ContractCase(
+            "key-of-other-environment", "A key of the other environment.",
+            ["authorization": bearer("development key's jwt")],
+            gets: .refused(403, "BadEnvironmentKeyIdInToken")),
+        ContractCase(
+            "key-of-other-environment-live", "The service itself spells this reason so.",
+            ["authorization": bearer("development key's jwt")], with: .liveSpellings,
+            gets: .refused(403, "BadEnvironmentKeyInToken")),
+        ContractCase(
+            "key-development", "The same key where it belongs.",
+            ["authorization": bearer("development key's jwt")],
+            path: "/3/device/{development token}", in: .development, gets: .accepted),
+        ContractCase(
+            "key-revoked", "A revoked key is known and refused.",
+            ["authorization": bearer("revoked key's jwt")],
+            gets: .refused(403, "Forbidden")),
+        ContractCase(
+            "key-topic", "A topic-specific key, for a topic of its own.",
+            ["authorization": bearer("topic key's jwt")], gets: .accepted),
+        ContractCase(
+            "key-other-topic", "A topic-specific key, for another topic of its team.",
+            ["authorization": bearer("topic key's jwt"), "apns-topic": "com.example.second"],
+            path: "/3/device/{other app's token}", gets: .refused(400, "TopicDisallowed")),
+    ]
+
+    private static let bindings = [
+        ContractCase(
+            "token-changed", "A connection keeps its provider token for 20 minutes.",
+            ["authorization": bearer("second jwt")], before: [.push()],
+            gets: .refused(429, "TooManyProviderTokenUpdates")),
+        ContractCase(
+            "token-unchanged", "The same token again is no change, however it is written.",
+            ["authorization": "BEARER {jwt}"], before: [.push()], gets: .accepted),
+        ContractCase(
+            "second-team", "A second team on a connection.",
+            ["authorization": bearer("another team's jwt"), "apns-topic": "com.example.foreign"],
+            before: [.push()], gets: .refused(403, "InvalidProviderToken")),
+        ContractCase(
+            "team-key-then-topic-key", "A topic-specific key after a key of the whole team.",
+            ["authorization": bearer("topic key's jwt")], before: [.push()],
+            gets: .refused(403, "UnrelatedKeyIdInToken")),
+        ContractCase(
+            "topic-key-then-team-key", "A key of the whole team after a topic-specific one.", [:],
+            before: [.push(["authorization": bearer("topic key's jwt")])],
+            gets: .refused(403, "UnrelatedKeyIdInToken")),
+        ContractCase(
+            "topic-key-then-other", "A topic-specific key after one that it is not related to.",
+            ["authorization": bearer("unrelated topic key's jwt")],
+            before: [.push(["authorization": bearer("topic key's jwt")])],
+            gets: .refused(403, "UnrelatedKeyIdInToken")),
+        ContractCase(
+            "topic-key-then-related", "A topic-specific key after the one that it is related to.",
+            ["authorization": bearer("related key's jwt"), "apns-topic": "com.example.second"],
+            path: "/3/device/{other app's token}",
+            before: [.push(["authorization": bearer("topic key's jwt")])], gets: .accepted),
+    ]
+
+    static let certificates = ContractGroup(
+        title: "Client certificates",
+        introduction: """
+            A provider may show a certificate instead of a token. Its topics are the UID of the subject \
+            and those of the extensions; `authorization` is not looked at then.
+            """,
+        events: [
+            ContractEvent(
+                "certificate-bad",
+                "A certificate that is not the operator's, out of its time or without topic.",
+                "the handshake", "GOAWAY with `{\"reason\":\"BadCertificate\"}`", reason: "BadCertificate",
+                shownBy: "Units/Relay/CertificateScopeTests.swift", "is refused when it is not to be believed"
+            ),
+            ContractEvent(
+                "certificate-environment", "A certificate of the other environment.", "the handshake",
+                "GOAWAY with `{\"reason\":\"BadCertificateEnvironment\"}`",
+                reason: "BadCertificateEnvironment",
+                shownBy: "Units/Relay/CertificateScopeTests.swift", "is for the environments that it names"),
+            ContractEvent(
+                "certificate-authorization", "A certificate makes `authorization` void.",
+                "a push with any token",
+                "as without", shownBy: "Units/Relay/CertificateScopeTests.swift", "makes authorization void"),
+            ContractEvent(
+                "certificate-default-topic",
+                "A certificate with one topic tells it: `apns-topic` may be left out.",
+                "a push without topic", "200", shownBy: "Units/Relay/CertificateScopeTests.swift",
+                "has a default topic, its UID"),
+            ContractEvent(
+                "certificate-location", "A location query goes with a token only.",
+                "a push for `.location-query`",
+                "400 `TopicDisallowed`", shownBy: "Units/Relay/CertificateScopeTests.swift",
+                "and never location"),
+        ])
+}

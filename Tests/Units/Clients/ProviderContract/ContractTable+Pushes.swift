@@ -1,0 +1,217 @@
+import Notifications
+
+extension ContractTable {
+    static let pushTypes = ContractGroup(
+        title: "Push types, topics and priorities",
+        introduction: """
+            A topic with the suffix of a push type belongs to the app without it: it is neither added nor \
+            registered by the operator. Without `apns-push-type` nothing is prescribed. What does not \
+            belong together is accepted, as Apple was seen to do, and refused when the relay is strict; \
+            the reasons are ours then, as Apple names none.
+            """,
+        cases: types + mismatches)
+
+    private static func type(_ name: String, _ suffix: String) -> ContractCase {
+        ContractCase(
+            "type-" + name,
+            suffix.isEmpty ? "The topic is the app's." : "The topic ends with `" + suffix + "`.",
+            ["apns-push-type": name, "apns-topic": ContractHouse.topic + suffix],
+            path: suffix.isEmpty ? nil : "/3/device/{token for " + suffix + "}", with: .strict,
+            gets: .accepted)
+    }
+
+    /// In the order of "Sending notification requests to APNs".
+    private static let types = [
+        type("alert", ""), type("background", ""), type("voip", ".voip"),
+        type("complication", ".complication"), type("fileprovider", ".pushkit.fileprovider"), type("mdm", ""),
+        type("location", ".location-query"), type("liveactivity", ".push-type.liveactivity"),
+        type("pushtotalk", ".voip-ptt"), type("widgets", ".push-type.widgets"),
+        type("controls", ".push-type.controls"),
+    ]
+
+    private static let mismatches = [
+        ContractCase(
+            "type-absent", "The push type may be left out.", ["apns-push-type": nil], with: .strict,
+            gets: .accepted
+        ),
+        ContractCase(
+            "suffix-without-type", "The push type may be left out, whatever the topic.",
+            ["apns-topic": "com.example.app.voip"], path: "/3/device/{token for .voip}", with: .strict,
+            gets: .accepted),
+        ContractCase(
+            "suffix-lenient", "A suffix that does not belong to the type is accepted.",
+            ["apns-push-type": "alert", "apns-topic": "com.example.app.voip"],
+            path: "/3/device/{token for .voip}", gets: .accepted),
+        ContractCase(
+            "suffix-strict", "A strict relay refuses it.",
+            ["apns-push-type": "alert", "apns-topic": "com.example.app.voip"],
+            path: "/3/device/{token for .voip}", with: .strict, gets: .refused(400, "BadTopic")),
+        ContractCase(
+            "suffix-missing-strict", "A strict relay refuses a topic without the suffix.",
+            ["apns-push-type": "voip"],
+            with: .strict, gets: .refused(400, "BadTopic")),
+        ContractCase(
+            "suffix-missing-lenient", "A suffix that is missing is accepted.",
+            ["apns-push-type": "liveactivity"], gets: .accepted),
+        ContractCase(
+            "suffix-and-permission", "A strict relay looks at the suffix before it looks whose the topic is.",
+            ["apns-push-type": "voip", "apns-topic": "com.example.foreign"], with: .strict,
+            gets: .refused(400, "BadTopic")),
+        ContractCase(
+            "background-10-lenient", "Background with priority 10 is accepted and treated as 5.",
+            ["apns-push-type": "background", "apns-priority": "10"], gets: .accepted),
+        ContractCase(
+            "background-10-strict", "A strict relay refuses it.",
+            ["apns-push-type": "background", "apns-priority": "10"], with: .strict,
+            gets: .refused(400, "BadPriority")),
+        ContractCase(
+            "background-5", "Background has priority 5.",
+            ["apns-push-type": "background", "apns-priority": "5"],
+            with: .strict, gets: .accepted),
+        ContractCase(
+            "liveactivity-1-strict", "A Live Activity has priority 5 or 10.",
+            [
+                "apns-push-type": "liveactivity", "apns-topic": "com.example.app.push-type.liveactivity",
+                "apns-priority": "1",
+            ], with: .strict, gets: .refused(400, "BadPriority")),
+        ContractCase(
+            "location-1-strict", "A location query has priority 5 or 10.",
+            [
+                "apns-push-type": "location", "apns-topic": "com.example.app.location-query",
+                "apns-priority": "1",
+            ], with: .strict, gets: .refused(400, "BadPriority")),
+    ]
+
+    static let payloads = ContractGroup(
+        title: "Payload",
+        introduction: """
+            A payload is one JSON object (RFC 8259) in UTF-8. The relay checks that and its size, and \
+            reads nothing in it. Apple names no reason for JSON that is none; ours is `PayloadEmpty`, and \
+            there is no switch that lets it pass, because every app is promised an object.
+            """,
+        cases: [
+            ContractCase("payload-empty-object", "`{}` is a payload.", gets: .accepted),
+            ContractCase(
+                "payload-no-aps", "`aps` is not needed.", body: .text(#"{"mdm":"magic"}"#), gets: .accepted),
+            ContractCase(
+                "payload-aps", "What stands in `aps` is between the provider and the app.",
+                body: .text(#"{"aps":{"alert":"Hello","badge":"many"},"key":[1,2]}"#), gets: .accepted),
+            ContractCase("payload-4096", "4096 bytes at most.", body: .object(bytes: 4096), gets: .accepted),
+            ContractCase(
+                "payload-4097", "One byte more is refused.", body: .object(bytes: 4097),
+                gets: .refused(413, "PayloadTooLarge")),
+            ContractCase(
+                "payload-liveactivity", "The limit is the same for other types.",
+                ["apns-push-type": "liveactivity"],
+                body: .object(bytes: 4097), gets: .refused(413, "PayloadTooLarge")),
+            ContractCase(
+                "payload-voip-5120", "Voice over IP has 5120 bytes.",
+                ["apns-push-type": "voip", "apns-topic": "com.example.app.voip"],
+                path: "/3/device/{token for .voip}", body: .object(bytes: 5120), gets: .accepted),
+            ContractCase(
+                "payload-voip-5121", "One byte more is refused.",
+                ["apns-push-type": "voip", "apns-topic": "com.example.app.voip"],
+                path: "/3/device/{token for .voip}", body: .object(bytes: 5121),
+                gets: .refused(413, "PayloadTooLarge")),
+            ContractCase(
+                "payload-voip-by-topic",
+                "The topic's suffix tells Voice over IP, too: old libraries know no type.",
+                ["apns-topic": "com.example.app.voip"], path: "/3/device/{token for .voip}",
+                body: .object(bytes: 5120), gets: .accepted),
+            ContractCase(
+                "payload-voip-by-type", "The type alone does so as well.", ["apns-push-type": "voip"],
+                body: .object(bytes: 5120), gets: .accepted),
+            ContractCase(
+                "payload-large", "A body of up to 64 KiB is read to its end before it is refused.",
+                body: .object(bytes: 65_000), gets: .refused(413, "PayloadTooLarge")),
+            ContractCase("payload-none", "No body.", body: .text(""), gets: .refused(400, "PayloadEmpty")),
+            ContractCase(
+                "payload-space", "White space is no object.", body: .text(" "),
+                gets: .refused(400, "PayloadEmpty")),
+            ContractCase(
+                "payload-array", "An array is no object.", body: .text("[]"),
+                gets: .refused(400, "PayloadEmpty")),
+            ContractCase(
+                "payload-broken", "Half an object is none.", body: .text(#"{"aps":"#),
+                gets: .refused(400, "PayloadEmpty")),
+            ContractCase(
+                "payload-two", "Two objects are none.", body: .text("{}{}"),
+                gets: .refused(400, "PayloadEmpty")),
+            ContractCase(
+                "payload-latin", "Text is UTF-8.", body: .invalidText, gets: .refused(400, "PayloadEmpty")),
+            ContractCase(
+                "payload-before-token", "The payload is looked at before the device token is looked up.",
+                path: "/3/device/{160 digits}", body: .text(""), gets: .refused(400, "PayloadEmpty")),
+        ])
+
+    static let deviceTokens = ContractGroup(
+        title: "Device tokens",
+        introduction: "A device token stands for one app on one device in one environment.",
+        cases: [
+            ContractCase(
+                "token-forged", "What this relay did not issue is unknown.", path: "/3/device/{forged token}",
+                gets: .refused(400, "BadDeviceToken")),
+            ContractCase(
+                "token-of-development", "A token of the development environment is unknown in production.",
+                path: "/3/device/{development token}", gets: .refused(400, "BadDeviceToken")),
+            ContractCase(
+                "token-of-production", "A token of the production environment is unknown in development.",
+                in: .development, gets: .refused(400, "BadDeviceToken")),
+            ContractCase(
+                "development", "Each environment has a listener of its own.",
+                path: "/3/device/{development token}", in: .development, gets: .accepted),
+            ContractCase(
+                "token-of-removed-device", "A token of a device that was removed is unknown.",
+                path: "/3/device/{removed device's token}", gets: .refused(400, "BadDeviceToken")),
+            ContractCase(
+                "token-of-other-app", "A token is for its topic only.", path: "/3/device/{other app's token}",
+                gets: .refused(400, "DeviceTokenNotForTopic")),
+            ContractCase(
+                "token-of-other-suffix", "A suffixed topic has a token of its own.",
+                ["apns-topic": "com.example.app.voip"], gets: .refused(400, "DeviceTokenNotForTopic")),
+            ContractCase(
+                "token-unregistered", "The app has unregistered: since when, in milliseconds since 1970.",
+                path: "/3/device/{unregistered token}",
+                gets: .refused(410, "Unregistered", since: ContractHouse.unregisteredAt)),
+            ContractCase(
+                "token-expired",
+                """
+                The device was not seen for so many days, and one more because it is noted once a day. Its \
+                tokens are good again when it returns.
+                """, path: "/3/device/{absent device's token}", with: .expiry(days: 30),
+                gets: .refused(410, "ExpiredToken", since: ContractHouse.seenAt + 31 * 86_400_000)),
+            ContractCase(
+                "token-not-expired", "Without the setting tokens do not expire.",
+                path: "/3/device/{absent device's token}", gets: .accepted),
+            ContractCase(
+                "token-order", "Another app's token is told before it is told to be dead.",
+                ["apns-topic": "com.example.app.voip"], path: "/3/device/{unregistered token}",
+                gets: .refused(400, "DeviceTokenNotForTopic")),
+        ])
+
+    static let circumstances = ContractGroup(
+        title: "What is not the request's fault",
+        introduction: "",
+        cases: [
+            ContractCase(
+                "too-many",
+                "Too many pushes in a row to one device token: ten seconds' worth, then so many a second.",
+                repeated: true, with: .rate(1),
+                gets: .refused(429, "TooManyRequests")
+            ),
+            ContractCase(
+                "disk-full", "The notification cannot be made durable now.",
+                with: .failingStore(.full), gets: .refused(503, "ServiceUnavailable")),
+            ContractCase(
+                "store-damaged",
+                "The notification cannot be made durable at all; the operator has to see to it.",
+                with: .failingStore(.conflict), gets: .refused(500, "InternalServerError")),
+        ],
+        events: [
+            ContractEvent(
+                "shutdown",
+                "The relay stops: open pushes are answered, later ones refused, then it ends.",
+                "a push while it drains", "503 `Shutdown`, and a GOAWAY with `{\"reason\":\"Shutdown\"}`",
+                reason: "Shutdown", shownBy: "EndToEnd/Programs/farewell.py", "GOAWAY says Shutdown")
+        ])
+}

@@ -1,0 +1,120 @@
+import Clients
+import Foundation
+import HTTP2
+import Notifications
+import Testing
+
+/// The provider contract, case by case, against a real relay over TLS.
+@Suite("The provider contract", .serialized)
+struct ProviderContractTests {
+    @Test("is kept in every case", arguments: ContractTable.groups)
+    func group(_ group: ContractGroup) async throws {
+        var houses: [ContractSetting: ContractHouse] = [:]
+        for one in group.cases {
+            let house: ContractHouse
+            if let known = houses[one.setting] {
+                house = known
+            } else {
+                house = try await ContractHouse(one.setting)
+                houses[one.setting] = house
+            }
+            do {
+                try check(one, in: house, isBinding: group.isBinding)
+            } catch {
+                Issue.record("\(one.name): \(error)")
+            }
+        }
+        for house in houses.values { await house.stop() }
+    }
+
+    private func check(_ one: ContractCase, in house: ContractHouse, isBinding: Bool) throws {
+        let client =
+            isBinding || !one.before.isEmpty
+            ? try house.connect(in: one.environment) : try house.sharedConnection(in: one.environment)
+        for request in one.before {
+            #expect(try house.answer(request, over: client).status == 200, "\(one.name): before it")
+        }
+        var response = try house.answer(one.request, over: client)
+        // A slow machine gives a bucket time to fill while it is emptied: it is empty when it is.
+        for _ in 0..<10_000 where one.isRepeated && response.status == 200 {
+            response = try house.answer(one.request, over: client)
+        }
+        let body = String(decoding: response.body, as: UTF8.self)
+        #expect(
+            response.status == one.answer.status && body == one.answer.body,
+            "\(one.name): \(response.status) \(body)")
+        checkHeaders(response, one)
+    }
+
+    /// What every answer has, and what this one has besides.
+    private func checkHeaders(_ response: RequestClient.Response, _ one: ContractCase) {
+        let identity = response.head.text(of: "apns-id") ?? ""
+        if let sent = one.request.changes.first(where: { $0.name == "apns-id" })?.value {
+            #expect(identity == sent, "\(one.name): the apns-id comes back")
+        } else {
+            #expect(
+                identity.wholeMatch(of: /[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}/) != nil,
+                "\(one.name): an apns-id is drawn")
+        }
+        for (name, value) in one.answer.headers {
+            #expect(response.head.text(of: name) == value, "\(one.name): \(name)")
+        }
+        let type = response.head.text(of: "content-type")
+        #expect(
+            type == (one.answer.reason == nil ? nil : "application/json"), "\(one.name): the content type")
+        var names: [String] = []
+        response.head.forEach { name, _ in
+            names.append(String(decoding: name.indices.map { name[$0] }, as: UTF8.self))
+        }
+        let expected: Set = [":status", "apns-id", "content-type", "apns-unique-id"]
+        #expect(expected.isSuperset(of: names) && Set(names).count == names.count, "\(one.name): \(names)")
+        #expect(
+            one.environment == .development || !names.contains("apns-unique-id"),
+            "\(one.name): the unique identity is for development")
+        #expect(response.trailers == nil)
+    }
+
+    @Test("has a case for every reason, and cases that are called differently")
+    func completeness() {
+        let reasons =
+            ContractTable.cases.compactMap(\.answer.reason) + ContractTable.events.compactMap(\.reason)
+        // The idle timer's reason comes with the tests of that timer.
+        let missing = Set(Rejection.allCases.map(\.rawValue)).subtracting(reasons + ["IdleTimeout"])
+        #expect(missing.isEmpty, "no case for \(missing.sorted())")
+        let names = ContractTable.cases.map(\.name) + ContractTable.events.map(\.name)
+        #expect(
+            Set(names).count == names.count,
+            "\(Dictionary(grouping: names) { $0 }.filter { $1.count > 1 }.keys)")
+        #expect(names.count > 100)
+    }
+
+    @Test("is shown elsewhere where it says so")
+    func events() throws {
+        for event in ContractTable.events {
+            let file = ContractDocument.root.appending(path: "Tests/" + event.shownBy.file)
+            let text = try String(contentsOf: file, encoding: .utf8)
+            #expect(text.contains(event.shownBy.test), "\(event.name): \(event.shownBy)")
+        }
+    }
+
+    /// `POSTRIDER_WRITE_DOCUMENTS=1` writes it: that is what `make provider-api` does.
+    @Test("is what docs/provider-api.md says")
+    func document() throws {
+        let file = ContractDocument.root.appending(path: "docs/provider-api.md")
+        let present = try String(contentsOf: file, encoding: .utf8)
+        let wanted = try #require(ContractDocument.renewed(present), "the marks of the cases are missing")
+        if ProcessInfo.processInfo.environment["POSTRIDER_WRITE_DOCUMENTS"] != nil {
+            try Data(wanted.utf8).write(to: file)
+        } else {
+            #expect(present == wanted, "docs/provider-api.md differs from the table: run make provider-api")
+        }
+    }
+}
+
+extension ContractAnswer {
+    /// The whole body.
+    var body: String {
+        guard let reason else { return "" }
+        return #"{"reason":"\#(reason)""# + (timestamp.map { #","timestamp":\#($0)"# } ?? "") + "}"
+    }
+}
