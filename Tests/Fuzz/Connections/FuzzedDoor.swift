@@ -152,7 +152,7 @@ private final class FuzzedLedger {
         return mail.compactMap { letter in
             switch letter {
             case .store(let queued):
-                .stored([StoredRow(device: queued.notification.device, row: queued.row)], isDurable: true)
+                .stored([StoredRow(device: queued.notification.device, row: queued.row)], failure: nil)
             case .load(let device, let rows): .loaded(device, asked: rows, .success([]))
             case .settle, .apply, .close: nil
             }
