@@ -13,7 +13,9 @@ import Transport
 @Suite("The operator's commands")
 struct ControlTests {
     /// A relay on its own folder, for one test.
-    static func withRelay(_ body: (ControlClient, DevFolder) async throws -> Void) async throws {
+    static func withRelay(
+        holding changes: [RegistryChange] = [], _ body: (ControlClient, DevFolder) async throws -> Void
+    ) async throws {
         let folder = DevFolder(FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path)
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
         _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
@@ -23,7 +25,11 @@ struct ControlTests {
             deviceAddress: try SocketAddress("127.0.0.1:0"),
             controlAddress: control, certificateChainFile: folder.certificateFile,
             privateKeyFile: folder.privateKeyFile, shards: 2, user: geteuid())
-        let relay = try await Relay.start(configuration, log: .none) { MemoryStore() }
+        let relay = try await Relay.start(configuration, log: .none) {
+            let store = MemoryStore()
+            store.apply(changes) { _ in }
+            return store
+        }
         try await body(ControlClient(address: control), folder)
         await relay.stop()
     }
