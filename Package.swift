@@ -99,7 +99,9 @@ let package = Package(
         tests("PostriderKitTests", "Units/PostriderKit", ["Notifications", "PostriderKit"]),
         tests(
             "RelayTests", "Units/Relay",
-            ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Storage"]
+            [
+                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
+            ]
         ),
         tests(
             "SimulationTests", "Simulation",

@@ -69,6 +69,8 @@ final class AgentState {
                 message BLOB NOT NULL
             ) STRICT;
             CREATE INDEX inbox_order ON inbox(app);
-            """
+            """,
+            // Apps of two environments: those that were there are in the one there was.
+            "ALTER TABLE apps ADD COLUMN environment TEXT NOT NULL DEFAULT 'production'",
         ])
 }

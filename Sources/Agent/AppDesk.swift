@@ -50,15 +50,16 @@ final class AppDesk {
 
     // MARK: Apps
 
-    /// An app asks for its topic's token and notifications.
-    func register(_ text: String, for stream: AppStream) {
+    /// An app asks for its topic's token and notifications. A topic has the environment that was asked for last.
+    func register(_ text: String, in environment: Environment = .production, for stream: AppStream) {
         do {
-            let record = try admit(text, for: stream)
+            let record = try admit(text, in: environment, for: stream)
             attach(stream, to: text)
             if let token = record.token {
-                stream.tell(.registered(Registered(topic: text, deviceToken: token)))
+                stream.tell(
+                    .registered(Registered(topic: text, deviceToken: token, environment: environment)))
             } else {
-                line?.register(text)
+                line?.register(text, in: environment)
             }
         } catch let refusal as AppRefusal {
             log.notice("user \(stream.user) was refused: \(refusal.reason)")
@@ -112,16 +113,18 @@ final class AppDesk {
         }
     }
 
-    private func admit(_ text: String, for stream: AppStream) throws -> AppRecord {
+    private func admit(_ text: String, in environment: Environment, for stream: AppStream) throws -> AppRecord
+    {
         guard let topic = Topic(text) else { throw AppRefusal.notATopic }
         if let user = declarations[text], user != stream.user { throw AppRefusal.notYours(topic) }
         guard var record = state.apps[text] else {
             guard state.apps.records.count < Limits.registrationsPerDevice else { throw AppRefusal.tooMany }
-            return try state.apps.add(topic, user: stream.user)
+            return try state.apps.add(topic, user: stream.user, in: environment)
         }
         guard owner(of: record) == stream.user else { throw AppRefusal.notYours(topic) }
         record = AppRecord(
-            number: record.number, topic: topic, user: stream.user, token: record.token, isWanted: true)
+            number: record.number, topic: topic, user: stream.user, environment: environment,
+            token: record.environment == environment ? record.token : nil, isWanted: true)
         try state.apps.put(record)
         return record
     }
@@ -148,10 +151,11 @@ final class AppDesk {
         leaving = state.apps.unwanted.intersection(alive)
     }
 
-    /// A registration is alive: its app is told, if this is news.
+    /// A registration is alive: its app is told, if this is news. One in another environment than the app's answers
+    /// an older question, or was made before the app changed over; the link sees to that.
     func registered(_ registered: Registered) {
         guard var record = state.apps[registered.topic], record.isWanted,
-            record.token != registered.deviceToken
+            record.environment == registered.environment, record.token != registered.deviceToken
         else { return }
         record.token = registered.deviceToken
         guard keep(record) else { return }

@@ -9,6 +9,8 @@ struct AppRecord: Equatable {
     let topic: Topic
     /// The user whose processes may be this app.
     let user: UInt32
+    /// Where it wants to be reached.
+    var environment = Environment.production
     /// Its device token, while the relay stands by it.
     var token: DeviceToken?
     /// Whether the app wants its notifications. One that does not stays here until the relay knows.
@@ -27,17 +29,19 @@ final class AppRegister {
     init(_ database: Database) throws(StoreError) {
         self.database = database
         insert = try database.prepare(
-            "INSERT INTO apps(topic, user, is_wanted) VALUES (?, ?, 1) RETURNING number")
-        update = try database.prepare("UPDATE apps SET user = ?, token = ?, is_wanted = ? WHERE number = ?")
-        let all = try database.prepare("SELECT number, topic, user, token, is_wanted FROM apps")
+            "INSERT INTO apps(topic, user, environment, is_wanted) VALUES (?, ?, ?, 1) RETURNING number")
+        update = try database.prepare(
+            "UPDATE apps SET user = ?, environment = ?, token = ?, is_wanted = ? WHERE number = ?")
+        let all = try database.prepare("SELECT number, topic, user, environment, token, is_wanted FROM apps")
         while try all.step() {
             guard let topic = Topic(all.text(1)) else { continue }
             records[topic.text] = AppRecord(
                 number: all.integer(0),
                 topic: topic,
                 user: UInt32(truncatingIfNeeded: all.integer(2)),
-                token: DeviceToken(bytes: all.bytes(3)),
-                isWanted: all.integer(4) != 0
+                environment: Environment(rawValue: all.text(3)) ?? .production,
+                token: DeviceToken(bytes: all.bytes(4)),
+                isWanted: all.integer(5) != 0
             )
         }
     }
@@ -46,17 +50,21 @@ final class AppRegister {
     subscript(topic: String) -> AppRecord? { records[topic] }
 
     /// The topics that the relay should have registered, and those that it should not.
-    var wanted: Set<String> { Set(records.values.filter(\.isWanted).map(\.topic.text)) }
+    var wanted: [String: Environment] { records.filter(\.value.isWanted).mapValues(\.environment) }
     var unwanted: Set<String> { Set(records.values.filter { !$0.isWanted }.map(\.topic.text)) }
 
     /// Adds an app that wants its notifications.
-    func add(_ topic: Topic, user: UInt32) throws(StoreError) -> AppRecord {
+    func add(_ topic: Topic, user: UInt32, in environment: Environment = .production) throws(StoreError)
+        -> AppRecord
+    {
         precondition(records[topic.text] == nil, "an app is added once")
         insert.bind(topic.text)
         insert.bind(Int64(user))
+        insert.bind(environment.rawValue)
         var number: Int64 = 0
         while try insert.step() { number = insert.integer(0) }
-        let record = AppRecord(number: number, topic: topic, user: user, token: nil, isWanted: true)
+        let record = AppRecord(
+            number: number, topic: topic, user: user, environment: environment, token: nil, isWanted: true)
         records[topic.text] = record
         return record
     }
@@ -66,6 +74,7 @@ final class AppRegister {
         guard records[record.topic.text] != record else { return }
         try database.transaction { () throws(StoreError) in
             update.bind(Int64(record.user))
+            update.bind(record.environment.rawValue)
             if let token = record.token { update.bind(token.bytes) } else { update.bindNull() }
             update.bind(record.isWanted ? 1 : 0)
             update.bind(record.number)

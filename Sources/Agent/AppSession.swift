@@ -73,7 +73,8 @@ final class AppSession: EndpointOwner {
 
     private func receive(_ message: AppMessage, from app: AppStream) throws(CourierError) {
         switch message {
-        case .register(let topic): door.desk.register(topic, for: app)
+        case .register(let topic, let environment):
+            door.desk.register(topic, in: environment, for: app)
         case .unregister(let topic): door.desk.unregister(topic, for: app)
         case .handled(let deliveries):
             guard door.desk.handled(deliveries, by: app) else {

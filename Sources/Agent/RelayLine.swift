@@ -2,8 +2,8 @@ import Notifications
 
 /// What the desk asks of the link to the relay.
 protocol RelayLine: AnyObject {
-    /// Asks for a token, now or with the next welcome.
-    func register(_ topic: String)
+    /// Asks for a token that is good in this environment, now or with the next welcome.
+    func register(_ topic: String, in environment: Environment)
     /// Gives a topic up, now or with the next welcome.
     func unregister(_ topic: String)
     /// Takes responsibility for deliveries of the present link.

@@ -115,7 +115,9 @@ final class RelayLink: RelayLine {
 
     // MARK: RelayLine
 
-    func register(_ topic: String) { client?.register(topic) }
+    func register(_ topic: String, in environment: Environment) {
+        client?.register(topic, in: environment)
+    }
 
     func unregister(_ topic: String) { client?.unregister(topic) }
 

@@ -56,18 +56,18 @@ public final class DeviceClient {
     private var backoff: Backoff
     private var state = State.stopped
     private var lastLink = LinkNumber(value: 0)
-    private var wanted: Set<String>
+    private var wanted: [String: Environment]
     private var unwanted: Set<String> = []
     private var whenStopped: [() -> Void] = []
     private lazy var pause = loop.makeTimer { [unowned self] in connect() }
 
     /// A client that does nothing before ``start()``.
     /// - Parameters:
-    ///   - topics: registered as soon as the link is up; others stay as the relay has them.
+    ///   - topics: registered as soon as the link is up, each in its environment; others stay as the relay has them.
     ///   - random: 64 random bits each time, for the jitter.
     ///   - delegate: must outlive the client.
     public init(
-        _ configuration: Configuration, topics: Set<String> = [], on loop: EventLoop,
+        _ configuration: Configuration, topics: [String: Environment] = [:], on loop: EventLoop,
         backoff: Backoff = Backoff(), random: @escaping () -> UInt64, delegate: any DeviceClientDelegate
     ) {
         self.configuration = configuration
@@ -113,15 +113,16 @@ public final class DeviceClient {
     }
 
     /// Asks for a token, now or as soon as there is a link, and again on every link.
-    public func register(_ topic: String) {
+    /// A topic has one environment at a time: the last that was asked for.
+    public func register(_ topic: String, in environment: Environment = .production) {
         unwanted.remove(topic)
-        wanted.insert(topic)
-        if case .linked(let connection) = state { connection.register(topic) }
+        wanted[topic] = environment
+        if case .linked(let connection) = state { connection.register(topic, in: environment) }
     }
 
     /// Gives a topic up, now or as soon as there is a link.
     public func unregister(_ topic: String) {
-        wanted.remove(topic)
+        wanted[topic] = nil
         unwanted.insert(topic)
         if case .linked(let connection) = state { connection.unregister(topic) }
     }

@@ -34,7 +34,9 @@ final class DeviceConnection: EndpointOwner {
 
     private enum Phase { case greeting, linked, leaving }
 
-    init(_ number: LinkNumber, of client: DeviceClient, wanted: Set<String>, unwanted: Set<String>) {
+    init(
+        _ number: LinkNumber, of client: DeviceClient, wanted: [String: Environment], unwanted: Set<String>
+    ) {
         self.number = number
         self.client = client
         configuration = client.configuration
@@ -53,7 +55,9 @@ final class DeviceConnection: EndpointOwner {
     /// Whether the relay has let the device in and nobody has said goodbye.
     var isOpen: Bool { link.isOpen }
 
-    func register(_ topic: String) { say(link.register(topic)) }
+    func register(_ topic: String, in environment: Environment) {
+        say(link.register(topic, in: environment))
+    }
 
     func unregister(_ topic: String) { say(link.unregister(topic)) }
 

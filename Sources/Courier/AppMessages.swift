@@ -1,7 +1,9 @@
+public import Notifications
+
 /// What an app says to the agent of its device (`AppMessage`).
 public enum AppMessage: CourierMessage {
-    /// It wants a token for this topic, and its notifications.
-    case register(topic: String)
+    /// It wants a token for this topic, good in this environment, and its notifications.
+    case register(topic: String, environment: Environment = .production)
     /// It wants neither any longer.
     case unregister(topic: String)
     /// It is done with these deliveries.
@@ -17,7 +19,9 @@ public enum AppMessage: CourierMessage {
             guard (1...3).contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
-            case 1: self = .register(topic: try TopicMessage.decode(content))
+            case 1:
+                let (topic, environment) = try RegisterMessage.decode(content)
+                self = .register(topic: topic, environment: environment)
             case 2: self = .unregister(topic: try TopicMessage.decode(content))
             default: self = .handled(try DeliveryList.decode(content))
             }
@@ -27,7 +31,8 @@ public enum AppMessage: CourierMessage {
     /// Appends the message.
     public func encode(into output: inout [UInt8]) {
         switch self {
-        case .register(let topic): output.appendField(1) { $0.appendField(1, topic) }
+        case .register(let topic, let environment):
+            output.appendField(1) { RegisterMessage.encode(topic, environment, into: &$0) }
         case .unregister(let topic): output.appendField(2) { $0.appendField(1, topic) }
         case .handled(let deliveries): output.appendField(3) { $0.appendField(1, packed: deliveries) }
         case .unknown: break

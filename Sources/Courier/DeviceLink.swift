@@ -1,3 +1,5 @@
+public import Notifications
+
 /// The device's side of one `Connect` stream, as a machine without I/O.
 ///
 ///     idle ──start()──▶ awaitingWelcome ──welcome──▶ open ──goodbye()──▶ closed
@@ -33,14 +35,14 @@ public struct DeviceLink: Sendable {
     }
 
     private let hello: Hello
-    private var wanted: Set<String>
+    private var wanted: [String: Environment]
     private var unwanted: Set<String>
     private var state = State.idle
 
-    /// A link that has not started: who calls, the topics that must be registered and those that must not be.
-    /// Topics in neither set stay as the relay has them.
-    public init(hello: Hello, wanted: Set<String>, unwanted: Set<String>) {
-        precondition(wanted.isDisjoint(with: unwanted), "a topic is wanted or not")
+    /// A link that has not started: who calls, the topics that must be registered, each in its environment, and
+    /// those that must not be. Topics in neither stay as the relay has them.
+    public init(hello: Hello, wanted: [String: Environment], unwanted: Set<String>) {
+        precondition(unwanted.isDisjoint(with: wanted.keys), "a topic is wanted or not")
         self.hello = hello
         self.wanted = wanted
         self.unwanted = unwanted
@@ -67,18 +69,20 @@ public struct DeviceLink: Sendable {
         }
     }
 
-    /// Asks for a token; the message to send now, or nil when it goes out with the welcome or the link has
+    /// Asks for a token; a topic has one environment at a time. The message to send now, or nil when it goes out with the welcome or the link has
     /// ended.
-    public mutating func register(_ topic: String) -> DeviceMessage? {
+    public mutating func register(_ topic: String, in environment: Environment = .production)
+        -> DeviceMessage?
+    {
         unwanted.remove(topic)
-        wanted.insert(topic)
-        return isOpen ? .register(topic: topic) : nil
+        wanted[topic] = environment
+        return isOpen ? .register(topic: topic, environment: environment) : nil
     }
 
     /// Gives a topic up; the message to send now, or nil when it goes out with the welcome or the link has
     /// ended.
     public mutating func unregister(_ topic: String) -> DeviceMessage? {
-        wanted.remove(topic)
+        wanted[topic] = nil
         unwanted.insert(topic)
         return isOpen ? .unregister(topic: topic) : nil
     }
@@ -161,9 +165,12 @@ public struct DeviceLink: Sendable {
     }
 
     private func reconciliation(with registrations: [Registered]) -> [DeviceMessage] {
-        let registered = Set(registrations.map(\.topic))
-        let missing = wanted.subtracting(registered).sorted().map { DeviceMessage.register(topic: $0) }
-        return missing + unwanted.intersection(registered).sorted().map { .unregister(topic: $0) }
+        let registered = Dictionary(
+            registrations.map { ($0.topic, $0.environment) }, uniquingKeysWith: { $1 })
+        let missing = wanted.filter { registered[$0.key] != $0.value }.sorted { $0.key < $1.key }
+        let left = unwanted.filter { registered[$0] != nil }.sorted()
+        return missing.map { .register(topic: $0.key, environment: $0.value) }
+            + left.map { .unregister(topic: $0) }
     }
 
     private mutating func fail(_ sentence: String) -> CourierError {

@@ -1,9 +1,11 @@
+public import Notifications
+
 /// What a device says on its stream (`DeviceMessage`).
 public enum DeviceMessage: CourierMessage {
     /// Who it is: first, and once.
     case hello(Hello)
-    /// It wants a token for this topic.
-    case register(topic: String)
+    /// It wants a token for this topic, good in this environment.
+    case register(topic: String, environment: Environment = .production)
     /// The app of this topic is gone.
     case unregister(topic: String)
     /// It is responsible for these deliveries from now on.
@@ -22,7 +24,9 @@ public enum DeviceMessage: CourierMessage {
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .hello(try Hello(decoding: content))
-            case 2: self = .register(topic: try TopicMessage.decode(content))
+            case 2:
+                let (topic, environment) = try RegisterMessage.decode(content)
+                self = .register(topic: topic, environment: environment)
             case 3: self = .unregister(topic: try TopicMessage.decode(content))
             case 4: self = .acknowledge(try DeliveryList.decode(content))
             default: self = .goodbye(try Goodbye(decoding: content))
@@ -34,7 +38,8 @@ public enum DeviceMessage: CourierMessage {
     public func encode(into output: inout [UInt8]) {
         switch self {
         case .hello(let hello): output.appendField(1, message: hello.encode)
-        case .register(let topic): output.appendField(2) { $0.appendField(1, topic) }
+        case .register(let topic, let environment):
+            output.appendField(2) { RegisterMessage.encode(topic, environment, into: &$0) }
         case .unregister(let topic): output.appendField(3) { $0.appendField(1, topic) }
         case .acknowledge(let deliveries): output.appendField(4) { $0.appendField(1, packed: deliveries) }
         case .goodbye(let goodbye): output.appendField(5, message: goodbye.encode)

@@ -6,11 +6,14 @@ public struct Registered: CourierMessage {
     public let topic: String
     /// Its token on this device.
     public let deviceToken: DeviceToken
+    /// Where the token is good.
+    public let environment: Environment
 
     /// A registration from its parts.
-    public init(topic: String, deviceToken: DeviceToken) {
+    public init(topic: String, deviceToken: DeviceToken, environment: Environment = .production) {
         self.topic = topic
         self.deviceToken = deviceToken
+        self.environment = environment
     }
 
     /// The message that these bytes are.
@@ -18,23 +21,26 @@ public struct Registered: CourierMessage {
         var reader = ProtobufReader()
         var topic = ""
         var token = [UInt8]()
+        var environment = Environment.production
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: topic = try field.text(in: bytes)
             case 2: token = try field.bytes(in: bytes)
+            case 3: environment = try field.environment()
             default: break
             }
         }
         guard let deviceToken = DeviceToken(bytes: token) else {
             throw .wrongLength(field: 2, expected: DeviceToken.byteCount)
         }
-        self.init(topic: topic, deviceToken: deviceToken)
+        self.init(topic: topic, deviceToken: deviceToken, environment: environment)
     }
 
     /// Appends the message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, topic)
         output.appendField(2, deviceToken.bytes)
+        output.appendField(3, environment.protobufValue)
     }
 }
 

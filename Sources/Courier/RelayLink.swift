@@ -16,7 +16,7 @@ public struct RelayLink: Sendable {
         /// ``RelayLink/goodbye(_:retryAfterMilliseconds:detail:)``.
         case hello(Hello)
         /// Answer with `registered` or `refused`. The topic is text as it came.
-        case register(topic: String)
+        case register(topic: String, environment: Environment = .production)
         /// Answer with `unregistered`, whether there was a registration or not.
         case unregister(topic: String)
         /// Settle these deliveries; each was under way and now is not.
@@ -129,7 +129,8 @@ public struct RelayLink: Sendable {
     {
         switch message {
         case .hello: throw fail("A device says hello once on a stream.")
-        case .register(let topic): return .register(topic: topic)
+        case .register(let topic, let environment):
+            return .register(topic: topic, environment: environment)
         case .unregister(let topic): return .unregister(topic: topic)
         case .acknowledge(let deliveries):
             var rest = window

@@ -36,6 +36,8 @@ public final class Session {
     var cutStreams: [Int32] = []
     /// What the owner's own GOAWAY said.
     var saidErrorCode = ErrorCode.noError
+    /// What the first SETTINGS frame is to allow the peer, if not what the session takes.
+    var announcedStreamLimit: UInt32?
     /// A GOAWAY that waits until all else is sent.
     var farewell: (errorCode: UInt32, debug: [UInt8])?
 
@@ -99,6 +101,7 @@ public final class Session {
             isAtWork = true
             memory.frames.lock.withLock { _ in sendAll(into: &output) }
             isAtWork = false
+            if announcedStreamLimit != nil { writeStreamLimit(into: &output, at: start) }
         } while (notifyEmptied() || sayFarewell()) && output.count - start < Self.drainBytes
     }
 

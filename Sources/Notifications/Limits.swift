@@ -42,8 +42,9 @@ public enum Limits {
     public static let providerTokenSlackSeconds: Int64 = 60
     /// Topics in a provider's certificate; Apple's have fewer than 20. At about 60 bytes each: 18 KiB a connection.
     public static let certificateTopics = 300
-    /// Milliseconds that a provider's connection may stay without a request.
-    public static let providerIdleMilliseconds = 60 * 60 * 1000
+    /// Seconds that a provider's connection may stay without a request: the least, the usual and the most. Apple
+    /// publishes none, and advises a sign of life once in an hour.
+    public static let providerIdleSeconds = (least: 1, usual: 60 * 60, most: 7 * 24 * 60 * 60)
 
     // What keys there may be ("Establishing a token-based connection to APNs").
 

@@ -76,14 +76,19 @@ public struct NotificationIdentity: Hashable, Sendable {
 
     /// The 36 characters of the canonical form in upper case, as Apple prints the identities that it
     /// generates.
-    public var upperCaseText: [UInt8] {
+    public var upperCaseText: [UInt8] { text(letterA: UInt8(ascii: "A")) }
+
+    /// The 36 characters of the canonical form in lower case.
+    public var lowerCaseText: [UInt8] { text(letterA: UInt8(ascii: "a")) }
+
+    private func text(letterA: UInt8) -> [UInt8] {
         var text = [UInt8]()
         text.reserveCapacity(Self.textByteCount)
         for nibble in 0..<32 {
             if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { text.append(UInt8(ascii: "-")) }
             let word = nibble < 16 ? high : low
             let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - nibble % 16 * 4)) & 0x0F
-            text.append(value < 10 ? 0x30 + value : 0x41 + value - 10)
+            text.append(value < 10 ? 0x30 + value : letterA + value - 10)
         }
         return text
     }

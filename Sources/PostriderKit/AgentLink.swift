@@ -19,6 +19,7 @@ final class AgentLink: EndpointOwner {
     private unowned let loop: EventLoop
     private let address: SocketAddress
     private let topic: String
+    private let environment: Environment
     /// The link does not keep the application alive: its end is the link's.
     private let application: () -> Application?
 
@@ -44,12 +45,13 @@ final class AgentLink: EndpointOwner {
     ]
 
     init(
-        on loop: EventLoop, to address: SocketAddress, topic: String,
+        on loop: EventLoop, to address: SocketAddress, topic: String, in environment: Environment,
         application: @escaping () -> Application?
     ) {
         self.loop = loop
         self.address = address
         self.topic = topic
+        self.environment = environment
         self.application = application
     }
 
@@ -95,7 +97,7 @@ final class AgentLink: EndpointOwner {
     private func ask() {
         guard stream != nil else { return }
         if !isWanted { unregistersUnderWay += 1 }
-        say(isWanted ? .register(topic: topic) : .unregister(topic: topic))
+        say(isWanted ? .register(topic: topic, environment: environment) : .unregister(topic: topic))
     }
 
     private func say(_ message: AppMessage) {
@@ -159,7 +161,11 @@ final class AgentLink: EndpointOwner {
 
     private func take(_ message: AgentMessage) {
         switch message {
-        case .registered(let registered): application()?.registered(registered.deviceToken.hex)
+        case .registered(let registered) where registered.environment == environment:
+            application()?.registered(registered.deviceToken.hex)
+        case .registered(let registered):
+            application()?.registrationFailed(
+                "Another process has registered the app in the \(registered.environment) environment.")
         case .unregistered:
             if unregistersUnderWay > 0 {
                 unregistersUnderWay -= 1

@@ -105,10 +105,17 @@ extension Application {
 
     /// Starts the link's thread, which does not keep the application alive.
     private func start(_ mailbox: Mailbox<LinkLetter>, to address: SocketAddress) throws {
+        let environment: Notifications.Environment =
+            switch environment {
+            case .production: .production
+            case .development: .development
+            }
         _ = try Thread.spawn(name: "postrider-kit") { [weak self, topic] in
             do throws(TransportError) {
                 let loop = try EventLoop()
-                let link = AgentLink(on: loop, to: address, topic: topic) { [weak self] in self }
+                let link = AgentLink(on: loop, to: address, topic: topic, in: environment) {
+                    [weak self] in self
+                }
                 loop.turnEnded = { [unowned link] in link.endTurn() }
                 try loop.attach(mailbox) { [unowned link] letters in link.receive(&letters) }
                 link.connect()

@@ -17,11 +17,22 @@ public final class Application: Sendable {
     /// The app: what the provider sends as `apns-topic`.
     public let topic: String
 
+    /// Where its device token is good.
+    public let environment: Environment
+
     let socketPath: String
     let dispatcher: NotificationDispatcher
     /// Observers are called here, one notification after the other.
     let queue: DispatchQueue
     let state = Mutex(State())
+
+    /// The two worlds of APNs, kept apart from the provider's key to the device token; Apple's `aps-environment`.
+    public enum Environment: Sendable {
+        /// Apps as their users have them.
+        case production
+        /// Apps at their makers'.
+        case development
+    }
 
     struct State {
         /// The way to the link, once there is one.
@@ -45,14 +56,18 @@ public final class Application: Sendable {
     /// An application that has not registered yet; nothing is connected.
     ///
     /// - Parameters:
+    ///   - environment: where it wants to be reached. An app has one at a time: with another one than before, its
+    ///     device token becomes invalid, and it is given a new one.
     ///   - socketPath: the agent's Unix socket.
     ///   - dispatcher: what its notifications are posted to.
     ///   - queue: where observers are called, one after the other; nil: somewhere in the background.
     public init(
-        topic: String, socketPath: String = Application.defaultSocketPath,
+        topic: String, environment: Environment = .production,
+        socketPath: String = Application.defaultSocketPath,
         dispatcher: NotificationDispatcher = .default, queue: DispatchQueue? = nil
     ) {
         self.topic = topic
+        self.environment = environment
         self.socketPath = socketPath
         self.dispatcher = dispatcher
         self.queue = DispatchQueue(label: "postrider.\(topic)", target: queue)

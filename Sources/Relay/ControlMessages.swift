@@ -121,6 +121,8 @@ public enum Control {
             public var topic: String
             /// Its device token, 64 hexadecimal digits.
             public var token: String
+            /// Where the token is good.
+            public var environment: Environment
         }
 
         /// 24 hexadecimal digits.

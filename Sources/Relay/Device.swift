@@ -70,10 +70,10 @@ struct Device {
         registrations.first { $0.value.topic == topic && $0.value.unregisteredAt == nil }?.key
     }
 
-    /// Whether it may register one more topic. Tokens of ended registrations are answered with 410 for ever; a
-    /// device that makes them by the thousand is refused, too.
-    var hasRoomForRegistration: Bool {
-        let good = registrations.values.count { $0.unregisteredAt == nil }
+    /// Whether it may have one more registration, perhaps in place of a good one. Tokens of ended registrations are
+    /// answered with 410 for ever; a device that makes them by the thousand is refused, too.
+    func hasRoomForRegistration(inPlaceOf old: RegistrationNumber?) -> Bool {
+        let good = registrations.count { $0.value.unregisteredAt == nil && $0.key != old }
         return good < Limits.registrationsPerDevice
             && registrations.count < Limits.registrationsPerDevice * 16
     }

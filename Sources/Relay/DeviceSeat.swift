@@ -5,7 +5,7 @@ import Notifications
 final class DeviceSeat {
     /// What a device asks of the registry; the topic is text as it came.
     enum Request {
-        case register(String)
+        case register(String, Environment)
         case unregister(String)
     }
 

@@ -256,7 +256,7 @@ final class DeviceSession: EndpointOwner {
     private func take(_ event: RelayLink.Event) {
         switch event {
         case .hello(let hello): shard.greet(self, hello)
-        case .register(let topic): shard.ask(.register(topic), by: self)
+        case .register(let topic, let environment): shard.ask(.register(topic, environment), by: self)
         case .unregister(let topic): shard.ask(.unregister(topic), by: self)
         case .acknowledged(let deliveries):
             shard.acknowledged(deliveries, by: self)

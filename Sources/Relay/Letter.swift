@@ -92,5 +92,5 @@ struct DeviceReport: Sendable {
     let isConnected: Bool
     let pending: Int
     /// The good registrations, with the token of each.
-    let registrations: [(topic: Topic, token: DeviceToken)]
+    let registrations: [(topic: Topic, token: DeviceToken, environment: Environment)]
 }

@@ -52,6 +52,9 @@ struct ProviderCredentials {
     /// The token of the key that is related to the first.
     private var related: Held?
 
+    /// Whether the provider has proved who it is.
+    var hasAuthenticated: Bool { certificate != nil || binding != nil }
+
     /// Takes on the certificate that the provider has shown in its handshake, if it has shown one.
     ///
     /// - Throws: what the connection is told before it is closed.

@@ -29,6 +29,8 @@ final class ProviderSession: EndpointOwner {
     private var idleTimer: (any LoopTimer)?
     private var lastRequestAt: UInt64
     private var isDraining = false
+    /// Whether the provider was told that it may have one stream open, and not yet that it may have them all.
+    private var isHeldBack = false
 
     private static let settings: SessionSettings = {
         var settings = SessionSettings()
@@ -62,13 +64,17 @@ final class ProviderSession: EndpointOwner {
 
     func opened() {
         idleTimer = shard.scheduler.makeTimer { [unowned self] in checkIdle() }
-        idleTimer?.arm(afterMilliseconds: Limits.providerIdleMilliseconds)
+        idleTimer?.arm(afterMilliseconds: shard.providerIdleMilliseconds)
         shard.providers[number] = self
         do throws(Rejection) {
             try credentials.adopt(endpoint.peer?.certificate, in: environment)
         } catch {
-            endpoint.close(.localClose, debug: error.body())
+            return endpoint.close(.localClose, debug: error.body())
         }
+        // A certificate is known by now, and is all the proof there will be.
+        guard shard.fidelity.rampsStreamLimit, !credentials.hasAuthenticated else { return }
+        isHeldBack = true
+        endpoint.streams.announceStreamLimit(1)
     }
 
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
@@ -147,11 +153,17 @@ final class ProviderSession: EndpointOwner {
     }
 
     private func respond(_ stream: Int32, _ verdict: Verdict, _ echo: [UInt8]) {
+        raiseStreamLimit()
         shard.reply.removeAll()
         switch verdict {
         case .accepted:
             shard.reply.add(":status", "200")
             shard.reply.addUnindexed("apns-id", echo.span)
+            if environment == .development {
+                // What Apple's console finds a notification by; in production it is not told.
+                let unique = NotificationIdentity(random: shard.random.next(), shard.random.next())
+                shard.reply.addUnindexed("apns-unique-id", unique.lowerCaseText.span)
+            }
             endpoint.streams.respond(stream, shard.reply)
         case .rejected(let rejection, let since):
             shard.reply.add(":status", String(rejection.status))
@@ -165,6 +177,14 @@ final class ProviderSession: EndpointOwner {
         endpoint.setNeedsFlush()
     }
 
+    /// A provider that is known may have as many streams open as any other, from this flush on: one that is held back
+    /// for longer sends into its own queue until it gives up (aapns).
+    private func raiseStreamLimit() {
+        guard isHeldBack, credentials.hasAuthenticated else { return }
+        isHeldBack = false
+        endpoint.streams.updateMaxConcurrentStreams(Limits.providerStreams)
+    }
+
     private func closeIfDrained() {
         guard isDraining, exchanges.isEmpty else { return }
         endpoint.close(.localClose, debug: Rejection.shutdown.body())
@@ -172,8 +192,8 @@ final class ProviderSession: EndpointOwner {
 
     private func checkIdle() {
         let idleMilliseconds = Int((shard.scheduler.now - lastRequestAt) / 1_000_000)
-        guard idleMilliseconds >= Limits.providerIdleMilliseconds, exchanges.isEmpty else {
-            idleTimer?.arm(afterMilliseconds: max(1000, Limits.providerIdleMilliseconds - idleMilliseconds))
+        guard idleMilliseconds >= shard.providerIdleMilliseconds, exchanges.isEmpty else {
+            idleTimer?.arm(afterMilliseconds: max(1000, shard.providerIdleMilliseconds - idleMilliseconds))
             return
         }
         endpoint.close(.idleTimeout, debug: Rejection.idleTimeout.body())

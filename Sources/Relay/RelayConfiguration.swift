@@ -18,6 +18,8 @@ public struct RelayConfiguration: Sendable {
     /// The certificates, PEM, under which providers' client certificates are good; nil: providers are known by
     /// their tokens only.
     public var providerTrustFile: String?
+    /// How long a provider's connection may stay without a request.
+    public var providerIdleSeconds = Limits.providerIdleSeconds.usual
     /// How closely the relay keeps to Apple.
     public var fidelity = Fidelity()
     /// Pushes that one device token takes a second in the long run, and ten times as many in a row; nil: no limit.

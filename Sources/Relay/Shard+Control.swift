@@ -60,7 +60,7 @@ extension Shard {
             registrations: seat.device.registrations
                 .filter { $0.value.unregisteredAt == nil }
                 .sorted { $0.key < $1.key }
-                .map { ($0.value.topic, seal.seal(identity, $0.key)) }
+                .map { ($0.value.topic, seal.seal(identity, $0.key), $0.key.environment) }
         )
     }
 
@@ -140,7 +140,7 @@ extension Control.Device {
             isConnected: report.isConnected,
             pending: report.pending,
             registrations: report.registrations.map {
-                Registration(topic: $0.topic.text, token: $0.token.hex)
+                Registration(topic: $0.topic.text, token: $0.token.hex, environment: $0.environment)
             }
         )
     }

@@ -103,7 +103,7 @@ extension Shard {
         let registrations = seat.device.registrations
             .filter { $0.value.unregisteredAt == nil }
             .sorted { $0.key < $1.key }
-            .map { Registered(topic: $0.value.topic.text, deviceToken: seal.seal(identity, $0.key)) }
+            .map { registered($0.value.topic, as: $0.key, on: identity) }
         noteSeen(seat)
         session.welcome(seat, hello, registrations: registrations)
         seat.session = session
@@ -171,45 +171,56 @@ extension Shard {
     /// that does goes to the ledger, and the others wait.
     private func workOffRequests(at seat: DeviceSeat) {
         while let (request, session) = seat.requests.first {
-            if let record = change(askedFor: request, by: session, at: seat) {
-                put(record, at: seat)
-                return
-            }
+            let records = changes(askedFor: request, by: session, at: seat)
+            guard records.isEmpty else { return put(records, at: seat) }
             seat.requests.removeFirst()
         }
     }
 
-    /// The change of the registry that a request needs; nil: none, and it is answered.
-    private func change(
+    /// The changes of the registry that a request needs, the one that answers it last; none: it is answered.
+    private func changes(
         askedFor request: DeviceSeat.Request, by session: DeviceSession, at seat: DeviceSeat
-    ) -> RegistrationRecord? {
+    ) -> [RegistrationRecord] {
         switch request {
-        case .register(let text):
+        case .register(let text, let environment):
             guard let topic = Topic(text), authority.team(of: topic) != nil else {
                 session.say(.refused(Refused(topic: text, reason: "The topic is not known to this relay.")))
-                return nil
+                return []
             }
-            if let number = seat.device.registration(of: topic) {
-                let token = seal.seal(seat.device.record.identity, number)
-                session.say(.registered(Registered(topic: text, deviceToken: token)))
-                return nil
+            let old = seat.device.registration(of: topic)
+            if let old, old.environment == environment {
+                session.say(.registered(registered(topic, as: old, on: seat.identity)))
+                return []
             }
-            guard seat.device.hasRoomForRegistration else {
+            guard seat.device.hasRoomForRegistration(inPlaceOf: old) else {
                 session.say(.refused(Refused(topic: text, reason: "The device has too many registrations.")))
-                return nil
+                return []
             }
-            return newRegistration(of: topic, at: seat)
+            // An app has one environment at a time: its token of the other one is dead from now on.
+            let ended = endedRegistration(of: topic, at: seat).map { [$0] } ?? []
+            return ended + [newRegistration(of: topic, in: environment, at: seat)]
         case .unregister(let text):
-            if let topic = Topic(text), let record = endedRegistration(of: topic, at: seat) { return record }
+            if let topic = Topic(text), let record = endedRegistration(of: topic, at: seat) {
+                return [record]
+            }
             session.say(.unregistered(topic: text))
-            return nil
+            return []
         }
     }
 
-    private func newRegistration(of topic: Topic, at seat: DeviceSeat) -> RegistrationRecord {
+    private func registered(
+        _ topic: Topic, as number: RegistrationNumber, on device: DeviceIdentity
+    ) -> Registered {
+        Registered(
+            topic: topic.text, deviceToken: seal.seal(device, number), environment: number.environment)
+    }
+
+    private func newRegistration(
+        of topic: Topic, in environment: Environment, at seat: DeviceSeat
+    ) -> RegistrationRecord {
         RegistrationRecord(
-            device: seat.device.record.identity,
-            number: seat.device.nextRegistrationNumber(in: .production),
+            device: seat.identity,
+            number: seat.device.nextRegistrationNumber(in: environment),
             topic: topic,
             registeredAt: now,
             unregisteredAt: nil
@@ -229,22 +240,22 @@ extension Shard {
         )
     }
 
-    /// Makes a registration, or the end of one, durable; then it is in force, the device is told, and its
-    /// next request is due.
-    private func put(_ record: RegistrationRecord, at seat: DeviceSeat) {
-        apply([.putRegistration(record)]) { [unowned self] result in
+    /// Makes registrations, or their ends, durable together; then they are in force, the device is told of the
+    /// last, and its next request is due.
+    private func put(_ records: [RegistrationRecord], at seat: DeviceSeat) {
+        apply(records.map { .putRegistration($0) }) { [unowned self] result in
             guard let (_, session) = seat.requests.first else {
                 preconditionFailure("a request waits for its answer")
             }
-            let isPresent = seats[record.device] === seat
-            if result.isSuccess && isPresent {
-                with(seat) { device, _, tally, effects in device.apply(record, &tally, &effects) }
-                if record.unregisteredAt == nil {
-                    let token = seal.seal(record.device, record.number)
-                    session.say(.registered(Registered(topic: record.topic.text, deviceToken: token)))
-                } else {
-                    session.say(.unregistered(topic: record.topic.text))
+            let isPresent = seats[seat.identity] === seat
+            if result.isSuccess, isPresent, let answer = records.last {
+                with(seat) { device, _, tally, effects in
+                    for record in records { device.apply(record, &tally, &effects) }
                 }
+                session.say(
+                    answer.unregisteredAt == nil
+                        ? .registered(registered(answer.topic, as: answer.number, on: seat.identity))
+                        : .unregistered(topic: answer.topic.text))
             } else {
                 session.leave(
                     .overloaded, retryAfterMilliseconds: 5_000, "registrations cannot be stored now")

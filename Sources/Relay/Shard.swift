@@ -20,6 +20,8 @@ final class Shard {
     let fidelity: Fidelity
     /// What holds for every device.
     let deviceRules: DeviceRules
+    /// How long a provider's connection may stay without a request.
+    let providerIdleMilliseconds: Int
     var authority: Authority
 
     /// The devices whose home this is.
@@ -70,6 +72,7 @@ final class Shard {
         random: any RandomSource,
         fidelity: Fidelity = Fidelity(),
         deviceRules: DeviceRules = DeviceRules(),
+        providerIdleMilliseconds: Int = Limits.providerIdleSeconds.usual * 1000,
         log: Log,
         porter: ConnectionPorter
     ) {
@@ -82,6 +85,7 @@ final class Shard {
         self.random = random
         self.fidelity = fidelity
         self.deviceRules = deviceRules
+        self.providerIdleMilliseconds = providerIdleMilliseconds
         self.log = log
         self.porter = porter
     }

@@ -58,6 +58,7 @@ struct ShardThread: Sendable {
             random: Entropy(),
             fidelity: configuration.fidelity,
             deviceRules: DeviceRules(configuration),
+            providerIdleMilliseconds: configuration.providerIdleSeconds * 1000,
             log: log,
             porter: ConnectionPorter(on: loop)
         )

@@ -19,14 +19,8 @@ enum DevCommand: Command {
             return 0
         }
         let topics = try topics(options)
-        let ports = (
-            provider: try port(options, "provider-port") ?? 2197,
-            device: try port(options, "device-port") ?? 5223
-        )
-        guard ports.provider != ports.device || ports.provider == 0 else {
-            throw options.error(
-                "--provider-port and --device-port are both \(ports.device); choose another for one")
-        }
+        let ports = try Ports(options)
+        let fidelity = try fidelity(options)
         let level = try options.choice("log-level", of: LogLevel.self)?.level ?? .warning
         let folder = DevFolder(options.string("directory") ?? DevFolder.usualPath)
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
@@ -41,6 +35,8 @@ enum DevCommand: Command {
             user: geteuid()
         )
         configuration.providerTrustFile = folder.authorityFile
+        configuration.developmentProviderAddress = try SocketAddress(host: host, port: ports.development)
+        configuration.fidelity = fidelity
         let log = ServiceLog.log(level, isJournal: ServiceLog.isJournal)
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, changes: changes, log: log)
@@ -71,17 +67,52 @@ enum DevCommand: Command {
         }
     }
 
-    private static func port(_ options: ParsedOptions, _ name: String) throws -> UInt16? {
-        try options.integer(name, in: 0...65_535).map { UInt16($0) }
+    /// Where the relay listens.
+    private struct Ports {
+        let provider: UInt16
+        let development: UInt16
+        let device: UInt16
+
+        init(_ options: ParsedOptions) throws {
+            var taken: [UInt16: String] = [:]
+            func port(_ name: String, _ usual: UInt16) throws -> UInt16 {
+                let port = try options.integer(name, in: 0...65_535).map { UInt16($0) } ?? usual
+                if port != 0, let other = taken.updateValue(name, forKey: port) {
+                    throw options.error("--\(other) and --\(name) are both \(port); choose another for one")
+                }
+                return port
+            }
+            provider = try port("provider-port", 2197)
+            // Whoever wants any port for one wants any for the other.
+            development = try port("development-port", (1..<65_535).contains(provider) ? provider + 1 : 0)
+            device = try port("device-port", 5223)
+        }
+    }
+
+    /// How closely the relay keeps to Apple: in everything with --apple, but for what is said besides.
+    static func fidelity(_ options: ParsedOptions) throws -> Fidelity {
+        var fidelity = options.isSet("apple") ? Fidelity.apple : Fidelity()
+        try fidelity.read { setting, words in
+            guard let word = options.string(setting.rawValue) else { return nil }
+            guard words.contains(word) else {
+                let known = words.joined(separator: ", ")
+                throw options.error("--\(setting.rawValue) must be one of \(known), not '\(word)'")
+            }
+            return word
+        }
+        return fidelity
     }
 
     private static func values(of folder: DevFolder, _ relay: Relay, _ topics: [Topic]) throws -> DevValues {
-        guard let providerPort = relay.providerAddress.port, let devicePort = relay.deviceAddress.port else {
+        guard let providerPort = relay.providerAddress.port, let devicePort = relay.deviceAddress.port,
+            let developmentPort = relay.developmentProviderAddress?.port
+        else {
             preconditionFailure("an address of the Internet has a port")
         }
         return DevValues(
             host: host,
             providerPort: providerPort,
+            developmentProviderPort: developmentPort,
             devicePort: devicePort,
             authorityFile: folder.authorityFile,
             keyFile: folder.providerKeyFile,
@@ -110,7 +141,13 @@ enum DevCommand: Command {
                 "Where everything is kept; \(DevFolder.usualPath) if not given."),
             .list("topic", short: "t", "TOPIC", "What pushes can be for; com.example.app if not given."),
             .value("provider-port", "PORT", "Where providers connect; 2197 if not given. 0: any free one."),
+            .value(
+                "development-port", "PORT",
+                "Where providers connect for the development environment; the one above the other if not given."
+            ),
             .value("device-port", "PORT", "Where devices connect; 5223 if not given. 0: any free one."),
+            .flag("apple", "Behave as Apple does in everything, also where that suits production less."),
+        ] + Setting.fidelity.map(\.option) + [
             .value("log-level", "LEVEL", "error, warning (if not given), notice, info or debug."),
             .flag("json", "Print one line of JSON with all values when the relay is ready."),
         ],
@@ -119,6 +156,7 @@ enum DevCommand: Command {
             .init(
                 "A relay for a test: any free ports, a line for a program",
                 "postrider dev -d folder --json --provider-port 0 --device-port 0"),
+            .init("A stand-in for Apple, as close as can be", "postrider dev --apple"),
         ]
     )
 }

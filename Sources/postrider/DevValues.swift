@@ -3,10 +3,12 @@ import Foundation
 /// Everything that somebody needs to use the relay of `postrider dev`: printed by its --json, and kept in its folder
 /// for the commands that use it when they are given nothing else.
 struct DevValues: Codable, Equatable {
-    /// The address of both ports.
+    /// The address of all ports.
     var host: String
-    /// Where providers connect.
+    /// Where providers connect for the production environment.
     var providerPort: UInt16
+    /// Where providers connect for the development environment.
+    var developmentProviderPort: UInt16
     /// Where devices connect.
     var devicePort: UInt16
     /// The certificate to trust.
@@ -57,8 +59,9 @@ struct DevValues: Codable, Equatable {
         let choice = folder.map { " --directory \(Self.quoted($0))" } ?? ""
         let topic = topics.first ?? ""
         return """
-            The relay is ready. Providers connect to \(host):\(providerPort),
-            devices to \(host):\(devicePort).
+            The relay is ready. Providers connect to \(host):\(providerPort), devices to \(host):\(devicePort).
+            For the development environment (Apple's sandbox) providers connect to \(host):\(developmentProviderPort);
+            'device' and 'send' below take --environment development.
 
             1. Start a device; it prints its device token, and then whatever it is sent:
 

@@ -66,6 +66,9 @@ enum DeviceCommand: Command {
             """,
         options: [
             .list("topic", "TOPIC", "A topic to register."),
+            .value(
+                "environment", "NAME",
+                "production (if not given) or development: where the device tokens are to be good."),
             .value("count", short: "n", "NUMBER", "End after so many notifications."),
             .flag("json", "Print a line of JSON for everything that happens."),
             .value("name", "NAME", "What the device calls itself; 'postrider device' if not given."),

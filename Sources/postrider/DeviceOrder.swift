@@ -6,7 +6,8 @@ import Options
 /// What `postrider device` is to do.
 struct DeviceOrder: Sendable {
     let relay: Server
-    let topics: Set<String>
+    /// The topics, each with the environment in which it is to be registered.
+    let registrations: [String: Environment]
     let count: Int?
     let isJSON: Bool
     let name: String
@@ -28,7 +29,10 @@ struct DeviceOrder: Sendable {
         let choice = try RelayChoice(options, .device)
         relay = choice.server
         let topics = options.list("topic")
-        self.topics = Set(topics.isEmpty ? choice.dev?.topics ?? [] : topics)
+        let world = try options.choice("environment", of: Environment.self) ?? .production
+        registrations = Dictionary(
+            (topics.isEmpty ? choice.dev?.topics ?? [] : topics).map { ($0, world) },
+            uniquingKeysWith: { $1 })
         keyFile = options.string("enrolment-key-file") ?? choice.dev?.enrolmentKeyFile
         keyInEnvironment = environment[Self.keyVariable].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -33,7 +33,7 @@ enum DevicesCommand: OperatorCommand {
                 ]
             })
         let lines = table.split(separator: "\n").map(String.init)
-        let apps = devices.map { $0.registrations.map { "  \($0.topic)  \($0.token)" } }
+        let apps = devices.map { $0.registrations.map { "  \($0.topic)  \($0.token)  \($0.environment)" } }
         return (lines[0...0] + zip(lines.dropFirst(), apps).flatMap { [$0] + $1 }).joined(separator: "\n")
     }
 }

@@ -1,6 +1,7 @@
 import Clients
 import Crypto
 import Foundation
+import Notifications
 import Options
 import Transport
 
@@ -18,8 +19,11 @@ struct RelayChoice {
 
         fileprivate var usualPort: Int { self == .provider ? 2197 : 5223 }
 
-        fileprivate func port(_ dev: DevValues) -> UInt16 {
-            self == .provider ? dev.providerPort : dev.devicePort
+        fileprivate func port(_ dev: DevValues, _ environment: Environment) -> UInt16 {
+            switch self {
+            case .provider: environment == .production ? dev.providerPort : dev.developmentProviderPort
+            case .device: dev.devicePort
+            }
         }
     }
 
@@ -40,7 +44,9 @@ struct RelayChoice {
     }
 
     /// Finds the relay that the user means.
-    init(_ options: ParsedOptions, _ door: Door) throws {
+    ///
+    /// - Parameter environment: which of the providers' ports of `postrider dev`.
+    init(_ options: ParsedOptions, _ door: Door, environment: Environment = .production) throws {
         if let text = try Self.named(options, door) {
             guard !options.isSet("directory") else {
                 throw options.error("--directory means the relay of 'postrider dev'; name no other with it")
@@ -61,7 +67,7 @@ struct RelayChoice {
         dev = values
         let host = values.host.contains(":") ? "[\(values.host)]" : values.host
         server = try Self.server(
-            options, "\(host):\(door.port(values))",
+            options, "\(host):\(door.port(values, environment))",
             authorityFile: options.string("ca") ?? values.authorityFile)
     }
 

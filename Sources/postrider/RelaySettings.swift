@@ -16,9 +16,11 @@ extension Settings {
     func forRelay() throws -> ForRelay {
         let provider = try internetAddress(.providerAddress) ?? SocketAddress("0.0.0.0:2197")
         let device = try internetAddress(.deviceAddress) ?? SocketAddress("0.0.0.0:5223")
-        guard provider != device || provider.port == 0 else {
-            throw mistake(.deviceAddress, "is \(device) like the providers' address; choose another port")
-        }
+        let development = try internetAddress(.developmentProviderAddress)
+        try requireDistinct([
+            (.providerAddress, provider), (.developmentProviderAddress, development),
+            (.deviceAddress, device),
+        ])
         let certificate = try required(.certificate)
         let privateKey = try required(.privateKey)
         let dataDirectory = try required(.dataDirectory)
@@ -34,6 +36,17 @@ extension Settings {
             user: geteuid()
         )
         relay.providerTrustFile = self[.providerTrust]
+        relay.developmentProviderAddress = development
+        let idle = Limits.providerIdleSeconds
+        relay.providerIdleSeconds =
+            try value(.providerIdleSeconds, form: "a whole number from \(idle.least) to \(idle.most)") {
+                Int($0).flatMap { (idle.least...idle.most).contains($0) ? $0 : nil }
+            } ?? idle.usual
+        try relay.fidelity.read { setting, words in
+            try value(setting, form: "one of \(words.joined(separator: ", "))") {
+                words.contains($0) ? $0 : nil
+            }
+        }
         let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
         let logLevel = try value(.logLevel, form: "one of \(levels)", LogLevel.init(rawValue:))
         return ForRelay(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)
@@ -55,6 +68,19 @@ extension Settings {
         } catch {
             throw mistake(
                 .dataDirectory, "is too long for the control socket in it; set control-address as well")
+        }
+    }
+
+    /// Nobody can listen twice at one address.
+    private func requireDistinct(_ addresses: [(setting: Setting, address: SocketAddress?)]) throws {
+        var taken: [(setting: Setting, address: SocketAddress)] = []
+        for (setting, address) in addresses {
+            guard let address, address.port != 0 else { continue }
+            if let other = taken.first(where: { $0.address == address }) {
+                throw mistake(
+                    setting, "is \(address) like \(other.setting.rawValue); choose another port")
+            }
+            taken.append((setting, address))
         }
     }
 

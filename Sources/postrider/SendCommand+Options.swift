@@ -48,6 +48,9 @@ extension SendCommand {
     ]
 
     private static let provider: [Option] = [
+        .value(
+            "environment", "NAME",
+            "production (if not given) or development: which port of 'postrider dev' is meant."),
         .value("key-file", "FILE", "The team's private key, as Apple's .p8."),
         .value("key-id", "ID", "The identifier of the key."),
         .value("team-id", "ID", "The team that owns it."),

@@ -17,7 +17,12 @@ struct SendOrder: Sendable {
         tokens = try Self.tokens(options)
         var template = try Self.template(options)
         timeoutMilliseconds = (try options.integer("timeout", in: 1...3600) ?? 20) * 1000
-        let choice = try RelayChoice(options, .provider)
+        let environment = try options.choice("environment", of: Environment.self)
+        let choice = try RelayChoice(options, .provider, environment: environment ?? .production)
+        guard choice.dev != nil || environment == nil else {
+            throw options.error(
+                "--environment chooses a port of 'postrider dev'; name the relay's port for the environment")
+        }
         relay = choice.server
         signer = try Self.signer(options, choice.dev)
         if template.topic == nil { template.topic = choice.dev?.topics.first.flatMap { Topic($0) } }

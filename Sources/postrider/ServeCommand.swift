@@ -21,10 +21,12 @@ enum ServeCommand: Command {
         let log = ServiceLog.log(threshold, isJournal: ServiceLog.isJournal)
         let served = try await ServedRelay.start(
             settings.relay, dataDirectory: settings.dataDirectory, log: log)
-        let (provider, device) = (served.relay.providerAddress, served.relay.deviceAddress)
+        let relay = served.relay
+        let development = relay.developmentProviderAddress.map { " and \($0) (development)" } ?? ""
         log.notice(
-            "ready: providers connect to \(provider), devices to \(device), the operator to "
-                + "\(settings.relay.controlAddress); \(settings.relay.shards) shards")
+            "ready: providers connect to \(relay.providerAddress)\(development), devices to "
+                + "\(relay.deviceAddress), the operator to \(settings.relay.controlAddress); "
+                + "\(settings.relay.shards) shards")
         return await served.untilEnd {
             let settings = try Settings(options: options).forRelay()
             try served.relay.reload(settings.relay)

@@ -1,9 +1,11 @@
+import Notifications
 import Options
 
 /// One setting of the relay. Its name is the same everywhere: `--data-directory` on the command line,
 /// `POSTRIDER_DATA_DIRECTORY` in the environment, `data-directory:` in the configuration file.
 enum Setting: String, CaseIterable {
     case providerAddress = "provider-address"
+    case developmentProviderAddress = "development-provider-address"
     case deviceAddress = "device-address"
     case controlAddress = "control-address"
     case certificate = "certificate"
@@ -11,7 +13,15 @@ enum Setting: String, CaseIterable {
     case providerTrust = "provider-trust"
     case dataDirectory = "data-directory"
     case shards = "shards"
+    case providerIdleSeconds = "provider-idle-seconds"
+    case strictness = "strictness"
+    case storage = "storage"
+    case spellings = "spellings"
+    case streamLimitRamp = "stream-limit-ramp"
     case logLevel = "log-level"
+
+    /// How closely the relay keeps to Apple (docs/fidelity.md).
+    static let fidelity: [Setting] = [.strictness, .storage, .spellings, .streamLimitRamp]
 
     /// What the environment calls it.
     var variable: String { Self.variable(rawValue) }
@@ -26,11 +36,13 @@ enum Setting: String, CaseIterable {
 
     private var placeholder: String {
         switch self {
-        case .providerAddress, .deviceAddress: "ADDRESS"
+        case .providerAddress, .developmentProviderAddress, .deviceAddress: "ADDRESS"
         case .controlAddress: "unix:PATH"
         case .certificate, .privateKey, .providerTrust: "FILE"
         case .dataDirectory: "DIRECTORY"
-        case .shards: "NUMBER"
+        case .shards, .providerIdleSeconds: "NUMBER"
+        case .strictness, .storage, .spellings: "WORD"
+        case .streamLimitRamp: "true|false"
         case .logLevel: "LEVEL"
         }
     }
@@ -38,6 +50,8 @@ enum Setting: String, CaseIterable {
     private var help: String {
         switch self {
         case .providerAddress: "Where providers connect; 0.0.0.0:2197 if not given. Port 0: any free one."
+        case .developmentProviderAddress:
+            "Where providers connect for the development environment; nowhere if not given."
         case .deviceAddress: "Where devices connect; 0.0.0.0:5223 if not given."
         case .controlAddress:
             "The Unix socket of the operator's commands; control.sock in the data directory if not given."
@@ -48,6 +62,16 @@ enum Setting: String, CaseIterable {
                 + "providers are known by their tokens only."
         case .dataDirectory: "Where everything is kept that must not be lost; made if it is not there."
         case .shards: "Event loops, each with a thread of its own; as many as there are cores if not given."
+        case .providerIdleSeconds:
+            "How long a provider's connection may be without a push; \(Limits.providerIdleSeconds.usual) if "
+                + "not given."
+        case .strictness:
+            "strict: refuse pushes whose type, topic and priority do not belong together; lenient if not given."
+        case .storage:
+            "What waits for an absent device: queue (all, bounded; if not given) or latest (one for each app)."
+        case .spellings: "documented (if not given) or live: how reasons are spelled where Apple does both."
+        case .streamLimitRamp:
+            "Whether a provider may have one stream open until its first good push; false if not given."
         case .logLevel: "error, warning, notice, info (if not given) or debug."
         }
     }

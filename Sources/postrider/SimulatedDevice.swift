@@ -40,7 +40,7 @@ final class SimulatedDevice: DeviceClientDelegate {
             agent: "postrider-device/\(Commands.version)")
         configuration.keepaliveSeconds = order.keepaliveSeconds
         return DeviceClient(
-            configuration, topics: order.topics, on: loop, random: { [entropy] in entropy.next() },
+            configuration, topics: order.registrations, on: loop, random: { [entropy] in entropy.next() },
             delegate: self)
     }
 
@@ -52,7 +52,8 @@ final class SimulatedDevice: DeviceClientDelegate {
         tell(.init(event: "connected", device: identity.description, pending: welcome.pending)) {
             "connected as device \(identity); \(welcome.pending) notifications wait"
         }
-        for registration in welcome.registrations where order.topics.contains(registration.topic) {
+        for registration in welcome.registrations
+        where order.registrations[registration.topic] == registration.environment {
             registered(registration)
         }
     }
@@ -72,8 +73,10 @@ final class SimulatedDevice: DeviceClientDelegate {
 
     func registered(_ registration: Registered) {
         let token = registration.deviceToken.hex
-        tell(.init(event: "registered", topic: registration.topic, token: token)) {
-            "device token for \(registration.topic): \(token)"
+        let environment = registration.environment
+        tell(.init(event: "registered", topic: registration.topic, token: token, environment: environment)) {
+            let place = environment == .production ? "" : " in the \(environment) environment"
+            return "device token for \(registration.topic)\(place): \(token)"
         }
     }
 
@@ -110,6 +113,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         var pending: UInt64?
         var topic: String?
         var token: String?
+        var environment: Environment?
         var reason: String?
         var nextAttempt: Int?
         var apnsIdentity: String?
@@ -119,7 +123,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         var acceptedAt: Int64?
 
         enum CodingKeys: String, CodingKey {
-            case event, device, pending, topic, token, reason, priority
+            case event, device, pending, topic, token, environment, reason, priority
             case nextAttempt = "next-attempt-milliseconds"
             case apnsIdentity = "apns-id"
             case pushType = "push-type"

@@ -6,6 +6,7 @@ struct RelayUnderTest {
     struct Description: Decodable {
         let host: String
         let providerPort: Int
+        let developmentProviderPort: Int
         let devicePort: Int
         let authorityFile: String
         let providerCertificateFile: String
@@ -22,21 +23,27 @@ struct RelayUnderTest {
     /// The one topic.
     var topic: String { description.topics[0] }
 
-    /// The address of the provider API for a device token.
-    func url(_ token: String) -> String {
-        "https://\(description.host):\(description.providerPort)/3/device/\(token)"
+    /// The address of the provider API for a device token, in one environment.
+    func url(_ token: String, isDevelopment: Bool = false) -> String {
+        let port = isDevelopment ? description.developmentProviderPort : description.providerPort
+        return "https://\(description.host):\(port)/3/device/\(token)"
     }
 }
 
 extension Stage {
     /// Starts a relay and returns when it listens. One that is started again on the same stage has the same store.
     ///
-    /// - Parameter ports: for providers and for devices; 0: any.
-    func startRelay(_ ports: [String] = ["0", "0"]) async throws -> RelayUnderTest {
+    /// - Parameters:
+    ///   - ports: for providers and for devices; 0: any.
+    ///   - options: of `postrider dev`.
+    func startRelay(
+        _ ports: [String] = ["0", "0"], options: [String] = []
+    ) async throws -> RelayUnderTest {
         let program = try start(
             "postrider",
             ["dev", "--json", "--log-level", "info", "--directory", path("dev")]
-                + ["--provider-port", ports[0], "--device-port", ports[1]])
+                + ["--provider-port", ports[0], "--development-port", "0", "--device-port", ports[1]]
+                + options)
         let line = try await program.line { $0.hasPrefix("{") }
         let description = try JSONDecoder().decode(RelayUnderTest.Description.self, from: Data(line.utf8))
         return RelayUnderTest(
@@ -50,8 +57,10 @@ extension Stage {
     }
 
     /// Starts a grpcio device and returns when it is registered.
-    func startDevice(of relay: RelayUnderTest) async throws -> DeviceUnderTest {
-        let program = try python("receive.py", [relay.file])
+    func startDevice(
+        of relay: RelayUnderTest, isDevelopment: Bool = false
+    ) async throws -> DeviceUnderTest {
+        let program = try python("receive.py", [relay.file] + (isDevelopment ? ["--development"] : []))
         return DeviceUnderTest(
             program: program,
             bearer: "bearer " + (try await program.line(startingWith: "bearer ")),

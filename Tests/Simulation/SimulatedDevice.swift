@@ -13,13 +13,23 @@ final class SimulatedDevice {
     /// What was received for the first time, in order: the numbers of pushes.
     var inbox: [Int] = []
     var known: Set<Int> = []
-    var tokens: [String: String] = [:]
+    /// What is registered as far as it knows, by topic, and the tokens of former registrations.
+    var registrations: [String: Registered] = [:]
+    var deadTokens: Set<DeviceToken> = []
+    /// The environment in which each topic is to be registered.
+    var wanted: [String: Notifications.Environment]
     var session: SimulatedDeviceSession?
-    let topics: [String]
 
-    init(index: Int, topics: [String]) {
+    init(index: Int, wanted: [String: Notifications.Environment]) {
         self.index = index
-        self.topics = topics
+        self.wanted = wanted
+    }
+
+    /// The relay says how a topic is registered. A token that was replaced is never good again.
+    func note(_ registered: Registered) {
+        let known = registrations.updateValue(registered, forKey: registered.topic)
+        if let known, known.deviceToken != registered.deviceToken { deadTokens.insert(known.deviceToken) }
+        #expect(!deadTokens.contains(registered.deviceToken), "a token of \(registered.topic) rose again")
     }
 }
 
@@ -80,7 +90,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         let hello = Hello(
             deviceIdentity: identity, deviceSecret: device.secret, keepaliveSeconds: 1800,
             agent: "simulated/1")
-        var link = DeviceLink(hello: hello, wanted: Set(device.topics), unwanted: [])
+        var link = DeviceLink(hello: hello, wanted: device.wanted, unwanted: [])
         say(link.start())
         self.link = link
     }
@@ -88,7 +98,7 @@ final class SimulatedDeviceSession: EndpointOwner {
     private func say(_ message: DeviceMessage) {
         guard let linkStream else { return }
         switch message {
-        case .register(let topic), .unregister(let topic): asked.append(topic)
+        case .register(let topic, _), .unregister(let topic): asked.append(topic)
         case .hello, .acknowledge, .goodbye, .unknown: break
         }
         var frame: [UInt8] = []
@@ -104,7 +114,10 @@ final class SimulatedDeviceSession: EndpointOwner {
         if let message = link?.acknowledge(some) { say(message) }
     }
 
-    func register(_ topic: String) { if let message = link?.register(topic) { say(message) } }
+    func register(_ topic: String, in environment: Notifications.Environment) {
+        if device.wanted[topic] != nil { device.wanted[topic] = environment }
+        if let message = link?.register(topic, in: environment) { say(message) }
+    }
 
     func leave() {
         if let message = link?.goodbye(.unspecified, detail: "") { say(message) }
@@ -147,16 +160,18 @@ final class SimulatedDeviceSession: EndpointOwner {
     private func take(_ event: DeviceLink.Event) {
         switch event {
         case .welcomed(let welcome, let messages):
-            for registered in welcome.registrations {
-                device.tokens[registered.topic] = registered.deviceToken.hex
-            }
+            if device.session === self { for known in welcome.registrations { device.note(known) } }
             for message in messages { say(message) }
             world.noteWelcome()
         case .registered(let registered):
             answered(registered.topic)
-            let token = registered.deviceToken.hex
-            #expect(device.tokens[registered.topic].map { $0 == token } ?? true, "a topic keeps its token")
-            device.tokens[registered.topic] = token
+            // A replaced link may tell late what is history by now.
+            guard device.session === self else { break }
+            let known = device.registrations[registered.topic]
+            #expect(
+                known?.environment != registered.environment || known == registered,
+                "a topic keeps its token while it keeps its environment")
+            device.note(registered)
         case .refused(let refused): answered(refused.topic)
         case .unregistered(let topic): answered(topic)
         case .deliver(let deliver):

@@ -6,7 +6,7 @@ import Transport
 
 /// One push as its provider sees it.
 struct Push {
-    enum Fault { case none, method, forgedToken, topic, payload, hugeBody, reset }
+    enum Fault { case none, method, forgedToken, environment, topic, payload, hugeBody, reset }
 
     let number: Int
     let device: Int
@@ -31,13 +31,18 @@ struct Push {
 final class SimulatedProvider: EndpointOwner {
     private(set) lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
     private unowned let world: World
+    /// Which port it is connected to.
+    let environment: Notifications.Environment
     private var open: [Int32: Int] = [:]
     private var statuses: [Int32: (status: Int, identity: String?)] = [:]
     private var bodies: [Int32: [UInt8]] = [:]
     private(set) var isOpen = false
     private var lastStream: Int32?
 
-    init(_ world: World) { self.world = world }
+    init(_ world: World, _ environment: Notifications.Environment) {
+        self.world = world
+        self.environment = environment
+    }
 
     /// Pushes that wait for their answer.
     var openCount: Int { open.count }
@@ -68,7 +73,7 @@ final class SimulatedProvider: EndpointOwner {
                 case .reset: Array(body.prefix(3))
                 case .payload: Array(body.dropLast())
                 case .hugeBody: [UInt8](repeating: 0x20, count: 6000)
-                case .none, .method, .forgedToken, .topic: body
+                case .none, .method, .forgedToken, .environment, .topic: body
                 }
             endpoint.streams.send(stream, sent.span)
             if push.fault == .reset {

@@ -20,9 +20,9 @@ extension World {
         pushes[number].answeredAt = events
         let expected: [Int] =
             switch push.fault {
-            case .none: [200, 429, 503]
+            case .none: [200, 410, 429, 503]
             case .method: [405, 503]
-            case .forgedToken, .topic, .payload: [400, 503]
+            case .forgedToken, .environment, .topic, .payload: [400, 503]
             case .hugeBody: [413, 503]
             case .reset: []
             }
@@ -62,6 +62,11 @@ extension World {
         self.youngest[device.index] = max(youngest, push.sentAt)
     }
 
+    /// Whether the app has changed over to the other environment since.
+    private func hasDeadToken(_ push: Push) -> Bool {
+        devices[push.device].registrations[push.topic]?.deviceToken.hex != push.token
+    }
+
     /// On the disk at some time, or with the device, or not to be kept.
     private func isSafe(_ push: Push) -> Bool {
         memory.committed.contains(push.identity) || isDone(push)
@@ -86,7 +91,12 @@ extension World {
 
     func check() {
         for push in pushes where push.status == 200 {
-            #expect(isDone(push) || isReplaced(push), "push \(push.number) was answered 200 and is lost")
+            #expect(
+                isDone(push) || isReplaced(push) || hasDeadToken(push),
+                "push \(push.number) was answered 200 and is lost")
+        }
+        for push in pushes where push.status == 410 {
+            #expect(hasDeadToken(push), "push \(push.number) was answered 410, and its token is good")
         }
         var left = 0
         _ = try? WatchedStore(disk, memory).scanQueue { _ in left += 1 }

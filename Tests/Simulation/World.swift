@@ -14,6 +14,9 @@ final class World {
     static let enrolmentKey = "enrol-simulated"
     private static let shardCount = 3
     private static let topics = ["app.one", "app.two"]
+    private static let faults: [Push.Fault] = [
+        .method, .forgedToken, .topic, .payload, .hugeBody, .reset,
+    ]
 
     var chance: Chance
     let clock = SimulatedClock()
@@ -44,7 +47,11 @@ final class World {
         store.apply(Self.registry(chance)) { _ in }
         relay = try SimulatedRelay(
             shards: Self.shardCount, store: store, clock: clock, chance: chance, storage: storage)
-        devices = (0..<7).map { SimulatedDevice(index: $0, topics: Self.topics) }
+        devices = (0..<7).map { index in
+            SimulatedDevice(
+                index: index,
+                wanted: ["app.one": .production, "app.two": index < 2 ? .development : .production])
+        }
     }
 
     private static func registry(_ chance: Chance) -> [RegistryChange] {
@@ -81,7 +88,8 @@ final class World {
         case 955..<970: chance.pick(sessions)?.enrol()
         case 970..<985:
             chance.pick(sessions)?.register(
-                chance.pick(["app.one", "app.two", "app.none", "not/a topic"]) ?? "")
+                chance.pick(["app.one", "app.two", "app.none", "not/a topic"]) ?? "",
+                in: chance.once(in: 3) ? .development : .production)
         case 985..<992: memory.isFailing = chance.once(in: 2)
         case 992..<996: advance(byMilliseconds: 11_000)
         case 996 where chance.once(in: 2): try crash()
@@ -130,14 +138,17 @@ final class World {
 
     private func push() {
         events += 1
-        guard let provider = chance.pick(providers), let device = chance.pick(devices),
-            let topic = chance.pick(device.tokens.keys.sorted()), let token = device.tokens[topic]
+        guard let device = chance.pick(devices),
+            let topic = chance.pick(device.registrations.keys.sorted()),
+            let registration = device.registrations[topic],
+            let provider = chance.pick(
+                providers.filter { chance.once(in: 12) || $0.environment == registration.environment })
         else { return }
         let isNowOrNever = chance.once(in: 6)
+        let isAstray = provider.environment != registration.environment
         let push = Push(
-            number: pushes.count, device: device.index, topic: topic, token: token,
-            fault: chance.once(in: 8)
-                ? chance.pick([.method, .forgedToken, .topic, .payload, .hugeBody, .reset]) ?? .none : .none,
+            number: pushes.count, device: device.index, topic: topic, token: registration.deviceToken.hex,
+            fault: isAstray ? .environment : chance.once(in: 8) ? chance.pick(Self.faults) ?? .none : .none,
             priority: chance.pick(["10", "5", "1"]) ?? "10",
             expiresAt: !isNowOrNever && chance.once(in: 4)
                 ? now.advanced(byMilliseconds: Int64(chance.number(0...20_000))) : nil,
@@ -155,12 +166,14 @@ final class World {
 
     private func connectSomebody() {
         events += 1
-        if providers.count < 3, chance.once(in: 3) {
-            let provider = SimulatedProvider(self)
+        if providers.count < 4, chance.once(in: 3) {
+            let provider = SimulatedProvider(self, chance.once(in: 3) ? .development : .production)
             if connect(
                 provider.endpoint,
                 {
-                    ProviderSession(number: $0.drawNumber(), environment: .production, shard: $0).endpoint
+                    ProviderSession(
+                        number: $0.drawNumber(), environment: provider.environment, shard: $0
+                    ).endpoint
                 })
             {
                 providers.append(provider)

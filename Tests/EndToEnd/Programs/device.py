@@ -83,11 +83,12 @@ class Device:
         self.welcome = first.welcome
         self._reader = asyncio.create_task(self._read(self._call))
 
-    async def register(self):
-        """Registers the topic and keeps its token."""
+    async def register(self, is_development=False):
+        """Registers the topic in an environment and keeps its token."""
         topic = self.relay.topic
         self._answered[topic] = asyncio.get_running_loop().create_future()
-        self.say(register=pb.Register(topic=topic))
+        environment = pb.DEVELOPMENT if is_development else pb.PRODUCTION
+        self.say(register=pb.Register(topic=topic, environment=environment))
         self.token = await self._answered[topic]
 
     async def disconnect(self, politely=True):

@@ -8,9 +8,9 @@ import jwt
 from aioapns.connection import APNsProductionClientProtocol
 
 
-def make_provider(relay, connections=1, attempts=1000):
-    """A client of the relay. With one connection, pushes reach the relay in the order in which they are sent."""
-    host, port = relay.provider_endpoint
+def make_provider(relay, connections=1, attempts=1000, is_development=False):
+    """A client of the relay, of one of its environments. With one connection, pushes reach the relay in the order in which they are sent."""
+    host, port = relay.development_endpoint if is_development else relay.provider_endpoint
 
     class Protocol(APNsProductionClientProtocol):
         APNS_SERVER = host

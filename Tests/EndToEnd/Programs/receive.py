@@ -1,6 +1,6 @@
 """A device that prints its token, then every notification, until it is ended.
 
-usage: receive.py RELAY.json
+usage: receive.py RELAY.json [--development]
 
 It prints `token …`, `bearer …` (a provider token for whoever pushes), and for each notification `received` with its
 identity and its payload.
@@ -21,7 +21,7 @@ async def main(relay):
     device = Device(relay, "a device that prints")
     await device.enrol()
     await device.connect()
-    await device.register()
+    await device.register(is_development="--development" in sys.argv)
     say(f"bearer {bearer(relay).removeprefix('bearer ')}")
     say(f"token {device.token}")
     printed = 0

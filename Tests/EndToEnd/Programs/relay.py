@@ -12,6 +12,7 @@ class Relay:
     """Where the relay listens, and what a provider and a device need to be let in."""
 
     provider_endpoint: tuple[str, int]
+    development_endpoint: tuple[str, int]
     device_endpoint: tuple[str, int]
     ca: str
     key: str
@@ -26,6 +27,7 @@ class Relay:
         told = json.loads(Path(path).read_text())
         return cls(
             provider_endpoint=(told["host"], told["providerPort"]),
+            development_endpoint=(told["host"], told["developmentProviderPort"]),
             device_endpoint=(told["host"], told["devicePort"]),
             ca=told["authorityFile"],
             key=told["keyFile"],

@@ -72,6 +72,37 @@ struct AppDeskRegistrationTests {
         #expect(attached().told == [.registered(Registered(topic: topic, deviceToken: .sample(2)))])
     }
 
+    @Test("keeps the environment of an app, and asks for a new token when the app changes over")
+    func environments() throws {
+        let app = attached()
+        rig.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        rig.desk.register(topic, in: .development, for: app.stream)
+        #expect(rig.ground.state.apps.wanted == [topic: .development])
+        // The relay had not heard of it yet.
+        rig.desk.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
+        let development = Registered(topic: topic, deviceToken: .sample(2), environment: .development)
+        rig.desk.registered(development)
+        #expect(rig.line.asked == ["register \(topic)", "register \(topic) in development"])
+        #expect(
+            app.told == [
+                .registered(Registered(topic: topic, deviceToken: .sample(1))), .registered(development),
+            ])
+        try rig.kill()
+        #expect(rig.ground.state.apps.wanted == [topic: .development])
+        let again = RecordedApp()
+        rig.desk.register(topic, in: .development, for: again.stream)
+        #expect(again.told == [.registered(development)])
+    }
+
+    @Test("hands over what had arrived before an app changed its environment")
+    func arrivedBefore() throws {
+        let app = attached()
+        rig.arrive(1)
+        rig.desk.register(topic, in: .development, for: app.stream)
+        rig.desk.endTurn()
+        #expect(app.identities == [1])
+    }
+
     @Test("tells an app that the relay refuses it, or has ended its registration")
     func refusals() {
         let app = attached()

@@ -47,7 +47,9 @@ final class RecordedLine: RelayLine {
     var asked: [String] = []
     var acknowledged: [UInt64] = []
 
-    func register(_ topic: String) { asked.append("register \(topic)") }
+    func register(_ topic: String, in environment: Notifications.Environment) {
+        asked.append("register \(topic)\(environment == .production ? "" : " in development")")
+    }
     func unregister(_ topic: String) { asked.append("unregister \(topic)") }
     func acknowledge(_ deliveries: [UInt64]) { acknowledged += deliveries }
     func startAnew() { asked.append("start anew") }

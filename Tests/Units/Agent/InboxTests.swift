@@ -177,7 +177,7 @@ struct AppRegisterTests {
         try ground.kill()
         #expect(apps.records == before)
         #expect(apps[topics[0].text]?.token == .sample(1))
-        #expect(apps.wanted == Set(topics.map(\.text)))
+        #expect(apps.wanted == [topics[0].text: .production, topics[1].text: .development])
     }
 
     @Test("drops what waits for an app that is no longer wanted, and with the app all trace of it")

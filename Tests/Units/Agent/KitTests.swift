@@ -155,6 +155,38 @@ struct KitTests {
         await house.kill()
     }
 
+    @Test("is registered in its environment, and told when another process of the app takes it elsewhere")
+    func environment() async throws {
+        let house = try AgentHouse(scratch)
+        let application = Application(
+            topic: topic, environment: .development, socketPath: scratch.socket, dispatcher: dispatcher)
+        let failures = Journal<String>()
+        let observation = dispatcher.addObserver(named: .registrationDidFail, sender: application) {
+            failures.note($0.userInfo[RegistrationKey.reason]?.string ?? "no reason")
+        }
+        async let token = application.registerForRemoteNotifications()
+        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
+        #expect(await house.on { $0.line.asked } == ["register \(topic) in development"])
+        await house.on { [topic] in
+            $0.desk.registered(
+                Registered(topic: topic, deviceToken: .sample(1), environment: .development))
+        }
+        #expect(try await token == DeviceToken.sample(1).hex)
+        let other = self.application()
+        async let otherToken = other.registerForRemoteNotifications()
+        while await house.on({ $0.line.asked.count < 2 }) { await Task.yield() }
+        await house.on { [registered = registered(2)] in $0.desk.registered(registered) }
+        #expect(try await otherToken == DeviceToken.sample(2).hex)
+        #expect(
+            await failures.first(1)
+                == ["Another process has registered the app in the production environment."])
+        #expect(application.deviceToken == nil)
+        await application.end()
+        await other.end()
+        withExtendedLifetime(observation) {}
+        await house.kill()
+    }
+
     private func register(_ application: Application, at house: AgentHouse) async throws {
         async let token = application.registerForRemoteNotifications()
         while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }

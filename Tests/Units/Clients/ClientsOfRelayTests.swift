@@ -14,7 +14,7 @@ struct ClientsOfRelayTests {
         let rig = try await RelayRig()
         let recorder = Recorder()
         let client = DeviceClient(
-            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop,
+            try rig.deviceConfiguration(), topics: [RelayRig.topic: .production], on: rig.loop,
             random: { 0 }, delegate: recorder)
         client.start()
         rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
@@ -49,7 +49,7 @@ struct ClientsOfRelayTests {
         let rig = try await RelayRig()
         let recorder = Recorder()
         let client = DeviceClient(
-            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop, random: { 0 },
+            try rig.deviceConfiguration(), topics: [RelayRig.topic: .production], on: rig.loop, random: { 0 },
             delegate: recorder)
         recorder.onDelivery = { deliver, link in client.acknowledge([deliver.delivery], over: link) }
         client.start()
@@ -87,9 +87,9 @@ struct ClientsOfRelayTests {
         let rig = try await RelayRig()
         let recorder = Recorder()
         let client = DeviceClient(
-            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop, random: { 0 },
+            try rig.deviceConfiguration(), topics: [RelayRig.topic: .production], on: rig.loop, random: { 0 },
             delegate: recorder)
-        let provider = rig.makeProvider()
+        let provider = try rig.makeProvider()
         client.start()
         rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
         stop(client, rig.loop)
@@ -152,7 +152,7 @@ struct ClientsOfRelayTests {
         let rig = try await RelayRig()
         let recorder = Recorder()
         let client = DeviceClient(
-            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop, random: { 0 },
+            try rig.deviceConfiguration(), topics: [RelayRig.topic: .production], on: rig.loop, random: { 0 },
             delegate: recorder)
         client.start()
         rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
@@ -193,12 +193,13 @@ struct ClientsOfRelayTests {
         let rig = try await RelayRig()
         let recorder = Recorder()
         let client = DeviceClient(
-            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop, random: { .max },
+            try rig.deviceConfiguration(), topics: [RelayRig.topic: .production], on: rig.loop,
+            random: { .max },
             delegate: recorder)
         client.start()
         rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
         let token = try #require(recorder.tokens[RelayRig.topic])
-        let provider = rig.makeProvider()
+        let provider = try rig.makeProvider()
         var outcomes: [Result<PushOutcome, ClientError>] = []
         for _ in 0..<200 {
             let push = Push(to: token.hex, topic: Topic(RelayRig.topic), payload: Array("{}".utf8))

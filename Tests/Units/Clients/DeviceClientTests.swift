@@ -19,7 +19,9 @@ struct DeviceClientTests {
     @Test("says who it is, then brings the registrations to what is wanted")
     func hello() throws {
         ground.welcomeAll([try .sample("gone"), try .sample("there"), try .sample("unknown")])
-        let client = try ground.makeClient(topics: ["there", "gone", "new"]) { $0.keepaliveSeconds = 33 }
+        let client = try ground.makeClient(topics: [
+            "there": .production, "gone": .production, "new": .production,
+        ]) { $0.keepaliveSeconds = 33 }
         client.unregister("gone")
         client.start()
         loop.turn { relay.links.first?.messages.count == 3 }
@@ -44,13 +46,13 @@ struct DeviceClientTests {
         relay.onMessage = { link, message in
             switch message {
             case .hello: link.welcome()
-            case .register("good"): link.say(.registered(good))
-            case .register(let topic): link.say(.refused(Refused(topic: topic, reason: "no")))
+            case .register("good", _): link.say(.registered(good))
+            case .register(let topic, _): link.say(.refused(Refused(topic: topic, reason: "no")))
             case .unregister(let topic): link.say(.unregistered(topic: topic))
             case .acknowledge, .goodbye, .unknown: break
             }
         }
-        let client = try ground.makeClient(topics: ["good", "bad"])
+        let client = try ground.makeClient(topics: ["good": .production, "bad": .production])
         client.start()
         loop.turn { recorder.tokens["good"] != nil && recorder.refusals.count == 1 }
         #expect(recorder.refusals == [Refused(topic: "bad", reason: "no")])

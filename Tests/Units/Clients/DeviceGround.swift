@@ -1,5 +1,6 @@
 import Clients
 import Courier
+import Notifications
 
 @testable import Transport
 
@@ -16,7 +17,7 @@ struct DeviceGround {
 
     /// Random bits that make the jitter as long as it can be.
     func makeClient(
-        topics: Set<String> = [], baseMilliseconds: Int = 1,
+        topics: [String: Notifications.Environment] = [:], baseMilliseconds: Int = 1,
         _ adjust: (inout DeviceClient.Configuration) -> Void = { _ in }
     ) throws -> DeviceClient {
         var configuration = try relay.configuration()

@@ -24,7 +24,7 @@ final class RelayRig {
         loop = try EventLoop()
         tls = try TestTLS.shared.get()
         folder = try TemporaryFolder()
-        let configuration = RelayConfiguration(
+        var configuration = RelayConfiguration(
             providerAddress: try SocketAddress("127.0.0.1:0"),
             deviceAddress: try SocketAddress("127.0.0.1:0"),
             controlAddress: try folder.address("control.sock"),
@@ -33,6 +33,7 @@ final class RelayRig {
             shards: shards,
             user: getuid()
         )
+        configuration.developmentProviderAddress = try SocketAddress("127.0.0.1:0")
         let changes = try Self.registry(signingKey.publicKey)
         relay = try await Relay.start(configuration, log: .none) {
             let store = MemoryStore()
@@ -73,9 +74,14 @@ final class RelayRig {
     }
 
     /// A provider of the topic's team.
-    func makeProvider(key: ES256.PrivateKey? = nil) -> ProviderClient {
+    func makeProvider(
+        key: ES256.PrivateKey? = nil, in environment: Notifications.Environment = .production
+    ) throws -> ProviderClient {
         let tokens = ProviderTokenMaker(key: key ?? signingKey, keyIdentifier: "KEY1", team: "TEAM1")
-        return ProviderClient(to: providers, tokens: tokens, on: loop)
+        let address =
+            environment == .production
+            ? relay.providerAddress : try #require(relay.developmentProviderAddress)
+        return ProviderClient(to: Server(.address(address), tls: tls.client), tokens: tokens, on: loop)
     }
 
     /// Pushes and waits for the outcome.

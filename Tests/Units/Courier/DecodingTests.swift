@@ -117,7 +117,10 @@ import Testing
         #expect(
             try DeviceMessage(decoding: [0x22, 0x05, 0x0A, 0x01, 0x07, 0x10, 0x01].span) == .acknowledge([7]))
         #expect(
-            try DeviceMessage(decoding: [0x12, 0x05, 0x10, 0x01, 0x0A, 0x01, 0x61].span)
+            try DeviceMessage(decoding: [0x1A, 0x05, 0x10, 0x01, 0x0A, 0x01, 0x61].span)
+                == .unregister(topic: "a"))
+        #expect(
+            try DeviceMessage(decoding: [0x12, 0x05, 0x18, 0x01, 0x0A, 0x01, 0x61].span)
                 == .register(topic: "a"))
     }
 
@@ -153,6 +156,15 @@ import Testing
         #expect(try Deliver(decoding: bytes.span).pushType == "new")
     }
 
+    @Test("an environment of a later version is refused: nobody could say where its token is good")
+    func laterEnvironment() {
+        #expect(decodingError(DeviceMessage.self, [0x12, 0x02, 0x10, 0x02]) == .unknownValue(field: 2))
+        #expect(decodingError(AppMessage.self, [0x0A, 0x02, 0x10, 0x02]) == .unknownValue(field: 2))
+        #expect(
+            decodingError(Registered.self, encoded(Samples.registered) + [0x18, 0x02])
+                == .unknownValue(field: 3))
+    }
+
     @Test("an expiration at or before the epoch is now or never")
     func earlyExpiration() throws {
         let negative: [UInt8] = [0x30, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]
@@ -172,6 +184,7 @@ import Testing
             (.invalidText(field: 1), .invalidArgument),
             (.wrongLength(field: 1, expected: 12), .invalidArgument),
             (.textTooLong(field: 1, limit: 255), .invalidArgument),
+            (.unknownValue(field: 2), .invalidArgument),
             (.messageTooLarge(bytes: 2, limit: 1), .resourceExhausted), (.compressed, .unimplemented),
             (.invalidPrefix, .internalError), (.outOfOrder("A sentence."), .failedPrecondition),
         ]

@@ -9,7 +9,7 @@ import Testing
 
     /// A link at a stage; from `open` on it has received the first delivery.
     private func link(at stage: Stage) throws -> DeviceLink {
-        var link = DeviceLink(hello: Samples.hello, wanted: [], unwanted: [])
+        var link = DeviceLink(hello: Samples.hello, wanted: [:], unwanted: [])
         if stage == .idle { return link }
         #expect(link.start() == .hello(Samples.hello))
         if stage == .awaitingWelcome { return link }
@@ -113,13 +113,16 @@ import Testing
     @Test("the welcome brings the relay's registrations in line with what is wanted")
     func reconciliation() throws {
         var link = DeviceLink(
-            hello: Samples.hello, wanted: ["z.new", "a.b", "b.new"], unwanted: ["c.d", "never.was"])
+            hello: Samples.hello,
+            wanted: ["z.new": .development, "a.b": .production, "b.new": .production, "e.f": .production],
+            unwanted: ["c.d", "never.was"])
         #expect(link.register("late") == nil)
         #expect(link.unregister("b.new") == nil)
         _ = link.start()
         let event = try link.receive(.welcome(Samples.welcome))
         let send: [DeviceMessage] = [
-            .register(topic: "late"), .register(topic: "z.new"), .unregister(topic: "c.d"),
+            .register(topic: "e.f"), .register(topic: "late"),
+            .register(topic: "z.new", environment: .development), .unregister(topic: "c.d"),
         ]
         #expect(event == .welcomed(Samples.welcome, send: send))
     }
@@ -128,6 +131,8 @@ import Testing
     func topics() throws {
         var open = try link(at: .open)
         #expect(open.register("a") == .register(topic: "a"))
+        #expect(
+            open.register("a", in: .development) == .register(topic: "a", environment: .development))
         #expect(open.unregister("a") == .unregister(topic: "a"))
         var closing = try link(at: .closing)
         #expect(closing.register("a") == nil)
@@ -137,7 +142,7 @@ import Testing
     @Test("a relay's and a device's machine understand each other over any order of acknowledgements")
     func together() throws {
         var relay = RelayLink(window: 3)
-        var device = DeviceLink(hello: Samples.hello, wanted: ["a.b"], unwanted: [])
+        var device = DeviceLink(hello: Samples.hello, wanted: ["a.b": .production], unwanted: [])
         let hello = device.start()
         #expect(try relay.receive(hello) == .hello(Samples.hello))
         let welcome = relay.welcome(keepaliveSeconds: 60, registrations: [], pending: 100)

@@ -37,6 +37,7 @@ import Testing
         try check(
             DeviceMessage.register(topic: "com.example.app"), "12110a0f636f6d2e6578616d706c652e617070")
         try check(DeviceMessage.register(topic: ""), "1200")
+        try check(DeviceMessage.register(topic: "a.b", environment: .development), "12070a03612e621001")
         try check(
             DeviceMessage.unregister(topic: "com.example.app"), "1a110a0f636f6d2e6578616d706c652e617070")
         try check(
@@ -51,9 +52,11 @@ import Testing
     func relayMessages() throws {
         try check(
             RelayMessage.welcome(Samples.welcome),
-            "0a59083c10401a270a03612e6212" + tokenHex + "1a270a03632e6412" + tokenHex + "20e807"
+            "0a8401083c10401a270a03612e6212" + tokenHex + "1a270a03632e6412" + tokenHex + "1a290a03652e6612"
+                + tokenHex + "180120e807"
         )
         try check(RelayMessage.registered(Samples.registered), "12270a03612e6212" + tokenHex)
+        try check(RelayMessage.registered(Samples.development), "12290a03652e6612" + tokenHex + "1801")
         try check(RelayMessage.unregistered(topic: "a.b"), "1a050a03612e62")
         try check(RelayMessage.refused(Samples.refused), "22090a03612e6212026e6f")
         try check(RelayMessage.deliver(Samples.fullDeliver), fullDeliverHex)
@@ -68,6 +71,7 @@ import Testing
     @Test("the app socket's messages are written as protobuf writes them")
     func appMessages() throws {
         try check(AppMessage.register(topic: "a.b"), "0a050a03612e62")
+        try check(AppMessage.register(topic: "a.b", environment: .development), "0a070a03612e621001")
         try check(AppMessage.unregister(topic: "a.b"), "12050a03612e62")
         try check(AppMessage.handled([1, 2, 300]), "1a060a040102ac02")
         try check(AgentMessage.registered(Samples.registered), "0a270a03612e6212" + tokenHex)

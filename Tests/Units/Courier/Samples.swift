@@ -15,11 +15,12 @@ enum Samples {
     static let hello = Hello(
         deviceIdentity: device, deviceSecret: secret, keepaliveSeconds: 300, agent: "agent/1")
     static let registered = Registered(topic: "a.b", deviceToken: token)
+    static let development = Registered(topic: "e.f", deviceToken: token, environment: .development)
     static let refused = Refused(topic: "a.b", reason: "no")
     static let welcome = Welcome(
         keepaliveSeconds: 60,
         window: 64,
-        registrations: [registered, Registered(topic: "c.d", deviceToken: token)],
+        registrations: [registered, Registered(topic: "c.d", deviceToken: token), development],
         pending: 1000
     )
     static let bad = Goodbye(reason: .protocolError, retryAfterMilliseconds: .max, detail: "bad")

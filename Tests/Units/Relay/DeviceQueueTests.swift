@@ -132,18 +132,19 @@ struct DeviceQueueTests {
         #expect(rig.connect() == ["load r3"])
     }
 
-    @Test("leaves room for a registration while fewer than 256 are good")
+    @Test("leaves room for a registration while fewer than 256 are good, and in place of a good one")
     mutating func registrations() {
         rig = DeviceRig(registrations: [])
         for number in 1...256 as ClosedRange<UInt32> {
-            #expect(rig.device.hasRoomForRegistration)
+            #expect(rig.device.hasRoomForRegistration(inPlaceOf: nil))
             _ = rig.apply(Samples.registration(RegistrationNumber(number), of: Samples.named("a.\(number)")))
         }
-        #expect(!rig.device.hasRoomForRegistration)
+        #expect(!rig.device.hasRoomForRegistration(inPlaceOf: nil))
+        #expect(rig.device.hasRoomForRegistration(inPlaceOf: RegistrationNumber(9)))
         _ = rig.apply(
             Samples.registration(RegistrationNumber(7), of: Samples.named("a.7"), unregisteredAt: Samples.now)
         )
-        #expect(rig.device.hasRoomForRegistration)
+        #expect(rig.device.hasRoomForRegistration(inPlaceOf: nil))
         #expect(rig.device.nextRegistrationNumber(in: .production) == RegistrationNumber(257))
     }
 }

@@ -47,7 +47,7 @@ struct ClientCommandsTests {
             let owner = TokenTaker(loop)
             let client = DeviceClient(
                 .init(relay: order.relay, identity: kept.identity, secret: kept.secret, agent: "test"),
-                topics: order.topics, on: loop, random: { 0 }, delegate: owner)
+                topics: order.registrations, on: loop, random: { 0 }, delegate: owner)
             owner.client = client
             client.start()
             return { withExtendedLifetime(client) { owner.token } }

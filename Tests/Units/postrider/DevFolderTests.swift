@@ -109,7 +109,8 @@ struct DevFolderTests {
             #expect(try DevValues.read(from: folder) == nil)
             _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
             let values = DevValues(
-                host: "127.0.0.1", providerPort: 1, devicePort: 2, authorityFile: "a b", keyFile: "k",
+                host: "127.0.0.1", providerPort: 1, developmentProviderPort: 4, devicePort: 2,
+                authorityFile: "a b", keyFile: "k",
                 keyIdentifier: "i", providerCertificateFile: "c", providerCertificateKeyFile: "ck", team: "t",
                 topics: ["x.y"], enrolmentKey: "e", enrolmentKeyFile: "f",
                 controlAddress: "unix:c", process: 3)

@@ -29,7 +29,9 @@ struct DeviceOrderTests {
         try withFolder {
             let order = try order([])
             #expect(order.relay.destination.description == "127.0.0.1:12")
-            #expect(order.topics == ["com.example.app"])
+            #expect(order.registrations == ["com.example.app": .production])
+            let elsewhere = try self.order(["--environment", "development", "--topic", "a.b"])
+            #expect(elsewhere.registrations == ["a.b": .development])
             let key = try folder.enrolmentKey()
             #expect(try order.enrolmentKey() == key)
             let state = try order.readState()

@@ -34,6 +34,17 @@ struct SendOrderTests {
         #expect(push.identity == nil && push.priority == nil && push.expiration == nil)
     }
 
+    @Test("goes to the port of its environment where postrider dev has been, and to no other relay's")
+    func environment() throws {
+        let order = try order(["--alert", "x", "--environment", "development", token])
+        #expect(order.relay.destination.description == "127.0.0.1:13")
+        let elsewhere = ["--relay", "127.0.0.1:1", "--environment", "production", "--alert", "x", token]
+        let error = #expect(throws: UsageError.self) {
+            try SendOrder(SendCommand.table.parse(elsewhere))
+        }
+        #expect(error?.description.contains("--environment") == true)
+    }
+
     @Test("has a field for every header")
     func headers() throws {
         let order = try order([
@@ -92,7 +103,8 @@ extension DevFolder {
     /// What `postrider dev` would say of this folder.
     var sampleValues: DevValues {
         DevValues(
-            host: "127.0.0.1", providerPort: 11, devicePort: 12, authorityFile: authorityFile,
+            host: "127.0.0.1", providerPort: 11, developmentProviderPort: 13, devicePort: 12,
+            authorityFile: authorityFile,
             keyFile: providerKeyFile, keyIdentifier: DevFolder.keyIdentifier,
             providerCertificateFile: providerCertificateFile,
             providerCertificateKeyFile: providerCertificateKeyFile, team: DevFolder.team,

@@ -34,10 +34,49 @@ struct SettingsTests {
     func usualValues() throws {
         let settings = try Self.settings().forRelay()
         #expect(settings.relay.providerAddress.description == "0.0.0.0:2197")
+        #expect(settings.relay.developmentProviderAddress == nil)
         #expect(settings.relay.deviceAddress.description == "0.0.0.0:5223")
+        #expect(settings.relay.fidelity == Fidelity())
+        #expect(settings.relay.providerIdleSeconds == 3600)
         #expect(settings.relay.controlAddress.description == "unix:d/control.sock")
         #expect(settings.relay.shards == Settings.usualShards)
         #expect(settings.logLevel == .info)
+    }
+
+    @Test("say where the development environment is, how long to wait, and how closely to keep to Apple")
+    func fidelity() throws {
+        let file = """
+            development-provider-address: 127.0.0.1:0
+            provider-idle-seconds: 5
+            strictness: strict
+            storage: latest
+            spellings: live
+            stream-limit-ramp: true
+            """
+        var relay = try Self.settings(Self.complete + ["-c", "f"], files: ["f": file]).forRelay().relay
+        #expect(relay.developmentProviderAddress?.description == "127.0.0.1:0")
+        #expect(relay.providerIdleSeconds == 5)
+        #expect(relay.fidelity == .apple)
+        let lenient = Self.complete + ["-c", "f", "--strictness", "lenient", "--stream-limit-ramp", "false"]
+        relay = try Self.settings(lenient, files: ["f": file]).forRelay().relay
+        #expect(!relay.fidelity.isStrict && !relay.fidelity.rampsStreamLimit)
+        #expect(relay.fidelity.usesLiveSpellings && relay.fidelity.storage == .latest)
+    }
+
+    @Test("of fidelity are options of postrider dev too, and change what --apple says")
+    func devFidelity() throws {
+        func fidelity(_ arguments: String...) throws -> Fidelity {
+            try DevCommand.fidelity(DevCommand.table.parse(arguments))
+        }
+        #expect(try fidelity() == Fidelity())
+        #expect(try fidelity("--apple") == .apple)
+        var expected = Fidelity.apple
+        expected.storage = .queue
+        #expect(try fidelity("--storage", "queue", "--apple") == expected)
+        let error = #expect(throws: UsageError.self) { try fidelity("--spellings", "old") }
+        #expect(
+            error?.description
+                == "postrider dev: --spellings must be one of documented, live, not 'old'")
     }
 
     @Test("that are empty in the environment are not set")
@@ -78,7 +117,25 @@ struct SettingsTests {
             ),
             (
                 ["--provider-address", "0.0.0.0:5223"], [:], "",
-                "device-address is 0.0.0.0:5223 like the providers' address; choose another port"
+                "device-address is 0.0.0.0:5223 like provider-address; choose another port"
+            ),
+            (
+                ["--development-provider-address", "0.0.0.0:2197"], [:], "",
+                "postrider serve: --development-provider-address is 0.0.0.0:2197 like provider-address; "
+                    + "choose another port"
+            ),
+            (
+                ["--device-address", "[::1]:1"], [:], "development-provider-address: '[::1]:1'",
+                "postrider serve: --device-address is [::1]:1 like development-provider-address; choose "
+                    + "another port"
+            ),
+            (
+                [], ["POSTRIDER_STORAGE": "all"], "",
+                "POSTRIDER_STORAGE must be one of queue, latest, not 'all'"
+            ),
+            (
+                [], [:], "provider-idle-seconds: 0",
+                "f:1:24: 'provider-idle-seconds' must be a whole number from 1 to 604800, not '0'"
             ),
             (
                 [], ["POSTRIDER_CONTROL_ADDRESS": "/run/x.sock"], "",

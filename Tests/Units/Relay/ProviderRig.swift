@@ -1,0 +1,264 @@
+import Endpoints
+import HTTP2
+import Notifications
+import Testing
+import Transport
+
+@testable import Relay
+
+/// One shard with one provider's connection: a real session at each end, or frames byte by byte at the provider's. The
+/// ledger has made durable what the test says it has, and the time is what the test says it is.
+final class ProviderRig {
+    let clock = HandClock()
+    let answers = Answers()
+    /// What the relay has sent, frame by frame.
+    private(set) var frames: [WireFrame] = []
+    private let shard: Shard
+    private let wire: TestWire
+    private let session: ProviderSession
+    private let client: HTTP2.Session
+    private let ledger = LedgerBox()
+
+    init(
+        _ environment: Notifications.Environment = .production, fidelity: Fidelity = Fidelity(),
+        idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test")
+    ) throws {
+        shard = Shard(
+            index: 0,
+            scheduler: clock,
+            switchboard: Switchboard(
+                ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) }),
+            rows: RowCounter(after: QueueRow(0)),
+            seal: try TokenSeal(secrets: [Provider.secret]),
+            authority: Provider.shared.authority,
+            random: Numbers(),
+            fidelity: fidelity,
+            providerIdleMilliseconds: idleMilliseconds,
+            log: .none,
+            porter: ConnectionPorter(detach: { _ in nil }, adopt: { _ in nil })
+        )
+        let seat = DeviceSeat(Samples.record)
+        var (tally, effects) = (Tally(), [Device.Effect]())
+        for number in [Samples.first, Self.development] {
+            seat.device.apply(Samples.registration(number), &tally, &effects)
+        }
+        shard.seats[Samples.device] = seat
+        session = ProviderSession(number: 1, environment: environment, shard: shard)
+        client = HTTP2.Session(role: .client, handler: answers)
+        wire = TestWire(session.endpoint, peer: peer)
+        session.endpoint.opened(on: wire)
+    }
+
+    static let development = RegistrationNumber(1, in: .development)
+    static let developmentToken: String = {
+        guard let seal = try? TokenSeal(secrets: [Provider.secret]) else {
+            preconditionFailure("the secret is good")
+        }
+        return seal.seal(Samples.device, development).hex
+    }()
+
+    /// How the relay has closed the connection, if it has.
+    var closed: CloseReason? { wire.closed }
+
+    // MARK: With a client's session
+
+    /// Pushes, by default now or never, so that the answer needs no ledger; answers the stream.
+    @discardableResult
+    func push(_ changes: [String: String?] = [:], isKept: Bool = false) throws -> Int32 {
+        var changes = changes
+        if changes["host"] == nil { changes[":authority"] = changes[":authority"] ?? "relay" }
+        if !isKept { changes["apns-expiration"] = "0" }
+        var block = HeaderBlock()
+        let fields = Provider.shared.fields(changes)
+        // Pseudo-header fields come first.
+        for (name, value) in fields.filter({ $0.0.hasPrefix(":") }) + fields.filter({ !$0.0.hasPrefix(":") })
+        {
+            block.add(name, value)
+        }
+        return try client.request(block, body: Array("{}".utf8))
+    }
+
+    /// Carries bytes to and fro until both ends are silent.
+    func run() throws {
+        turn {}
+        while client.wantsToSend || wire.isDirty {
+            var bytes: [UInt8] = []
+            client.drain(into: &bytes)
+            if !bytes.isEmpty { hear(bytes) }
+            let sent = flush()
+            if !sent.isEmpty { try client.receive(sent.span) }
+        }
+    }
+
+    /// The ledger has made everything durable that it was asked to.
+    func commit() {
+        turn {
+            var letters: [Letter] = [.stored(ledger.takeStored(), isDurable: true)]
+            shard.receive(&letters)
+        }
+    }
+
+    func drain() { turn { shard.drain() } }
+
+    func advance(byMilliseconds interval: Int) { turn { clock.advance(byMilliseconds: interval) } }
+
+    // MARK: With bare frames
+
+    /// The provider says these bytes, and the relay answers with frames.
+    @discardableResult
+    func say(_ bytes: [UInt8]) -> [WireFrame] {
+        let count = frames.count
+        hear(bytes)
+        _ = flush()
+        return Array(frames[count...])
+    }
+
+    // MARK: One turn of the relay's loop
+
+    private func hear(_ bytes: [UInt8]) {
+        // A connection that is being closed does not listen any more.
+        guard wire.closed == nil else { return }
+        turn { session.endpoint.received(bytes.span) }
+    }
+
+    private func turn(_ event: () -> Void) {
+        event()
+        shard.turnEnded()
+    }
+
+    /// What the connection would send now.
+    private func flush() -> [UInt8] {
+        var bytes: [UInt8] = []
+        while wire.isDirty {
+            wire.isDirty = false
+            session.endpoint.flush(into: &bytes)
+        }
+        frames += WireFrame.all(in: bytes)
+        return bytes
+    }
+}
+
+/// What the provider's end was told.
+final class Answers: SessionHandler {
+    struct Answer {
+        var status = 0
+        var fields: [String: String] = [:]
+        var body = ""
+    }
+
+    private(set) var all: [Int32: Answer] = [:]
+    private(set) var farewells: [String] = []
+
+    func status(_ stream: Int32) -> Int? { all[stream]?.status }
+
+    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+        var answer = Answer()
+        answer.status = block.text(of: ":status").flatMap { Int($0) } ?? 0
+        for name in ["apns-id", "apns-unique-id"] { answer.fields[name] = block.text(of: name) }
+        all[stream] = answer
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        all[stream]?.body += String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+    }
+
+    func ended(_ stream: Int32) {}
+    func closed(_ stream: Int32, errorCode: UInt32) {}
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
+        farewells.append("\(lastStream) \(errorCode) \(String(decoding: debug, as: UTF8.self))")
+    }
+}
+
+/// A wire that notes what it is asked for.
+final class TestWire: Wire {
+    let peer: Peer
+    var isDirty = false
+    private(set) var closed: CloseReason?
+    let isBlocked = false
+
+    init(_ endpoint: Endpoint, peer: Peer) { self.peer = peer }
+
+    func setNeedsFlush() { isDirty = true }
+
+    func close(_ reason: CloseReason) {
+        guard closed == nil else { return }
+        closed = reason
+        isDirty = true
+    }
+
+    func abort(_ reason: CloseReason) { closed = reason }
+}
+
+/// A clock that is moved by hand.
+final class HandClock: Scheduler {
+    final class Timer: LoopTimer {
+        let fire: () -> Void
+        private unowned let clock: HandClock
+        fileprivate var dueAt: UInt64?
+
+        fileprivate init(_ clock: HandClock, _ fire: @escaping () -> Void) {
+            self.clock = clock
+            self.fire = fire
+        }
+
+        func arm(afterMilliseconds milliseconds: Int) {
+            dueAt = clock.now + UInt64(milliseconds) * 1_000_000
+        }
+
+        func disarm() { dueAt = nil }
+        var isArmed: Bool { dueAt != nil }
+    }
+
+    private(set) var now: UInt64 = 0
+    private var timers: [Timer] = []
+
+    var wallMilliseconds: Int64 { Samples.now.milliseconds + Int64(now / 1_000_000) }
+
+    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer {
+        let timer = Timer(self, fire)
+        timers.append(timer)
+        return timer
+    }
+
+    func advance(byMilliseconds interval: Int) {
+        let end = now + UInt64(interval) * 1_000_000
+        while let next = timers.filter({ $0.dueAt ?? .max <= end }).min(by: { $0.dueAt ?? 0 < $1.dueAt ?? 0 })
+        {
+            now = max(now, next.dueAt ?? now)
+            next.dueAt = nil
+            next.fire()
+        }
+        now = end
+    }
+}
+
+/// Counts up where a relay draws at random.
+private final class Numbers: RandomSource {
+    private var last: UInt64 = 0
+
+    func next() -> UInt64 {
+        last += 0xABCD_EF01_2345
+        return last
+    }
+
+    func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
+}
+
+/// What the ledger was asked for.
+private final class LedgerBox {
+    private var stored: [StoredRow] = []
+
+    func take(_ letters: inout [LedgerLetter]) -> Bool {
+        for case .store(let queued) in letters {
+            stored.append(StoredRow(device: queued.notification.device, row: queued.row))
+        }
+        letters.removeAll()
+        return true
+    }
+
+    func takeStored() -> [StoredRow] {
+        defer { stored = [] }
+        return stored
+    }
+}

@@ -1,0 +1,142 @@
+import Crypto
+import HTTP2
+import Notifications
+import Testing
+import Transport
+
+@testable import Relay
+
+@Suite("A provider's connection")
+struct ProviderSessionTests {
+    /// Fields of a push that is answered at once, as a client that speaks in bare frames sends it.
+    private static let fields = Provider.shared.fields(["host": "relay", "apns-expiration": "0"])
+
+    @Test("begins with SETTINGS that say what Apple says")
+    func firstFrame() throws {
+        let frames = try ProviderRig().say([])
+        #expect(frames.first?.settings == [1: 4096, 3: 1000, 4: 65_535, 5: 16_384, 6: 8000])
+    }
+
+    @Test(
+        "takes requests as the clients send them",
+        arguments: [
+            ["host": "relay"], [":authority": "relay:2197"],
+            ["content-type": "application/x-www-form-urlencoded"],
+            ["content-length": "2"], ["interruption-level": "active", "user-agent": "curl/8"],
+        ])
+    func clients(_ more: [String: String]) throws {
+        let rig = try ProviderRig()
+        let stream = try rig.push(more)
+        try rig.run()
+        #expect(rig.answers.status(stream) == 200)
+    }
+
+    @Test("answers every PING, at any rate, with the same eight bytes")
+    func pings() throws {
+        let rig = try ProviderRig()
+        rig.say(WireFrame.opening)
+        for round in 0..<300 {
+            let pings = (0..<10).map { number in
+                WireFrame(kind: .ping, payload: [0, 0, 0, 0, 0, 0, UInt8(round & 255), UInt8(number)])
+            }
+            let pongs = rig.say(pings.flatMap(\.bytes))
+            #expect(pongs.map(\.kind) == pings.map(\.kind) && pongs.allSatisfy { $0.flags == 1 })
+            #expect(pongs.map(\.payload) == pings.map(\.payload))
+        }
+        #expect(rig.closed == nil)
+    }
+
+    @Test(
+        "lives with an empty SETTINGS frame, with ENABLE_PUSH, and with resets of streams that are answered")
+    func quirks() throws {
+        let rig = try ProviderRig()
+        rig.say(WireFrame.preface + WireFrame.settings([2: 1, 3: 100]).bytes)
+        for number in UInt32(0)..<200 {
+            let stream = number * 2 + 1
+            let answer = rig.say(WireFrame.request(stream, Self.fields) + WireFrame.settings([:]).bytes)
+            #expect(answer.filter { $0.stream == stream }.map(\.kind) == [.headers])
+            #expect(answer.contains { $0.kind == .settings && $0.flags == 1 })
+            rig.say(WireFrame(kind: .reset, stream: stream, payload: [0, 0, 0, 8]).bytes)
+        }
+        #expect(rig.closed == nil && !rig.frames.contains { $0.kind == .goaway || $0.kind == .push })
+    }
+
+    @Test("tells a unique identifier with each 200 in the development environment, and nowhere else")
+    func uniqueIdentifier() throws {
+        let rig = try ProviderRig(.development)
+        let path = "/3/device/" + ProviderRig.developmentToken
+        let streams = try ["10", "5", "7"].map { try rig.push([":path": path, "apns-priority": $0]) }
+        try rig.run()
+        #expect(streams.map(rig.answers.status) == [200, 200, 400])
+        let identities = streams.compactMap { rig.answers.all[$0]?.fields["apns-unique-id"] }
+        #expect(Set(identities).count == 2 && identities.count == 2)
+        for identity in identities {
+            #expect(identity == identity.lowercased() && NotificationIdentity(identity) != nil)
+        }
+        let production = try ProviderRig()
+        let stream = try production.push()
+        try production.run()
+        #expect(production.answers.status(stream) == 200)
+        #expect(production.answers.all[stream]?.fields["apns-unique-id"] == nil)
+    }
+
+    @Test("refuses a token of the other environment")
+    func environments() throws {
+        for environment in Notifications.Environment.allCases {
+            let rig = try ProviderRig(environment)
+            let streams = try [Provider.deviceToken, ProviderRig.developmentToken].map { token in
+                try rig.push([":path": "/3/device/" + token])
+            }
+            try rig.run()
+            let expected = environment == .production ? [200, 400] : [400, 200]
+            #expect(streams.map(rig.answers.status) == expected)
+            let refused = streams[expected[0] == 400 ? 0 : 1]
+            #expect(rig.answers.all[refused]?.body == #"{"reason":"BadDeviceToken"}"#)
+        }
+    }
+
+    // MARK: The end
+
+    @Test("says one GOAWAY in a drain, when every open push is answered; a new one gets 503 meanwhile")
+    func drain() throws {
+        let rig = try ProviderRig()
+        let open = try rig.push(isKept: true)
+        try rig.run()
+        rig.drain()
+        let late = try rig.push()
+        try rig.run()
+        #expect(rig.answers.status(open) == nil && rig.closed == nil && rig.answers.farewells.isEmpty)
+        #expect(rig.answers.all[late].map { "\($0.status) \($0.body)" } == #"503 {"reason":"Shutdown"}"#)
+        rig.commit()
+        try rig.run()
+        #expect(rig.answers.status(open) == 200)
+        #expect(rig.answers.farewells == [#"\#(late) 0 {"reason":"Shutdown"}"#])
+        #expect(rig.closed == .localClose && rig.frames.last?.kind == .goaway)
+    }
+
+    @Test("says GOAWAY at once in a drain where no push is open")
+    func idleDrain() throws {
+        let rig = try ProviderRig()
+        try rig.run()
+        rig.drain()
+        try rig.run()
+        #expect(rig.answers.farewells == [#"0 0 {"reason":"Shutdown"}"#])
+    }
+
+    @Test("ends when it was without a push for as long as is set, and not while one is open")
+    func idle() throws {
+        let rig = try ProviderRig(idleMilliseconds: 10_000)
+        try rig.push()
+        try rig.run()
+        rig.advance(byMilliseconds: 9000)
+        try rig.push(isKept: true)
+        try rig.run()
+        rig.advance(byMilliseconds: 30_000)
+        #expect(rig.closed == nil)
+        rig.commit()
+        rig.advance(byMilliseconds: 1000)
+        try rig.run()
+        #expect(rig.closed == .idleTimeout)
+        #expect(rig.answers.farewells == [#"3 0 {"reason":"IdleTimeout"}"#])
+    }
+}
