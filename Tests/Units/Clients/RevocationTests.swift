@@ -37,13 +37,13 @@ struct RevocationTests {
         let rig = try await RelayRig(shards: 1)
         let recorder = Recorder()
         let client = DeviceClient(
-            try rig.deviceConfiguration(), topics: [RelayRig.topic], on: rig.loop, random: { 0 },
+            try rig.deviceConfiguration(), topics: [RelayRig.topic: .production], on: rig.loop, random: { 0 },
             delegate: recorder)
         client.start()
         rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
         let token = try #require(recorder.tokens[RelayRig.topic])
         let push = Push(to: token.hex, topic: Topic(RelayRig.topic), payload: Array("{}".utf8))
-        let provider = rig.makeProvider()
+        let provider = try rig.makeProvider()
         #expect(try rig.push(push, provider).isAccepted)
         #expect(try rig.delete("/v1/keys/KEY1") == 200)
         #expect(try rig.push(push, provider).reason == "InvalidProviderToken")
