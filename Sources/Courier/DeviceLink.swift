@@ -69,8 +69,8 @@ public struct DeviceLink: Sendable {
         }
     }
 
-    /// Asks for a token; a topic has one environment at a time. The message to send now, or nil when it goes out with the welcome or the link has
-    /// ended.
+    /// Asks for a token; a topic has one environment at a time. The message to send now, or nil when it goes out
+    /// with the welcome or the link has ended.
     public mutating func register(_ topic: String, in environment: Environment = .production)
         -> DeviceMessage?
     {

@@ -143,7 +143,7 @@ enum DevCommand: Command {
             .value("provider-port", "PORT", "Where providers connect; 2197 if not given. 0: any free one."),
             .value(
                 "development-port", "PORT",
-                "Where providers connect for the development environment; the one above the other if not given."
+                "Where providers connect for the development environment; one above the other if not given."
             ),
             .value("device-port", "PORT", "Where devices connect; 5223 if not given. 0: any free one."),
             .flag("apple", "Behave as Apple does in everything, also where that suits production less."),

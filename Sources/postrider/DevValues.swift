@@ -59,9 +59,9 @@ struct DevValues: Codable, Equatable {
         let choice = folder.map { " --directory \(Self.quoted($0))" } ?? ""
         let topic = topics.first ?? ""
         return """
-            The relay is ready. Providers connect to \(host):\(providerPort), devices to \(host):\(devicePort).
-            For the development environment (Apple's sandbox) providers connect to \(host):\(developmentProviderPort);
-            'device' and 'send' below take --environment development.
+            The relay is ready. Providers connect to \(host):\(providerPort),
+            for the development environment (Apple's sandbox) to \(host):\(developmentProviderPort),
+            devices to \(host):\(devicePort).
 
             1. Start a device; it prints its device token, and then whatever it is sent:
 

@@ -66,9 +66,11 @@ enum Setting: String, CaseIterable {
             "How long a provider's connection may be without a push; \(Limits.providerIdleSeconds.usual) if "
                 + "not given."
         case .strictness:
-            "strict: refuse pushes whose type, topic and priority do not belong together; lenient if not given."
+            "strict: refuse pushes whose type, topic and priority do not belong together; lenient if not "
+                + "given."
         case .storage:
-            "What waits for an absent device: queue (all, bounded; if not given) or latest (one for each app)."
+            "What waits for an absent device: queue (all, bounded; if not given) or latest (one for each "
+                + "app)."
         case .spellings: "documented (if not given) or live: how reasons are spelled where Apple does both."
         case .streamLimitRamp:
             "Whether a provider may have one stream open until its first good push; false if not given."

@@ -170,7 +170,7 @@ struct AppRegisterTests {
     func restart() throws {
         let topics = try ["com.example.one", "com.example.two"].map { try #require(Topic($0)) }
         var one = try apps.add(topics[0], user: 1000)
-        _ = try apps.add(topics[1], user: 4_000_000_000)
+        _ = try apps.add(topics[1], user: 4_000_000_000, in: .development)
         one.token = .sample(1)
         try apps.put(one)
         let before = apps.records
