@@ -117,7 +117,7 @@ enum CourierBytes {
             deviceIdentity: DeviceIdentity(high: 1, low: 2),
             deviceSecret: [UInt8](repeating: 7, count: Limits.deviceSecretBytes), keepaliveSeconds: 0,
             agent: "")
-        var link = DeviceLink(hello: hello, wanted: ["a.b"], unwanted: ["c.d"])
+        var link = DeviceLink(hello: hello, wanted: ["a.b": .production], unwanted: ["c.d"])
         _ = link.start()
         framing.feed(bytes.span)
         var held: [UInt64] = []

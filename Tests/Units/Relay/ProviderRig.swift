@@ -93,7 +93,7 @@ final class ProviderRig {
     /// The ledger has made everything durable that it was asked to.
     func commit() {
         turn {
-            var letters: [Letter] = [.stored(ledger.takeStored(), isDurable: true)]
+            var letters: [Letter] = [.stored(ledger.takeStored(), failure: nil)]
             shard.receive(&letters)
         }
     }
