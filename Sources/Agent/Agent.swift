@@ -62,7 +62,7 @@ public final class Agent: Sendable {
     /// Stops in good order: the relay is told goodbye, apps lose their connection. Everything acknowledged is on the
     /// disk already.
     public func stop() async {
-        _ = mailbox.post(.stop)
+        mailbox.postEvenIfFull(.stop)
         _ = await ending.result()
     }
 

@@ -73,7 +73,7 @@ public final class Application: Sendable {
         self.queue = DispatchQueue(label: "postrider.\(topic)", target: queue)
     }
 
-    deinit { _ = state.withLock { $0.mailbox }?.post(.stop) }
+    deinit { state.withLock { $0.mailbox }?.postEvenIfFull(.stop) }
 
     /// The device token, 64 hexadecimal digits; nil while there is none.
     public var deviceToken: String? { state.withLock { $0.deviceToken } }
@@ -118,7 +118,7 @@ public final class Application: Sendable {
         }
         guard let waiting else { return }
         for continuation in waiting { continuation.resume(throwing: ApplicationError.stopped) }
-        queue.async { [self] in _ = state.withLock { $0.mailbox }?.post(.stop) }
+        queue.async { [self] in state.withLock { $0.mailbox }?.postEvenIfFull(.stop) }
     }
 
     /// Returns when the application has been stopped and the agent knows what was handled.

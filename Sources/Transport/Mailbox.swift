@@ -41,7 +41,7 @@ public final class Mailbox<Letter: Sendable>: Sendable {
         guard !batch.isEmpty else { return true }
         var wasEmpty = false
         let posted = letters.withLock { letters in
-            let room = min(capacity - letters.count, batch.count)
+            let room = min(max(0, capacity - letters.count), batch.count)
             wasEmpty = letters.isEmpty && room > 0
             letters.append(contentsOf: batch[..<room])
             return room
@@ -49,6 +49,16 @@ public final class Mailbox<Letter: Sendable>: Sendable {
         batch.removeFirst(posted)
         if wasEmpty { ring() }
         return batch.isEmpty
+    }
+
+    /// Posts one letter, from any thread, into a full box too: for the few in a box's life that must arrive
+    /// however busy its reader is.
+    public func postEvenIfFull(_ letter: Letter) {
+        let wasEmpty = letters.withLock { letters in
+            letters.append(letter)
+            return letters.count == 1
+        }
+        if wasEmpty { ring() }
     }
 
     /// Takes everything; `empty` becomes the new box and gives its storage to it.

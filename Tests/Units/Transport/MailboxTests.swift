@@ -42,6 +42,22 @@ import Testing
         #expect(mailbox.post(contentsOf: &batch))
     }
 
+    @Test("A full box takes a letter that must arrive, and refuses others until there is room again")
+    func mustArrive() throws {
+        let mailbox = try Mailbox<Int>(capacity: 1)
+        #expect(mailbox.post(1))
+        mailbox.postEvenIfFull(2)
+        var batch = [3]
+        #expect(!mailbox.post(contentsOf: &batch))
+        #expect(batch == [3])
+        #expect(rings(mailbox) == 1)
+        var taken: [Int] = []
+        mailbox.take(into: &taken)
+        #expect(taken == [1, 2])
+        mailbox.postEvenIfFull(4)
+        #expect(rings(mailbox) == 1)
+    }
+
     @Test("A loop receives every letter of several threads, each thread's in order")
     func threads() throws {
         let loop = try EventLoop()
