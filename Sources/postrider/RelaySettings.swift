@@ -42,6 +42,13 @@ extension Settings {
             try value(.providerIdleSeconds, form: "a whole number from \(idle.least) to \(idle.most)") {
                 Int($0).flatMap { (idle.least...idle.most).contains($0) ? $0 : nil }
             } ?? idle.usual
+        let rate = try value(.pushesPerSecond, form: "a whole number from 0 to 1000000") {
+            Int($0).flatMap { (0...1_000_000).contains($0) ? $0 : nil }
+        }
+        if let rate { relay.pushesPerSecond = rate == 0 ? nil : rate }
+        relay.deviceExpiryDays = try value(.deviceExpiryDays, form: "a whole number from 1 to 36500") {
+            Int($0).flatMap { (1...36_500).contains($0) ? $0 : nil }
+        }
         try relay.fidelity.read { setting, words in
             try value(setting, form: "one of \(words.joined(separator: ", "))") {
                 words.contains($0) ? $0 : nil

@@ -14,6 +14,8 @@ enum Setting: String, CaseIterable {
     case dataDirectory = "data-directory"
     case shards = "shards"
     case providerIdleSeconds = "provider-idle-seconds"
+    case pushesPerSecond = "pushes-per-second"
+    case deviceExpiryDays = "device-expiry-days"
     case strictness = "strictness"
     case storage = "storage"
     case spellings = "spellings"
@@ -40,7 +42,7 @@ enum Setting: String, CaseIterable {
         case .controlAddress: "unix:PATH"
         case .certificate, .privateKey, .providerTrust: "FILE"
         case .dataDirectory: "DIRECTORY"
-        case .shards, .providerIdleSeconds: "NUMBER"
+        case .shards, .providerIdleSeconds, .pushesPerSecond, .deviceExpiryDays: "NUMBER"
         case .strictness, .storage, .spellings: "WORD"
         case .streamLimitRamp: "true|false"
         case .logLevel: "LEVEL"
@@ -65,6 +67,10 @@ enum Setting: String, CaseIterable {
         case .providerIdleSeconds:
             "How long a provider's connection may be without a push; \(Limits.providerIdleSeconds.usual) if "
                 + "not given."
+        case .pushesPerSecond:
+            "Pushes a second that a device token takes; \(Limits.pushesPerSecond) if not given, 0: no limit."
+        case .deviceExpiryDays:
+            "After how many days without its device a device token is expired; never if not given."
         case .strictness:
             "strict: refuse pushes whose type, topic and priority do not belong together; lenient if not "
                 + "given."

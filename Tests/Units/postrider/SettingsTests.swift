@@ -63,6 +63,18 @@ struct SettingsTests {
         #expect(relay.fidelity.usesLiveSpellings && relay.fidelity.storage == .latest)
     }
 
+    @Test("say how many pushes a device token takes, and when it expires")
+    func deviceTokens() throws {
+        var relay = try Self.settings().forRelay().relay
+        #expect(relay.pushesPerSecond == 1000 && relay.deviceExpiryDays == nil)
+        let set = Self.complete + ["--pushes-per-second", "0", "--device-expiry-days", "30"]
+        relay = try Self.settings(set).forRelay().relay
+        #expect(relay.pushesPerSecond == nil && relay.deviceExpiryDays == 30)
+        #expect(throws: (any Error).self) {
+            try Self.settings(Self.complete + ["--device-expiry-days", "0"]).forRelay()
+        }
+    }
+
     @Test("of fidelity are options of postrider dev too, and change what --apple says")
     func devFidelity() throws {
         func fidelity(_ arguments: String...) throws -> Fidelity {

@@ -145,8 +145,10 @@ struct ContractAnswer: Sendable {
     let reason: String?
     /// With a 410.
     let timestamp: Int64?
-    /// Headers that must have these values, besides what every answer has.
+    /// Headers that must have these values, besides what every answer has; `*` is any value.
     let headers: [String: String]
+    /// The body of an answer without reason.
+    var text = ""
 
     /// 200 without a body.
     static let accepted = ContractAnswer(status: 200, reason: nil, timestamp: nil, headers: [:])
@@ -154,6 +156,13 @@ struct ContractAnswer: Sendable {
     /// 200 without a body, with these headers.
     static func accepted(_ headers: [String: String]) -> ContractAnswer {
         ContractAnswer(status: 200, reason: nil, timestamp: nil, headers: headers)
+    }
+
+    /// Another good status, with this body.
+    static func answered(_ status: Int, _ text: String = "", _ headers: [String: String] = [:])
+        -> ContractAnswer
+    {
+        ContractAnswer(status: status, reason: nil, timestamp: nil, headers: headers, text: text)
     }
 
     /// A status and a reason.
@@ -199,6 +208,8 @@ struct ContractGroup: Sendable, CustomTestStringConvertible {
     var events: [ContractEvent] = []
     /// Whether each case has a connection of its own: what a provider says of itself binds a connection.
     var isBinding = false
+    /// The header by which an answer names its request.
+    var identityHeader = "apns-id"
 
     var testDescription: String { title }
 }

@@ -91,6 +91,7 @@ enum ContractDocument {
     private static func text(of answer: ContractAnswer) -> String {
         var words = ["\(answer.status)" + (answer.reason.map { " `\($0)`" } ?? "")]
         if let timestamp = answer.timestamp { words.append("`timestamp` \(timestamp)") }
+        if !answer.text.isEmpty { words.append("body `\(answer.text)`") }
         for (name, value) in answer.headers.sorted(by: { $0.key < $1.key }) {
             words.append(value.isEmpty ? "`\(name):` and nothing" : "`\(name): \(value)`")
         }

@@ -85,13 +85,13 @@ extension ContractTable {
                 "certificate-bad",
                 "A certificate that is not the operator's, out of its time or without topic.",
                 "the handshake", "GOAWAY with `{\"reason\":\"BadCertificate\"}`", reason: "BadCertificate",
-                shownBy: "Units/Relay/CertificateScopeTests.swift", "is refused when it is not to be believed"
+                shownBy: "EndToEnd/Programs/certificates.py", "BadCertificate"
             ),
             ContractEvent(
                 "certificate-environment", "A certificate of the other environment.", "the handshake",
                 "GOAWAY with `{\"reason\":\"BadCertificateEnvironment\"}`",
                 reason: "BadCertificateEnvironment",
-                shownBy: "Units/Relay/CertificateScopeTests.swift", "is for the environments that it names"),
+                shownBy: "EndToEnd/Programs/certificates.py", "BadCertificateEnvironment"),
             ContractEvent(
                 "certificate-authorization", "A certificate makes `authorization` void.",
                 "a push with any token",

@@ -159,7 +159,8 @@ extension ContractTable {
                 in: .development, gets: .refused(400, "BadDeviceToken")),
             ContractCase(
                 "development", "Each environment has a listener of its own.",
-                path: "/3/device/{development token}", in: .development, gets: .accepted),
+                path: "/3/device/{development token}", in: .development,
+                gets: .accepted(["apns-unique-id": "*"])),
             ContractCase(
                 "token-of-removed-device", "A token of a device that was removed is unknown.",
                 path: "/3/device/{removed device's token}", gets: .refused(400, "BadDeviceToken")),
@@ -209,9 +210,30 @@ extension ContractTable {
         ],
         events: [
             ContractEvent(
+                "idle", "A connection without a push for an hour, or what is set.", "nothing",
+                "GOAWAY with `{\"reason\":\"IdleTimeout\"}`", reason: "IdleTimeout",
+                shownBy: "Units/Relay/ProviderSessionTests.swift",
+                "ends when it was without a push for as long as is set"),
+            ContractEvent(
+                "unique-identifier", "In development each 200 has an `apns-unique-id`.", "a good push",
+                "200, `apns-unique-id` and a UUID", shownBy: "Units/Relay/ProviderSessionTests.swift",
+                "tells a unique identifier with each 200"),
+            ContractEvent(
+                "stream-limit",
+                "With the ramp a connection with tokens may have one stream until its first good push.",
+                "the first push", "SETTINGS with 1000 streams", shownBy: "Units/Relay/StreamLimitTests.swift",
+                "is 1000 right before the first answer"),
+            ContractEvent(
+                "ping", "PING is answered at any rate.", "PING frames", "as many acknowledgements",
+                shownBy: "Units/Relay/ProviderSessionTests.swift", "answers every PING, at any rate"),
+            ContractEvent(
+                "host-alone", "`:authority` may be absent, a `host` alone will do.", "a push of aioapns",
+                "200",
+                shownBy: "EndToEnd/Programs/meet.py", "aioapns"),
+            ContractEvent(
                 "shutdown",
                 "The relay stops: open pushes are answered, later ones refused, then it ends.",
                 "a push while it drains", "503 `Shutdown`, and a GOAWAY with `{\"reason\":\"Shutdown\"}`",
-                reason: "Shutdown", shownBy: "EndToEnd/Programs/farewell.py", "GOAWAY says Shutdown")
+                reason: "Shutdown", shownBy: "EndToEnd/Programs/farewell.py", "GOAWAY says Shutdown"),
         ])
 }
