@@ -133,7 +133,7 @@ let package = Package(
         ),
         tests(
             "EndToEndTests", "EndToEnd", ["postrider", "postrider-example-app"],
-            exclude: ["Programs", "requirements.txt"]
+            exclude: ["Programs", "requirements.txt", "requirements-aapns.txt"]
         ),
         tests(
             "FuzzTests", "Fuzz",

@@ -36,6 +36,29 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "of curl as in Apple's recipe, a form and no certificate, succeeds"
+        )
+        func recipe() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let device = try await stage.startDevice(of: relay)
+                let more = [
+                    "--header", "content-type: application/x-www-form-urlencoded",
+                    "--header", "apns-push-type: alert", "--header", "apns-priority: 10",
+                    "--header", "apns-expiration: 0", "--data", #"{"aps":{"alert":"test"}}"#,
+                    "--verbose", "--stderr", "-",
+                ]
+                let (exitCode, output) = try await stage.run(
+                    "curl", Self.curl(relay, device, device.token, more))
+
+                #expect(exitCode == 0)
+                for line in ["ALPN: server accepted h2", "Request CERT (13)", "HTTP/2 200"] {
+                    #expect(output.contains { $0.contains(line) }, "\(output)")
+                }
+            }
+        }
+
         @Test("of curl that is refused gets its status, its reason as JSON, and an apns-id")
         func refusal() async throws {
             try await onStage { stage in
@@ -82,6 +105,12 @@ extension EndToEnd {
                 #expect(exitCode == 0)
                 let frames = ReceivedFrame.all(in: output)
                 #expect(frames.first == ReceivedFrame(kind: "SETTINGS", stream: 0, flags: 0))
+                for setting in [
+                    "HEADER_TABLE_SIZE(0x01):4096", "INITIAL_WINDOW_SIZE(0x04):65535",
+                    "MAX_FRAME_SIZE(0x05):16384", "MAX_HEADER_LIST_SIZE(0x06):8000",
+                ] {
+                    #expect(output.contains { $0.contains("[SETTINGS_\(setting)]") }, "\(setting)")
+                }
                 let answers = Dictionary(grouping: frames.filter { $0.stream != 0 }, by: \.stream)
                 #expect(answers.count == 2)
                 let shapes = answers.values.map { $0.map { "\($0.kind) \($0.endsStream)" } }.sorted {
@@ -91,23 +120,29 @@ extension EndToEnd {
             }
         }
 
-        @Test("of h2load, two hundred times over two connections, always succeeds")
-        func load() async throws {
+        @Test(
+            "of h2load, twenty thousand times over four connections, always succeeds and is accounted for",
+            arguments: [(20_000, []), (2000, ["--stream-limit-ramp", "true"])] as [(Int, [String])])
+        func load(_ count: Int, _ options: [String]) async throws {
             try await onStage { stage in
-                let relay = try await stage.startRelay()
-                let device = try await stage.startDevice(of: relay)
+                let relay = try await stage.startRelay(options: options)
+                // One device token takes at most ten thousand in a row.
+                var devices: [DeviceUnderTest] = []
+                for _ in 0..<3 { devices.append(try await stage.startDevice(of: relay)) }
                 let body = try stage.write(#"{"aps":{"alert":"load"}}"#, to: "body")
                 let headers = [
-                    ":method: POST", "authorization: \(device.bearer)", "apns-topic: \(relay.topic)",
+                    ":method: POST", "authorization: \(devices[0].bearer)", "apns-topic: \(relay.topic)",
                 ]
                 let (exitCode, output) = try await stage.run(
                     "h2load",
-                    ["--requests=200", "--clients=2", "--max-concurrent-streams=20", "--data=\(body)"]
-                        + headers.flatMap { ["--header", $0] } + [relay.url(device.token)])
+                    ["--requests=\(count)", "--clients=4", "--max-concurrent-streams=100", "--data=\(body)"]
+                        + headers.flatMap { ["--header", $0] } + devices.map { relay.url($0.token) })
                 #expect(exitCode == 0)
                 #expect(
-                    output.contains { $0.hasPrefix("status codes: 200 2xx, 0 3xx, 0 4xx, 0 5xx") },
+                    output.contains { $0.hasPrefix("status codes: \(count) 2xx, 0 3xx, 0 4xx, 0 5xx") },
                     "\(output)")
+                let counters = try await stage.counters(of: relay)
+                #expect(counters.accepted == count && counters.isBalanced, "\(counters)")
             }
         }
     }

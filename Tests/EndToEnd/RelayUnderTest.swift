@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A relay that was started with `postrider dev --json`, and how its clients find it.
 struct RelayUnderTest {
@@ -66,6 +67,36 @@ extension Stage {
             bearer: "bearer " + (try await program.line(startingWith: "bearer ")),
             token: try await program.line(startingWith: "token ")
         )
+    }
+}
+
+/// What a relay has accepted, and what became of it.
+struct Counters: Decodable {
+    let accepted: Int
+    let delivered: Int
+    let pending: Int
+    let expired: Int
+    let replaced: Int
+    let discarded: Int
+    let dropped: [String: Int]
+
+    var isBalanced: Bool {
+        let ends = delivered + pending + expired + replaced + discarded
+        return accepted == ends + dropped.values.reduce(0, +)
+    }
+}
+
+extension Stage {
+    /// What `postrider status` says of a relay.
+    func counters(of relay: RelayUnderTest) async throws -> Counters {
+        struct Status: Decodable {
+            let counters: Counters
+        }
+        let program = try start(
+            "postrider", ["status", "--json", "--control", relay.description.controlAddress])
+        #expect(try await program.exitCode() == 0, "\(program.transcript)")
+        let text = program.output.joined(separator: "\n")
+        return try JSONDecoder().decode(Status.self, from: Data(text.utf8)).counters
     }
 }
 

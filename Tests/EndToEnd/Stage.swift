@@ -27,10 +27,10 @@ final class Stage: Sendable {
     }
 
     /// Starts a program in Python, of the folder `Programs`.
-    func python(_ program: String, _ arguments: [String]) throws -> Program {
+    func python(_ program: String, _ arguments: [String], by python: URL = Place.python) throws -> Program {
         let file = Place.programs.appending(path: program).path
         // A sanitizer's library is for programs that were built with it.
-        return try keep(Program(Place.python, [file] + arguments, environment: ["LD_PRELOAD": ""]))
+        return try keep(Program(python, [file] + arguments, environment: ["LD_PRELOAD": ""]))
     }
 
     /// Runs a tool of the system to its end.
@@ -94,6 +94,8 @@ enum Place {
     static let programs = root.appending(path: "Tests/EndToEnd/Programs")
     /// The Python that `make deps` installs, with the stock clients.
     static let python = root.appending(path: ".build/venv/bin/python")
+    /// The same with aapns, which gets along with none of the others.
+    static let pythonWithAapns = root.appending(path: ".build/venv-aapns/bin/python")
     /// Where the package's executables are built: beside the tests.
     static let products = Bundle.main.bundleURL
 }

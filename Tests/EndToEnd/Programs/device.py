@@ -91,6 +91,13 @@ class Device:
         self.say(register=pb.Register(topic=topic, environment=environment))
         self.token = await self._answered[topic]
 
+    async def unregister(self):
+        """Gives the topic up, as when the app is deleted; returns when the relay knows."""
+        topic = self.relay.topic
+        self._answered[topic] = asyncio.get_running_loop().create_future()
+        self.say(unregister=pb.Unregister(topic=topic))
+        await self._answered[topic]
+
     async def disconnect(self, politely=True):
         """Leaves with a goodbye, or just goes."""
         if politely:
@@ -156,6 +163,8 @@ class Device:
             match message.WhichOneof("message"):
                 case "registered":
                     self._answered.pop(message.registered.topic).set_result(message.registered.device_token.hex())
+                case "unregistered":
+                    self._answered.pop(message.unregistered.topic).set_result(None)
                 case "refused":
                     refusal = RuntimeError(message.refused.reason)
                     self._answered.pop(message.refused.topic).set_exception(refusal)
