@@ -1,3 +1,4 @@
+public import Courier
 public import Transport
 
 /// What an agent is to do, as the command line and the configuration file say it.
@@ -22,6 +23,12 @@ public struct AgentConfiguration: Sendable {
     public var keepaliveSeconds: UInt32 = 0
     /// The declared topics, each with the user whose processes may be that app.
     public var apps: [String: UInt32] = [:]
+
+    /// What an app is answered that asks to be allowed to notify; `notDetermined`: the owner of the device is waited
+    /// for.
+    public var authorization = AuthorizationStatus.notDetermined
+    /// Milliseconds after its moment during which a local notification is still delivered, where the device was off.
+    public var latenessMilliseconds: Int64 = 86_400_000
 
     /// A configuration from what has no default.
     public init(relay: Destination, stateDirectory: String, socketPath: String, name: String, version: String)

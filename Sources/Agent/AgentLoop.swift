@@ -10,6 +10,7 @@ final class AgentLoop {
     private let desk: AppDesk
     private let door: AppDoor
     private let link: RelayLink
+    private let alarm: WallAlarm
     private let log: Log
     private var hasLinkEnded = false
     /// First from sweep to sweep; at the end, until everybody must have gone.
@@ -35,15 +36,20 @@ final class AgentLoop {
         door = AppDoor(desk: desk, log: log)
         link = RelayLink(
             configuration, to: relay, state: state, desk: desk, on: loop, log: log, failed: failed)
+        alarm = try WallAlarm(on: loop, for: desk.center)
         self.loop = loop
         self.log = log
         desk.line = link
+        desk.center.alarm = alarm
+        desk.center.latenessMilliseconds = configuration.latenessMilliseconds
+        desk.center.answerToAll = configuration.authorization
         try door.open(try SocketAddress(unixPath: configuration.socketPath), on: loop)
     }
 
     /// Goes for the relay.
     func start() {
         sweep()
+        desk.center.start()
         link.start()
     }
 
@@ -63,7 +69,10 @@ final class AgentLoop {
     }
 
     private func timeIsUp() {
-        if link.isStopping { loop.stop() } else { sweep() }
+        guard !link.isStopping else { return loop.stop() }
+        sweep()
+        // Nobody tells of another time zone.
+        desk.center.clockChanged(byMilliseconds: 0)
     }
 
     private func sweep() {
@@ -74,4 +83,17 @@ final class AgentLoop {
         }
         timer.arm(afterMilliseconds: Self.sweepMilliseconds)
     }
+}
+
+/// The loop's alarm clock, as the desk sets it.
+final class WallAlarm: AlarmClock {
+    private let timer: WallTimer
+
+    init(on loop: EventLoop, for center: CenterDesk) throws(TransportError) {
+        timer = try loop.makeWallTimer(
+            ring: { [unowned center] in center.alarmRang() },
+            clockChanged: { [unowned center] in center.clockChanged(byMilliseconds: $0) })
+    }
+
+    func set(_ moment: Moment?) { timer.arm(atWallMilliseconds: moment?.milliseconds) }
 }

@@ -9,6 +9,10 @@ import Storage
 final class AgentState {
     /// The apps that have registered.
     let apps: AppRegister
+    /// Their user notification centres.
+    let centers: CenterRegister
+    /// Their local notifications.
+    let timetable: Timetable
     /// What has arrived for them.
     let inbox: Inbox
 
@@ -22,6 +26,8 @@ final class AgentState {
         database = try Database(path: path + "/agent.sqlite", schema: Self.schema)
         putDevice = try database.prepare("INSERT OR REPLACE INTO device VALUES (1, ?, ?)")
         apps = try AppRegister(database)
+        centers = try CenterRegister(database)
+        timetable = try Timetable(database)
         inbox = try Inbox(database)
     }
 
@@ -45,6 +51,11 @@ final class AgentState {
         putDevice.bind(device.deviceIdentity.bytes)
         putDevice.bind(device.deviceSecret)
         try putDevice.run()
+    }
+
+    /// Runs the body in one transaction: all that it changes is safe when this returns, or nothing is changed.
+    func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        try database.transaction(body)
     }
 
     private static let schema = Schema(
@@ -72,5 +83,6 @@ final class AgentState {
             """,
             // Apps of two environments: those that were there are in the one there was.
             "ALTER TABLE apps ADD COLUMN environment TEXT NOT NULL DEFAULT 'production'",
+            Timetable.schemaStep,
         ])
 }

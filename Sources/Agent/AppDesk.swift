@@ -17,6 +17,8 @@ final class AppDesk {
     private let log: Log
     /// The link; its owner, which also owns this, sets it.
     weak var line: (any RelayLine)?
+    /// The apps' user notification centres.
+    private(set) lazy var center = CenterDesk(state, desk: self, scheduler: scheduler, log: log)
 
     /// The streams of each topic, the newest last, and how far the newest has come in the inbox.
     private var attachments: [String: Attachments] = [:]
@@ -83,7 +85,8 @@ final class AppDesk {
             stream.tell(.refused(Refused(topic: text, reason: "The agent cannot store the change now.")))
             return
         }
-        let others = attachments.removeValue(forKey: text)?.streams.filter { $0 !== stream } ?? []
+        let others = attachments[text]?.streams.filter { $0 !== stream } ?? []
+        if state.centers[record.number] == nil { attachments[text] = nil }
         for stream in others + [stream] { stream.tell(.unregistered(topic: text)) }
         leaving.insert(text)
         line?.unregister(text)
@@ -104,6 +107,7 @@ final class AppDesk {
 
     /// An app's stream is gone. What was under way on it is pending again, for the stream that now is the newest.
     func left(_ stream: AppStream) {
+        center.left(stream)
         for (topic, var remaining) in attachments {
             guard let index = remaining.streams.firstIndex(where: { $0 === stream }) else { continue }
             remaining.streams.remove(at: index)
@@ -113,25 +117,30 @@ final class AppDesk {
         }
     }
 
-    private func admit(_ text: String, in environment: Environment, for stream: AppStream) throws -> AppRecord
-    {
+    /// The app of a topic, if it may be that of the stream's user, with a token in this environment; nil: it asks for
+    /// none.
+    func admit(_ text: String, in environment: Environment?, for stream: AppStream) throws -> AppRecord {
         guard let topic = Topic(text) else { throw AppRefusal.notATopic }
         if let user = declarations[text], user != stream.user { throw AppRefusal.notYours(topic) }
         guard var record = state.apps[text] else {
             guard state.apps.records.count < Limits.registrationsPerDevice else { throw AppRefusal.tooMany }
-            return try state.apps.add(topic, user: stream.user, in: environment)
+            return try state.apps.add(
+                topic, user: stream.user, in: environment ?? .production, isWanted: environment != nil)
         }
         guard owner(of: record) == stream.user else { throw AppRefusal.notYours(topic) }
+        let isSame = environment ?? record.environment == record.environment
         record = AppRecord(
-            number: record.number, topic: topic, user: stream.user, environment: environment,
-            token: record.environment == environment ? record.token : nil, isWanted: true)
+            number: record.number, topic: topic, user: stream.user,
+            environment: environment ?? record.environment, token: isSame ? record.token : nil,
+            isWanted: environment != nil || record.isWanted)
         try state.apps.put(record)
         return record
     }
 
     private func owner(of record: AppRecord) -> UInt32 { declarations[record.topic.text] ?? record.user }
 
-    private func attach(_ stream: AppStream, to topic: String) {
+    /// From now on the stream is given what there is for a topic.
+    func attach(_ stream: AppStream, to topic: String) {
         var present = attachments[topic] ?? Attachments()
         guard present.streams.last !== stream else { return }
         present.streams.removeAll { $0 === stream }
@@ -183,7 +192,7 @@ final class AppDesk {
     func delivered(_ deliver: Deliver) {
         acknowledgements.append(deliver.delivery)
         if let record = state.apps[deliver.topic], record.isWanted {
-            arrivals.append(Inbox.Arrival(app: record.number, deliver: deliver))
+            arrivals.append(Inbox.Arrival(app: record.number, parcel: .remote(deliver)))
             stirred.insert(deliver.topic)
         } else {
             log.info("a notification for \(deliver.topic), which no app wants, was dropped")
@@ -193,13 +202,15 @@ final class AppDesk {
     /// The link is gone, and what came down it cannot be acknowledged any more. It comes again, and is known then.
     func linkEnded() { acknowledgements.removeAll() }
 
-    private func tell(_ topic: String, _ message: AgentMessage) {
+    func tell(_ topic: String, _ message: AgentMessage) {
         for stream in attachments[topic]?.streams ?? [] { stream.tell(message) }
     }
 
     /// The relay knows that an app is gone: so does the agent.
     private func forget(_ topic: String) {
-        guard let record = state.apps[topic], !record.isWanted else { return }
+        guard let record = state.apps[topic], !record.isWanted, state.centers[record.number] == nil else {
+            return
+        }
         do throws(StoreError) { try state.apps.remove(record) } catch { log.error("\(error)") }
     }
 
@@ -215,6 +226,9 @@ final class AppDesk {
     }
 
     // MARK: The end of a turn
+
+    /// There may be something new for a topic in the inbox.
+    func stir(_ topic: String) { stirred.insert(topic) }
 
     /// Makes safe what this turn has brought, then answers for it, then hands over what is due.
     func endTurn() {
@@ -252,8 +266,8 @@ final class AppDesk {
             let stream = present.streams.last, stream.hasRoom
         else { return }
         do throws(StoreError) {
-            try state.inbox.forEachPending(of: record.number, after: present.lastRow) { row, deliver in
-                stream.send(deliver, from: row)
+            try state.inbox.forEachPending(of: record.number, after: present.lastRow) { row, parcel in
+                stream.send(parcel, from: row)
                 present.lastRow = row
                 return stream.hasRoom
             }
@@ -265,7 +279,7 @@ final class AppDesk {
 }
 
 /// Why an app's registration is refused by the agent itself.
-private enum AppRefusal: Error {
+enum AppRefusal: Error {
     case notATopic
     case notYours(Topic)
     case tooMany

@@ -29,7 +29,7 @@ final class AppRegister {
     init(_ database: Database) throws(StoreError) {
         self.database = database
         insert = try database.prepare(
-            "INSERT INTO apps(topic, user, environment, is_wanted) VALUES (?, ?, ?, 1) RETURNING number")
+            "INSERT INTO apps(topic, user, environment, is_wanted) VALUES (?, ?, ?, ?) RETURNING number")
         update = try database.prepare(
             "UPDATE apps SET user = ?, environment = ?, token = ?, is_wanted = ? WHERE number = ?")
         let all = try database.prepare("SELECT number, topic, user, environment, token, is_wanted FROM apps")
@@ -53,23 +53,25 @@ final class AppRegister {
     var wanted: [String: Environment] { records.filter(\.value.isWanted).mapValues(\.environment) }
     var unwanted: Set<String> { Set(records.values.filter { !$0.isWanted }.map(\.topic.text)) }
 
-    /// Adds an app that wants its notifications.
-    func add(_ topic: Topic, user: UInt32, in environment: Environment = .production) throws(StoreError)
-        -> AppRecord
-    {
+    /// Adds an app, that wants its notifications from the relay or does without them.
+    func add(
+        _ topic: Topic, user: UInt32, in environment: Environment = .production, isWanted: Bool = true
+    ) throws(StoreError) -> AppRecord {
         precondition(records[topic.text] == nil, "an app is added once")
         insert.bind(topic.text)
         insert.bind(Int64(user))
         insert.bind(environment.rawValue)
+        insert.bind(isWanted ? 1 : 0)
         var number: Int64 = 0
         while try insert.step() { number = insert.integer(0) }
         let record = AppRecord(
-            number: number, topic: topic, user: user, environment: environment, token: nil, isWanted: true)
+            number: number, topic: topic, user: user, environment: environment, token: nil,
+            isWanted: isWanted)
         records[topic.text] = record
         return record
     }
 
-    /// Replaces what is known of an app. One that is no longer wanted loses what waits for it.
+    /// Replaces what is known of an app. One that is no longer wanted loses what waits for it from the relay.
     func put(_ record: AppRecord) throws(StoreError) {
         guard records[record.topic.text] != record else { return }
         try database.transaction { () throws(StoreError) in
@@ -79,7 +81,9 @@ final class AppRegister {
             update.bind(record.isWanted ? 1 : 0)
             update.bind(record.number)
             try update.run()
-            if !record.isWanted { try database.execute("DELETE FROM inbox WHERE app = \(record.number)") }
+            guard !record.isWanted else { return }
+            try database.execute(
+                "DELETE FROM inbox WHERE app = \(record.number) AND kind = \(Parcel.remoteKind)")
         }
         records[record.topic.text] = record
     }

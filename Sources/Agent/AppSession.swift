@@ -80,6 +80,8 @@ final class AppSession: EndpointOwner {
             guard door.desk.handled(deliveries, by: app) else {
                 throw .outOfOrder("An app handles what is under way to it, once.")
             }
+        case .attach(let topic): door.desk.center.attach(topic, for: app)
+        case .center(let call): door.desk.center.take(call, from: app)
         case .unknown: break
         }
     }

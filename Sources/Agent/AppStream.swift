@@ -27,11 +27,11 @@ final class AppStream {
     func tell(_ message: AgentMessage) { say(message) }
 
     /// Sends what lies in a row, unless it is under way here already.
-    func send(_ deliver: Deliver, from row: Int64) {
+    func send(_ parcel: Parcel, from row: Int64) {
         guard !rowsUnderWay.contains(row), let number = window.advance() else { return }
         rows[number] = row
         rowsUnderWay.insert(row)
-        say(.deliver(deliver.numbered(number)))
+        say(parcel.message(number))
     }
 
     /// The rows of deliveries that the app is done with; nil when one of them is not under way.
@@ -45,7 +45,7 @@ final class AppStream {
 
 extension Deliver {
     /// The same notification as another delivery.
-    fileprivate func numbered(_ number: UInt64) -> Deliver {
+    func numbered(_ number: UInt64) -> Deliver {
         Deliver(
             delivery: number,
             identity: identity,

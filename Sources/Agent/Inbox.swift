@@ -9,10 +9,10 @@ import Storage
 /// has handled it, the identity stays longer. So "seen" outlives "handled", and a copy that comes late is known as
 /// one.
 final class Inbox {
-    /// A notification for the app of this number.
+    /// Something for the app of this number.
     struct Arrival {
         let app: Int64
-        let deliver: Deliver
+        let parcel: Parcel
     }
 
     /// What became of arrivals.
@@ -41,7 +41,8 @@ final class Inbox {
             """
             INSERT INTO seen(app, identity, received_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING row
             """)
-        append = try database.prepare("INSERT INTO inbox(row, app, priority, message) VALUES (?, ?, ?, ?)")
+        append = try database.prepare(
+            "INSERT INTO inbox(row, app, priority, message, kind) VALUES (?, ?, ?, ?, ?)")
         remove = try database.prepare("DELETE FROM inbox WHERE row = ?")
         count = try database.prepare("SELECT count(*) FROM inbox WHERE app = ?")
         drop = try database.prepare(
@@ -56,7 +57,7 @@ final class Inbox {
             """)
         forgetOld = try database.prepare("DELETE FROM seen WHERE received_at < ?")
         pending = try database.prepare(
-            "SELECT row, message FROM inbox WHERE app = ? AND row > ? ORDER BY row")
+            "SELECT row, message, kind FROM inbox WHERE app = ? AND row > ? ORDER BY row")
     }
 
     /// Stores what arrived and removes the rows that were handled, in one transaction: both are safe, or neither has
@@ -68,14 +69,19 @@ final class Inbox {
                 remove.bind(row)
                 try remove.run()
             }
-            for arrival in arrivals {
-                if try store(arrival, now) { outcome.stored += 1 } else { outcome.repeated += 1 }
-            }
-            for app in Set(arrivals.map(\.app)) {
-                outcome.dropped += try bound(app)
-            }
+            outcome = try store(arrivals, now: now)
         }
         if database.logPages > Limits.logPages { try? database.checkpoint() }
+        return outcome
+    }
+
+    /// Stores what arrived, within a transaction of the caller's.
+    func store(_ arrivals: [Arrival], now: Moment) throws(StoreError) -> Outcome {
+        var outcome = Outcome()
+        for arrival in arrivals {
+            if try store(arrival, now) { outcome.stored += 1 } else { outcome.repeated += 1 }
+        }
+        for app in Set(arrivals.map(\.app)) { outcome.dropped += try bound(app) }
         return outcome
     }
 
@@ -85,38 +91,38 @@ final class Inbox {
         try forgetOld.run()
     }
 
-    /// Visits the notifications of an app after a row, in order, until `body` answers false.
+    /// Visits what waits for an app after a row, in order, until `body` answers false.
     func forEachPending(
-        of app: Int64, after row: Int64, _ body: (_ row: Int64, _ deliver: Deliver) -> Bool
+        of app: Int64, after row: Int64, _ body: (_ row: Int64, _ parcel: Parcel) -> Bool
     ) throws(StoreError) {
         pending.bind(app)
         pending.bind(row)
         defer { pending.reset() }
         while try pending.step() {
-            let deliver = pending.withBytes(1) { bytes in try? Deliver(decoding: bytes) }
-            guard let deliver else {
+            let kind = pending.integer(2)
+            let parcel = pending.withBytes(1) { bytes in try? Parcel(kind: kind, decoding: bytes) }
+            guard let parcel else {
                 throw StoreError(
                     .unusable,
                     "\(database.path) is damaged (row \(pending.integer(0))): put a backup in its place.")
             }
-            guard body(pending.integer(0), deliver) else { return }
+            guard body(pending.integer(0), parcel) else { return }
         }
     }
 
     /// False: its identity was seen before.
     private func store(_ arrival: Arrival, _ now: Moment) throws(StoreError) -> Bool {
         see.bind(arrival.app)
-        see.bind(arrival.deliver.identity.bytes)
+        see.bind(arrival.parcel.identity.bytes)
         see.bind(now.milliseconds)
         var row: Int64?
         while try see.step() { row = see.integer(0) }
         guard let row else { return false }
-        var message: [UInt8] = []
-        arrival.deliver.encode(into: &message)
         append.bind(row)
         append.bind(arrival.app)
-        append.bind(Int64(arrival.deliver.priority.rawValue))
-        append.bind(message)
+        append.bind(Int64(arrival.parcel.priority.rawValue))
+        append.bind(arrival.parcel.bytes)
+        append.bind(arrival.parcel.kind)
         try append.run()
         return true
     }

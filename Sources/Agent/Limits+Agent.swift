@@ -21,3 +21,19 @@ extension Limits {
     /// Pages of the write-ahead log after which it is copied into the database: 4 MiB.
     static let logPages = 1024
 }
+
+extension Limits {
+    /// Bytes of a local notification as its app asks for it. It fits into a message of its own.
+    static let localRequestBytes = 8192
+    /// Bytes of a local notification's identifier.
+    static let localIdentifierBytes = 255
+    /// Local notifications of one topic that are not due yet. At 8 KiB each: 512 KiB on the disk. Apple's is the same.
+    static let pendingPerTopic = 64
+    /// Local notifications of one topic that were delivered, and as many that were missed, that are kept for its app to
+    /// see; the oldest go. At 8 KiB each: 1.6 MiB on the disk.
+    static let noticesPerTopic = 100
+    /// Calls of one topic that wait for the owner of the device to decide. At about 100 bytes each: 6 KiB.
+    static let waitingCallsPerTopic = 64
+    /// Local notifications that are settled in one transaction.
+    static let settledAtOnce = 64
+}

@@ -8,6 +8,10 @@ public enum AppMessage: CourierMessage {
     case unregister(topic: String)
     /// It is done with these deliveries.
     case handled([UInt64])
+    /// It wants what the device has for this topic, without a token: what its user notification centre brings.
+    case attach(topic: String)
+    /// It asks something of its user notification centre.
+    case center(CenterCall)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -16,14 +20,16 @@ public enum AppMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard (1...3).contains(field.number) else { continue }
+            guard [1, 2, 3, 10, 11].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1:
                 let (topic, environment) = try RegisterMessage.decode(content)
                 self = .register(topic: topic, environment: environment)
             case 2: self = .unregister(topic: try TopicMessage.decode(content))
-            default: self = .handled(try DeliveryList.decode(content))
+            case 3: self = .handled(try DeliveryList.decode(content))
+            case 10: self = .attach(topic: try TopicMessage.decode(content))
+            default: self = .center(try CenterCall(decoding: content))
             }
         }
     }
@@ -35,6 +41,8 @@ public enum AppMessage: CourierMessage {
             output.appendField(1) { RegisterMessage.encode(topic, environment, into: &$0) }
         case .unregister(let topic): output.appendField(2) { $0.appendField(1, topic) }
         case .handled(let deliveries): output.appendField(3) { $0.appendField(1, packed: deliveries) }
+        case .attach(let topic): output.appendField(10) { $0.appendField(1, topic) }
+        case .center(let call): output.appendField(11, message: call.encode)
         case .unknown: break
         }
     }
@@ -50,6 +58,14 @@ public enum AgentMessage: CourierMessage {
     case refused(Refused)
     /// A notification; its number counts on the app's stream.
     case deliver(Deliver)
+    /// An answer to the app's user notification centre.
+    case answer(CenterAnswer)
+    /// A local notification; its number counts on the app's stream.
+    case fired(Fired)
+    /// What the user has done with a notification; its number counts on the app's stream.
+    case responded(Responded)
+    /// What the owner of the device says about the app's alerts: upon `attach`, and whenever it changes.
+    case authorization(Authorization)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -58,13 +74,17 @@ public enum AgentMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard (1...4).contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 10, 11, 12, 13].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .registered(try Registered(decoding: content))
             case 2: self = .unregistered(topic: try TopicMessage.decode(content))
             case 3: self = .refused(try Refused(decoding: content))
-            default: self = .deliver(try Deliver(decoding: content))
+            case 4: self = .deliver(try Deliver(decoding: content))
+            case 10: self = .answer(try CenterAnswer(decoding: content))
+            case 11: self = .fired(try Fired(decoding: content))
+            case 12: self = .responded(try Responded(decoding: content))
+            default: self = .authorization(try Authorization(decoding: content))
             }
         }
     }
@@ -76,6 +96,10 @@ public enum AgentMessage: CourierMessage {
         case .unregistered(let topic): output.appendField(2) { $0.appendField(1, topic) }
         case .refused(let refused): output.appendField(3, message: refused.encode)
         case .deliver(let deliver): output.appendField(4, message: deliver.encode)
+        case .answer(let answer): output.appendField(10, message: answer.encode)
+        case .fired(let fired): output.appendField(11, message: fired.encode)
+        case .responded(let responded): output.appendField(12, message: responded.encode)
+        case .authorization(let authorization): output.appendField(13, message: authorization.encode)
         case .unknown: break
         }
     }

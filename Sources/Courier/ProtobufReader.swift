@@ -72,6 +72,18 @@ struct ProtobufReader {
     }
 }
 
+extension Span where Element == UInt8 {
+    /// The integer in field 1 of the message that these bytes are, where it holds nothing else; 0 where it is left out.
+    func firstInteger() throws(CourierError) -> UInt64 {
+        var reader = ProtobufReader()
+        var value: UInt64 = 0
+        while let field = try reader.next(in: self) {
+            if field.number == 1 { value = try field.uint64() }
+        }
+        return value
+    }
+}
+
 extension ProtobufReader.Field {
     /// The content as an unsigned integer of 64 bits.
     func uint64() throws(CourierError) -> UInt64 {

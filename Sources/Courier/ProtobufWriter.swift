@@ -34,6 +34,20 @@ extension [UInt8] {
         append(contentsOf: utf8)
     }
 
+    /// Appends an integer field that has presence: 0 is written, nil is not.
+    mutating func appendPresentField(_ number: UInt64, _ value: Int64?) {
+        guard let value else { return }
+        appendVarint(number << 3)
+        appendVarint(UInt64(bitPattern: value))
+    }
+
+    /// Appends an element of a repeated string field, or a string field that has presence: an empty one is written too.
+    mutating func appendElement(_ number: UInt64, _ text: String) {
+        appendVarint(number << 3 | 2)
+        appendVarint(UInt64(text.utf8.count))
+        append(contentsOf: text.utf8)
+    }
+
     /// Appends a message field; one without content is written too, because a message has presence. The
     /// length is put before the content once it is known, which moves the content by the length's own size.
     mutating func appendField(_ number: UInt64, message encode: (inout [UInt8]) -> Void) {

@@ -8,6 +8,10 @@ import Transport
 enum LinkLetter: Sendable {
     /// The application wants its notifications, or no longer: ``Application/takeWish()``.
     case wish
+    /// The application wants what there is for it, token or not.
+    case attach
+    /// The user notification centre has asked something: ``Application/takeCalls(onNewStream:)``.
+    case calls
     /// Every observer of this notification has returned.
     case observed(NotificationIdentity)
     case stop
@@ -31,6 +35,7 @@ final class AgentLink: EndpointOwner {
     /// Deliveries of the present stream that are to be told as handled at the end of this turn.
     private var handled: [UInt64] = []
     private var isWanted = false
+    private var isAttached = false
     /// How many times the agent has yet to say that it has unregistered the topic as it was asked to.
     private var unregistersUnderWay = 0
     private var isStopping = false
@@ -71,6 +76,10 @@ final class AgentLink: EndpointOwner {
             case .wish:
                 isWanted = application()?.takeWish() ?? false
                 ask()
+            case .attach:
+                isAttached = true
+                if stream != nil { say(.attach(topic: topic)) }
+            case .calls: ask(onNewStream: false)
             case .observed(let identity):
                 if let delivery = handOver.observed(identity) { handled.append(delivery) }
             case .stop:
@@ -100,6 +109,12 @@ final class AgentLink: EndpointOwner {
         say(isWanted ? .register(topic: topic, environment: environment) : .unregister(topic: topic))
     }
 
+    /// Passes on what the user notification centre asks.
+    private func ask(onNewStream isNew: Bool) {
+        guard stream != nil else { return }
+        for call in application()?.takeCalls(onNewStream: isNew) ?? [] { say(.center(call)) }
+    }
+
     private func say(_ message: AppMessage) {
         guard let endpoint, let stream else { return }
         var frame: [UInt8] = []
@@ -121,7 +136,9 @@ final class AgentLink: EndpointOwner {
         } catch {
             endpoint?.close(.localClose)
         }
+        if isAttached { say(.attach(topic: topic)) }
         if isWanted { ask() }
+        ask(onNewStream: true)
     }
 
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {}
@@ -174,12 +191,27 @@ final class AgentLink: EndpointOwner {
             }
         case .refused(let refused): application()?.registrationFailed(refused.reason)
         case .deliver(let deliver):
-            switch handOver.arrived(deliver.identity, as: deliver.delivery) {
-            case .post: application()?.arrived(deliver.identity, payload: deliver.payload)
-            case .wait: break
-            case .confirm: handled.append(deliver.delivery)
-            }
+            take(deliver.identity, as: deliver.delivery) { $0.arrived($1, payload: deliver.payload) }
+        case .fired(let fired):
+            take(fired.identity, as: fired.delivery) { $0.arrived($1) { fired.notice.firing } }
+        case .responded(let responded):
+            take(responded.identity, as: responded.delivery) { $0.arrived($1) { responded.response } }
+        case .answer(let answer): application()?.answered(answer)
+        case .authorization(let authorization):
+            application()?.authorizationChanged(AuthorizationStatus(authorization.status))
         case .unknown: break
+        }
+    }
+
+    /// Lets the observers have what they have not been given yet.
+    private func take(
+        _ identity: NotificationIdentity, as delivery: UInt64,
+        _ post: (Application, NotificationIdentity) -> Void
+    ) {
+        switch handOver.arrived(identity, as: delivery) {
+        case .post: if let application = application() { post(application, identity) }
+        case .wait: break
+        case .confirm: handled.append(delivery)
         }
     }
 }

@@ -16,7 +16,7 @@ extension Application {
         }
         for continuation in waiting { continuation.resume(returning: deviceToken) }
         guard isNews else { return }
-        post(.deviceTokenDidChange, [RegistrationKey.deviceToken: .string(deviceToken)])
+        post(DeviceTokenDidChange(deviceToken: deviceToken))
     }
 
     /// There is no token, or none any more.
@@ -29,31 +29,49 @@ extension Application {
             return state.waitingForToken.values
         }
         for continuation in waiting { continuation.resume(throwing: ApplicationError.refused(reason)) }
-        post(.registrationDidFail, [RegistrationKey.reason: .string(reason)])
+        post(RegistrationDidFail(reason: reason))
     }
 
-    /// A notification has arrived that no observer was given before.
+    /// The owner of the device says whether the app may notify.
+    func authorizationChanged(_ status: AuthorizationStatus) {
+        let isNews = state.withLock { state in
+            defer { state.authorizationStatus = status }
+            return state.authorizationStatus != status
+        }
+        guard isNews else { return }
+        post(AuthorizationDidChange(status: status))
+    }
+
+    /// A push has arrived that no observer was given before.
     func arrived(_ identity: NotificationIdentity, payload: [UInt8]) {
+        arrived(identity) {
+            // A number that no Swift type can hold is all that can be wrong with a payload that the relay let pass.
+            RemoteNotificationDidArrive(userInfo: (try? UserInfo(json: payload)) ?? [:])
+        }
+    }
+
+    /// Something has arrived that no observer was given before, and that counts as handled when they were.
+    func arrived(
+        _ identity: NotificationIdentity, _ notification: @escaping @Sendable () -> some TypedNotification
+    ) {
         queue.async { [self] in
             let (mailbox, isStopped) = state.withLock { ($0.mailbox, $0.isStopped) }
             guard let mailbox, !isStopped else { return }
-            // A number that no Swift type can hold is all that can be wrong with a payload that the relay let pass.
-            let userInfo = (try? UserInfo(json: payload)) ?? [:]
-            dispatcher.post(name: .remoteNotificationDidArrive, sender: self, userInfo: userInfo)
+            dispatcher.post(notification(), sender: self)
             guard mailbox.post(.observed(identity)) else {
                 preconditionFailure("a window of deliveries fits into the mailbox")
             }
         }
     }
 
-    private func post(_ name: NotificationName, _ userInfo: UserInfo) {
-        queue.async { [self] in dispatcher.post(name: name, sender: self, userInfo: userInfo) }
+    private func post(_ notification: some TypedNotification) {
+        queue.async { [self] in dispatcher.post(notification, sender: self) }
     }
 }
 
 // What the application has for its link, from any thread.
 extension Application {
-    /// Letters in the mailbox: those of a window of deliveries, a wish, two stops.
+    /// Letters in the mailbox: those of a window of deliveries, a wish, an attachment, calls, two stops.
     private static let letters = 128
 
     /// Lets the link know what is wanted. Of several wishes that it has not heard of, the last counts.
@@ -86,7 +104,7 @@ extension Application {
         if let answer { continuation.resume(with: answer) }
     }
 
-    private func startedMailbox() throws(ApplicationError) -> Mailbox<LinkLetter> {
+    func startedMailbox() throws(ApplicationError) -> Mailbox<LinkLetter> {
         do {
             return try state.withLock { state in
                 if state.isStopped { throw ApplicationError.stopped }
@@ -122,6 +140,7 @@ extension Application {
                 withExtendedLifetime(link) { loop.run() }
             } catch {
                 self?.registrationFailed(error.description)
+                self?.failCalls(.unusable(error.description))
             }
             self?.ended()
         }

@@ -6,8 +6,8 @@ import Transport
 
 /// An app of this device, as the agent and the relay know it: one topic, its device token, its notifications.
 ///
-/// Remote notifications come through the ``NotificationDispatcher``, with the application as their sender. Add
-/// observers first, then register: what has been waiting for the app arrives at once, and counts as handled when
+/// Notifications come through the ``NotificationDispatcher``, with the application as their sender. Add observers
+/// first, then ``start()`` or register: what has been waiting for the app arrives at once, and counts as handled when
 /// those observers have returned that were there. One that ends the process before that is given the notification
 /// again.
 ///
@@ -42,7 +42,12 @@ public final class Application: Sendable {
         /// Whether notifications are wanted, and whether the link has yet to hear of it.
         var isWanted = false
         var isWishPosted = false
+        var isStarted = false
         var deviceToken: String?
+        var authorizationStatus: AuthorizationStatus?
+        /// What the user notification centre has asked, and whether the link has yet to hear of some of it.
+        var calls: [UInt64: PendingCall] = [:]
+        var isCallPosted = false
         var lastTicket: UInt64 = 0
         var waitingForToken: [UInt64: CheckedContinuation<String, any Error>] = [:]
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
@@ -77,6 +82,22 @@ public final class Application: Sendable {
 
     /// The device token, 64 hexadecimal digits; nil while there is none.
     public var deviceToken: String? { state.withLock { $0.deviceToken } }
+
+    /// The application's local notifications.
+    public var userNotificationCenter: UserNotificationCenter { UserNotificationCenter(self) }
+
+    /// Attaches to the agent, without asking for a device token: from now on what the device has for the app arrives,
+    /// such as its local notifications. An app that registers need not call it.
+    ///
+    /// - Throws: ``ApplicationError``.
+    public func start() throws(ApplicationError) {
+        let mailbox = try startedMailbox()
+        let isFirst = state.withLock { state in
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        if isFirst { _ = mailbox.post(.attach) }
+    }
 
     /// Registers with the agent and, through it, with the relay; from now on notifications arrive. The answer is the
     /// device token that the provider needs. It comes when agent and relay can be reached; cancel the task to wait no
@@ -118,6 +139,7 @@ public final class Application: Sendable {
         }
         guard let waiting else { return }
         for continuation in waiting { continuation.resume(throwing: ApplicationError.stopped) }
+        failCalls(.stopped)
         queue.async { [self] in state.withLock { $0.mailbox }?.postEvenIfFull(.stop) }
     }
 

@@ -17,9 +17,9 @@ private struct InboxModel {
     private(set) var waiting: [Waiting] = []
 
     mutating func arrive(_ arrival: Inbox.Arrival) -> Bool {
-        let (app, deliver) = (arrival.app, arrival.deliver)
-        guard seen.insert([UInt64(app), deliver.identity.low]).inserted else { return false }
-        waiting.append(Waiting(app: app, identity: deliver.identity.low, priority: deliver.priority))
+        let (app, parcel) = (arrival.app, arrival.parcel)
+        guard seen.insert([UInt64(app), parcel.identity.low]).inserted else { return false }
+        waiting.append(Waiting(app: app, identity: parcel.identity.low, priority: parcel.priority))
         return true
     }
 
@@ -47,8 +47,8 @@ struct InboxTests {
 
     private func pending(_ app: Int64) throws -> [(row: Int64, identity: UInt64)] {
         var found: [(row: Int64, identity: UInt64)] = []
-        try inbox.forEachPending(of: app, after: 0) { row, deliver in
-            found.append((row, deliver.identity.low))
+        try inbox.forEachPending(of: app, after: 0) { row, parcel in
+            found.append((row, parcel.identity.low))
             return true
         }
         return found
@@ -56,7 +56,7 @@ struct InboxTests {
 
     private func arrival(_ app: Int64, _ identity: UInt64, _ priority: Priority = .immediate) -> Inbox.Arrival
     {
-        Inbox.Arrival(app: app, deliver: .sample(0, identity: identity, priority: priority))
+        Inbox.Arrival(app: app, parcel: .remote(.sample(0, identity: identity, priority: priority)))
     }
 
     @Test(
@@ -143,14 +143,14 @@ struct InboxTests {
             pushType: "alert",
             acceptedAt: Moment(milliseconds: 4)
         )
-        _ = try inbox.commit([Inbox.Arrival(app: 1, deliver: deliver)], handled: [], now: now)
+        _ = try inbox.commit([Inbox.Arrival(app: 1, parcel: .remote(deliver))], handled: [], now: now)
         try ground.kill()
-        var found: [Deliver] = []
-        try inbox.forEachPending(of: 1, after: 0) { _, deliver in
-            found.append(deliver)
+        var found: [Parcel] = []
+        try inbox.forEachPending(of: 1, after: 0) { _, parcel in
+            found.append(parcel)
             return true
         }
-        #expect(found == [deliver])
+        #expect(found == [.remote(deliver)])
     }
 
     @Test("belongs to one process")
@@ -183,7 +183,7 @@ struct AppRegisterTests {
     @Test("drops what waits for an app that is no longer wanted, and with the app all trace of it")
     func removal() throws {
         var app = try apps.add(try #require(Topic("com.example.one")), user: 1)
-        let arrival = Inbox.Arrival(app: app.number, deliver: .sample(0, identity: 1))
+        let arrival = Inbox.Arrival(app: app.number, parcel: .remote(.sample(0, identity: 1)))
         _ = try ground.state.inbox.commit([arrival], handled: [], now: Moment(milliseconds: 1))
         app.isWanted = false
         try apps.put(app)

@@ -197,8 +197,8 @@ struct KitTests {
     private func waiting(in state: AgentState) throws -> [UInt64] {
         var identities: [UInt64] = []
         for app in state.apps.records.values {
-            try state.inbox.forEachPending(of: app.number, after: 0) { _, deliver in
-                identities.append(deliver.identity.low)
+            try state.inbox.forEachPending(of: app.number, after: 0) { _, parcel in
+                identities.append(parcel.identity.low)
                 return true
             }
         }

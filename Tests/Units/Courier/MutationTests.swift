@@ -27,6 +27,11 @@ private struct SeededBits: RandomNumberGenerator {
         encoded(RelayMessage.goodbye(Samples.bad)),
         encoded(AppMessage.handled([1, 2, 300])),
         encoded(AgentMessage.refused(Samples.refused)),
+        encoded(AppMessage.center(CenterCall(call: 1, topic: "a.b", order: .add(CenterGoldenTests.full)))),
+        encoded(
+            AppMessage.center(
+                CenterCall(call: 2, topic: "a", order: .setCategories(CenterGoldenTests.categories)))),
+        encoded(AgentMessage.answer(CenterAnswer(call: 3, content: .item(CenterGoldenTests.notice)))),
         [],
     ]
 

@@ -1,0 +1,165 @@
+import Courier
+import Foundation
+import Notifications
+import Schedules
+import Storage
+
+// What apps ask of their user notification centres.
+extension CenterDesk {
+    /// An app wants what there is for its topic, without asking for a token.
+    func attach(_ topic: String, for stream: AppStream) {
+        do {
+            let record = try admit(topic, for: stream)
+            desk.attach(stream, to: topic)
+            stream.tell(.authorization(Authorization(topic: topic, status: status(of: record))))
+        } catch {
+            stream.tell(.refused(Refused(topic: topic, reason: sentence(error))))
+        }
+    }
+
+    /// An app asks for something.
+    func take(_ call: CenterCall, from stream: AppStream) {
+        do {
+            let record = try admit(call.topic, for: stream)
+            guard let answer = try answer(call.order, of: record, to: stream, call: call.call) else { return }
+            stream.tell(.answer(CenterAnswer(call: call.call, content: answer)))
+        } catch let refusal as CenterRefusal {
+            let content = CenterAnswer.Content.refused(
+                refusal.sentence, isForbidden: refusal == .forbidden)
+            stream.tell(.answer(CenterAnswer(call: call.call, content: content)))
+        } catch {
+            let content = CenterAnswer.Content.refused(sentence(error), isForbidden: false)
+            stream.tell(.answer(CenterAnswer(call: call.call, content: content)))
+        }
+    }
+
+    /// An app's stream is gone, and with it whoever waited there.
+    func left(_ stream: AppStream) {
+        waiting = waiting.mapValues { $0.filter { $0.stream !== stream } }.filter { !$0.value.isEmpty }
+    }
+
+    private func admit(_ topic: String, for stream: AppStream) throws -> AppRecord {
+        let record = try desk.admit(topic, in: nil, for: stream)
+        if state.centers[record.number] == nil { try state.centers.put(CenterRecord(), of: record.number) }
+        return record
+    }
+
+    /// Nil: it is answered later, or by what was said already.
+    private func answer(
+        _ order: CenterOrder, of record: AppRecord, to stream: AppStream, call: UInt64
+    ) throws -> CenterAnswer.Content? {
+        switch order {
+        case .add(let request):
+            try add(request, to: record)
+            return .done
+        case .removePending(let identifiers):
+            try remove(identifiers, of: record, .pending)
+            alarm?.set(try state.timetable.firstMoment())
+            return .done
+        case .removeDelivered(let identifiers):
+            try remove(identifiers, of: record, .delivered)
+            return .done
+        case .list(let kind):
+            for notice in try state.timetable.notices(of: record.number, kind) {
+                stream.tell(.answer(CenterAnswer(call: call, content: .item(notice))))
+            }
+            return .done
+        case .requestAuthorization(let options): return try ask(options, record, stream, call)
+        case .settings: return .authorization(status(of: record))
+        case .setCategories(let categories):
+            var center = state.centers[record.number] ?? CenterRecord()
+            center.categories = categories
+            try state.centers.put(center, of: record.number)
+            return .done
+        case .categories: return .categories(state.centers[record.number]?.categories ?? [])
+        case .unknown: throw CenterRefusal.unknown
+        }
+    }
+
+    private func add(_ request: LocalRequest, to record: AppRecord) throws {
+        guard status(of: record) == .authorized else { throw CenterRefusal.forbidden }
+        guard (1...Limits.localIdentifierBytes).contains(request.identifier.utf8.count),
+            request.trigger?.isWellFormed ?? true
+        else { throw CenterRefusal.malformed }
+        var bytes: [UInt8] = []
+        request.encode(into: &bytes)
+        guard bytes.count <= Limits.localRequestBytes else { throw CenterRefusal.tooLarge }
+        let now = now
+        guard let trigger = request.trigger else {
+            try state.transaction { () throws(StoreError) in
+                try state.timetable.remove(.some([request.identifier]), of: record.number, .pending)
+                try deliver(LocalNotice(request: request, at: now), to: record, now)
+            }
+            desk.stir(record.topic.text)
+            return
+        }
+        guard try !state.timetable.isFull(record.number, for: request.identifier) else {
+            throw CenterRefusal.tooMany
+        }
+        guard let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone()) else {
+            throw CenterRefusal.never
+        }
+        try state.timetable.put(LocalNotice(request: request, at: moment), of: record.number, as: .pending)
+        alarm?.set(try state.timetable.firstMoment())
+    }
+
+    private func remove(
+        _ identifiers: CenterOrder.Identifiers, of record: AppRecord, _ kind: NoticeKind
+    ) throws(StoreError) {
+        try state.transaction { () throws(StoreError) in
+            try state.timetable.remove(identifiers, of: record.number, kind)
+        }
+    }
+
+    func status(of record: AppRecord) -> AuthorizationStatus {
+        state.centers[record.number]?.status ?? .notDetermined
+    }
+
+    private func ask(
+        _ options: UInt32, _ record: AppRecord, _ stream: AppStream, _ call: UInt64
+    ) throws -> CenterAnswer.Content? {
+        var center = state.centers[record.number] ?? CenterRecord()
+        center.asked = options
+        try state.centers.put(center, of: record.number)
+        let topic = record.topic.text
+        if center.status == .notDetermined, answerToAll != .notDetermined {
+            _ = try decide(answerToAll, about: topic)
+        } else if center.status == .notDetermined {
+            log.notice("\(topic) asks to be allowed to notify; nobody has decided yet")
+            guard waiting[topic, default: []].count < Limits.waitingCallsPerTopic else {
+                throw CenterRefusal.tooMany
+            }
+            waiting[topic, default: []].append((call, stream))
+            return nil
+        }
+        return .authorization(status(of: record))
+    }
+
+    private func sentence(_ error: any Error) -> String {
+        if let refusal = error as? AppRefusal { return refusal.reason }
+        log.error("\(error)")
+        return "The agent cannot store that now."
+    }
+}
+
+/// Why a user notification centre cannot do what an app asks.
+private enum CenterRefusal: Error {
+    case forbidden
+    case malformed
+    case tooLarge
+    case tooMany
+    case never
+    case unknown
+
+    var sentence: String {
+        switch self {
+        case .forbidden: "The owner of the device has not allowed this app to notify."
+        case .malformed:
+            "An identifier has 1 to \(Limits.localIdentifierBytes) bytes, a trigger that repeats a minute or more."
+        case .tooLarge: "A notification may have \(Limits.localRequestBytes) bytes."
+        case .tooMany: "An app may have \(Limits.pendingPerTopic) notifications pending."
+        case .never: "The trigger has no moment to come: it has passed, or there is no such day or zone."
+        case .unknown: "The agent does not know this order."
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import Courier
+import Foundation
+import Notifications
+import Schedules
+import Storage
+import Transport
+
+/// Where apps ask for local notifications, and where their moments come: the agent's side of `UserNotificationCenter`.
+///
+///     app ──call──▶ timetable ──moment comes──▶ settle: one transaction ─▶ inbox ─▶ hand-over, as all else
+///
+/// What an app is answered is safe. What is due becomes a parcel in the inbox in the same transaction in which the
+/// timetable moves on, so a kill at any step neither loses nor doubles it.
+final class CenterDesk {
+    let state: AgentState
+    unowned let desk: AppDesk
+    private let scheduler: any Scheduler
+    let log: Log
+    /// What calls ``alarmRang()`` at the moment that it is set to.
+    weak var alarm: (any AlarmClock)?
+    /// Milliseconds after its moment during which a notification is still delivered.
+    var latenessMilliseconds = CenterDesk.usualLatenessMilliseconds
+    /// What an app that asks is answered for the owner of the device; `notDetermined`: the owner is waited for.
+    var answerToAll = AuthorizationStatus.notDetermined
+    /// The zone that the device is in.
+    var zone: () -> TimeZone = {
+        NSTimeZone.resetSystemTimeZone()
+        return TimeZone.current
+    }
+
+    /// Calls that wait for the owner's word, by topic.
+    var waiting: [String: [(call: UInt64, stream: AppStream)]] = [:]
+    /// Armed while the disk refuses what has to be written.
+    private lazy var retry = scheduler.makeTimer { [unowned self] in settle() }
+
+    /// A day.
+    static let usualLatenessMilliseconds: Int64 = 86_400_000
+    private static let retryMilliseconds = 1000
+
+    init(_ state: AgentState, desk: AppDesk, scheduler: any Scheduler, log: Log) {
+        self.state = state
+        self.desk = desk
+        self.scheduler = scheduler
+        self.log = log
+    }
+
+    var now: Moment { Moment(milliseconds: scheduler.wallMilliseconds) }
+
+    // MARK: Time
+
+    /// Settles what came due while the agent was away, and sets the alarm.
+    func start() {
+        lookAgain()
+        settle()
+    }
+
+    /// The moment that the alarm was set to has come.
+    func alarmRang() { settle() }
+
+    /// The clock was set by so much, or the device has slept, or may be in another zone.
+    func clockChanged(byMilliseconds shift: Int64) {
+        do throws(StoreError) {
+            if shift != 0 { try state.timetable.shiftIntervals(byMilliseconds: shift) }
+        } catch {
+            log.error("\(error)")
+        }
+        lookAgain()
+        settle()
+    }
+
+    /// Finds the moments of what clock and calendar decide, which may have another zone or another date by now.
+    private func lookAgain() {
+        let (now, zone) = (now, zone())
+        do throws(StoreError) {
+            try state.transaction { () throws(StoreError) in
+                for entry in try state.timetable.pending(after: now) {
+                    guard let trigger = entry.notice.request.trigger, case .calendar = trigger,
+                        let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone),
+                        moment != entry.notice.at
+                    else { continue }
+                    try state.timetable.move(entry, to: moment)
+                }
+            }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// Makes parcels of what is due, as far as their apps may alert, and sets the alarm for what is due next.
+    private func settle() {
+        do throws(StoreError) {
+            let now = now
+            while true {
+                let entries = try state.timetable.due(at: now, limit: Limits.settledAtOnce)
+                guard !entries.isEmpty else { break }
+                var topics: Set<String> = []
+                try state.transaction { () throws(StoreError) in
+                    let zone = zone()
+                    for entry in entries { topics.formUnion(try settle(entry, now, zone)) }
+                }
+                for topic in topics { desk.stir(topic) }
+            }
+            alarm?.set(try state.timetable.firstMoment())
+        } catch {
+            log.error("\(error)")
+            retry.arm(afterMilliseconds: Self.retryMilliseconds)
+        }
+    }
+
+    /// The topic for which there is a parcel now, if there is one.
+    private func settle(_ entry: Timetable.Entry, _ now: Moment, _ zone: TimeZone) throws(StoreError)
+        -> [String]
+    {
+        let request = entry.notice.request
+        guard let trigger = request.trigger,
+            let record = state.apps.records.values.first(where: { $0.number == entry.app })
+        else {
+            try state.timetable.move(entry, to: nil)
+            return []
+        }
+        let settlement = Settlement(
+            of: trigger, due: entry.notice.at, now: now, lateness: latenessMilliseconds, onDeviceIn: zone)
+        try state.timetable.move(entry, to: settlement.next)
+        guard state.centers[entry.app]?.status == .authorized else { return [] }
+        if let moment = settlement.missed {
+            try state.timetable.put(LocalNotice(request: request, at: moment), of: entry.app, as: .missed)
+        }
+        guard let moment = settlement.delivered else { return [] }
+        try deliver(LocalNotice(request: request, at: moment), to: record, now)
+        return [record.topic.text]
+    }
+
+    /// Makes a parcel of a notification, within a transaction.
+    func deliver(_ notice: LocalNotice, to record: AppRecord, _ now: Moment) throws(StoreError) {
+        try state.timetable.put(notice, of: record.number, as: .delivered)
+        let fired = Fired(
+            delivery: 0, identity: .drawn(), topic: record.topic.text, notice: notice, firedAt: now)
+        _ = try state.inbox.store([Inbox.Arrival(app: record.number, parcel: .fired(fired))], now: now)
+    }
+
+    // MARK: The owner of the device
+
+    /// The owner of the device lets an app alert, or does not; false: there is no such app.
+    func decide(_ status: AuthorizationStatus, about topic: String) throws(StoreError) -> Bool {
+        guard let record = state.apps[topic], var center = state.centers[record.number] else { return false }
+        guard center.status != status else { return true }
+        center.status = status
+        try state.centers.put(center, of: record.number)
+        desk.tell(topic, .authorization(Authorization(topic: topic, status: status)))
+        guard status != .notDetermined else { return true }
+        for (call, stream) in waiting.removeValue(forKey: topic) ?? [] {
+            stream.tell(.answer(CenterAnswer(call: call, content: .authorization(status))))
+        }
+        return true
+    }
+
+    /// The user has done something with a notification of an app that was shown. It is in the inbox when this returns.
+    func respond(
+        to subject: Responded.Subject, of topic: String, action: String, text: String?
+    ) throws(StoreError) {
+        guard let record = state.apps[topic] else { return }
+        let responded = Responded(
+            delivery: 0, identity: .drawn(), topic: topic, subject: subject, action: action, text: text)
+        let arrival = Inbox.Arrival(app: record.number, parcel: .responded(responded))
+        let now = now
+        try state.transaction { () throws(StoreError) in
+            if case .local(let notice) = subject {
+                let identifiers = CenterOrder.Identifiers.some([notice.request.identifier])
+                try state.timetable.remove(identifiers, of: record.number, .delivered)
+            }
+            _ = try state.inbox.store([arrival], now: now)
+        }
+        desk.stir(topic)
+    }
+}
+
+/// What rings when the first of all moments has come.
+protocol AlarmClock: AnyObject {
+    /// Rings once, at this moment; nil: never.
+    func set(_ moment: Moment?)
+}
+
+extension NotificationIdentity {
+    /// An identity that nobody has had before.
+    fileprivate static func drawn() -> NotificationIdentity {
+        NotificationIdentity(random: .random(in: .min ... .max), .random(in: .min ... .max))
+    }
+}

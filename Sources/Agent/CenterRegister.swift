@@ -1,0 +1,53 @@
+import Courier
+import Notifications
+import Storage
+
+/// What is known of an app's user notification centre, besides its notifications.
+struct CenterRecord: Equatable {
+    /// What the owner of the device has said.
+    var status = AuthorizationStatus.notDetermined
+    /// What the app has asked to be allowed, as bits of the `.proto`; nil: it has not asked.
+    var asked: UInt32?
+    /// What the user can do with its notifications.
+    var categories: [LocalCategory] = []
+}
+
+/// The user notification centres of the device's apps, by the apps' numbers: a table on the disk and its picture in
+/// memory. An app that has one stays known to the agent when it gives up its registration at the relay.
+final class CenterRegister {
+    /// All of them.
+    private(set) var records: [Int64: CenterRecord] = [:]
+
+    private let insert: Statement
+    private let database: Database
+
+    init(_ database: Database) throws(StoreError) {
+        self.database = database
+        insert = try database.prepare("INSERT OR REPLACE INTO centers VALUES (?, ?, ?, ?)")
+        let all = try database.prepare("SELECT app, status, asked, categories FROM centers")
+        while try all.step() {
+            let categories = all.withBytes(3) { bytes in try? LocalCategory.list(decoding: bytes) }
+            records[all.integer(0)] = CenterRecord(
+                status: UInt8(exactly: all.integer(1)).flatMap(AuthorizationStatus.init(rawValue:))
+                    ?? .notDetermined,
+                asked: all.isNull(2) ? nil : UInt32(truncatingIfNeeded: all.integer(2)),
+                categories: categories ?? [])
+        }
+    }
+
+    /// The centre of the app with this number; nil: it has none.
+    subscript(app: Int64) -> CenterRecord? { records[app] }
+
+    /// Replaces what is known of an app's centre.
+    func put(_ record: CenterRecord, of app: Int64) throws(StoreError) {
+        guard records[app] != record else { return }
+        var categories: [UInt8] = []
+        LocalCategory.encode(record.categories, into: &categories)
+        insert.bind(app)
+        insert.bind(Int64(record.status.rawValue))
+        insert.bind(record.asked.map { Int64($0) })
+        insert.bind(categories)
+        try insert.run()
+        records[app] = record
+    }
+}

@@ -1,0 +1,103 @@
+import Courier
+import Synchronization
+import Transport
+
+/// Something that was asked of the agent and is not answered yet.
+struct PendingCall {
+    let order: CenterOrder
+    let continuation: CheckedContinuation<[CenterAnswer.Content], any Error>
+    /// Whether it was said on the present stream.
+    var isSaid = false
+    /// What was answered so far.
+    var answers: [CenterAnswer.Content] = []
+}
+
+// The calls of the user notification centre, from any thread, and their answers, from the link's.
+extension Application {
+    /// Calls that an application may have under way. At about 300 bytes each and what they say.
+    private static let mostCalls = 256
+
+    /// Asks something of the agent, and returns all that it answers. It is asked again on a new connection where the
+    /// old one ended before the answer.
+    func call(_ order: CenterOrder) async throws -> [CenterAnswer.Content] {
+        let mailbox = try startedMailbox()
+        let number = state.withLock { state in
+            state.lastTicket += 1
+            return state.lastTicket
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if let error = enter(PendingCall(order: order, continuation: continuation), number, mailbox) {
+                    continuation.resume(throwing: error)
+                }
+            }
+        } onCancel: {
+            let call = state.withLock { $0.calls.removeValue(forKey: number) }
+            call?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Why a call cannot be made; nil: it is under way.
+    private func enter(_ call: PendingCall, _ number: UInt64, _ mailbox: Mailbox<LinkLetter>) -> (any Error)?
+    {
+        state.withLock { state in
+            if state.isStopped { return ApplicationError.stopped }
+            if Task.isCancelled { return CancellationError() }
+            guard state.calls.count < Self.mostCalls else {
+                return ApplicationError.unusable("The application asks more than the agent has answered.")
+            }
+            state.calls[number] = call
+            if !state.isCallPosted { _ = mailbox.post(.calls) }
+            state.isCallPosted = true
+            return nil
+        }
+    }
+
+    /// The calls that are to be said now, in order, for the link; on a new stream all of them.
+    func takeCalls(onNewStream isNew: Bool) -> [CenterCall] {
+        state.withLock { state in
+            state.isCallPosted = false
+            var taken: [CenterCall] = []
+            for number in state.calls.keys.sorted() {
+                guard var call = state.calls[number], isNew || !call.isSaid else { continue }
+                call.isSaid = true
+                call.answers = []
+                state.calls[number] = call
+                taken.append(CenterCall(call: number, topic: topic, order: call.order))
+            }
+            return taken
+        }
+    }
+
+    /// The agent has answered.
+    func answered(_ answer: CenterAnswer) {
+        let ended: PendingCall? = state.withLock { state in
+            guard var call = state.calls[answer.call] else { return nil }
+            if case .item = answer.content {} else { state.calls[answer.call] = nil }
+            call.answers.append(answer.content)
+            if state.calls[answer.call] != nil { state.calls[answer.call] = call }
+            return state.calls[answer.call] == nil ? call : nil
+        }
+        guard let ended else { return }
+        switch answer.content {
+        case .refused(_, isForbidden: true):
+            ended.continuation.resume(throwing: UserNotificationError.notificationsNotAllowed)
+        case .refused(let reason, isForbidden: false):
+            ended.continuation.resume(throwing: UserNotificationError.refused(reason))
+        case .unknown:
+            ended.continuation.resume(
+                throwing: UserNotificationError.refused(
+                    "The agent is of a later version than this app's kit."))
+        case .done, .item, .authorization, .categories: ended.continuation.resume(returning: ended.answers)
+        }
+    }
+
+    /// No call is answered any more.
+    func failCalls(_ error: ApplicationError) {
+        let calls = state.withLock { state in
+            defer { state.calls = [:] }
+            return state.calls.values
+        }
+        for call in calls { call.continuation.resume(throwing: error) }
+    }
+}

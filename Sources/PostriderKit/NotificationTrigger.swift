@@ -1,0 +1,133 @@
+public import Foundation
+import Notifications
+import Schedules
+
+/// When a local notification is due: one of the three below.
+public protocol NotificationTrigger: Sendable {
+    /// Whether it is due again after it was.
+    var repeats: Bool { get }
+
+    /// When it would be due first if it were scheduled now; nil: never.
+    func nextTriggerDate() -> Date?
+}
+
+/// So long after it is scheduled. Setting the clock of the device changes nothing.
+public struct TimeIntervalNotificationTrigger: NotificationTrigger, Hashable {
+    /// Seconds, more than 0; a minute at least where it repeats.
+    public let timeInterval: TimeInterval
+    /// Whether it is due again after each interval.
+    public let repeats: Bool
+
+    /// A trigger after an interval in seconds.
+    public init(timeInterval: TimeInterval, repeats: Bool) {
+        self.timeInterval = timeInterval
+        self.repeats = repeats
+    }
+
+    /// When it would be due first if it were scheduled now; nil: it has an impossible interval.
+    public func nextTriggerDate() -> Date? { try? next(self) }
+}
+
+/// When clock and calendar say something: `hour: 9, weekday: 2` is nine o'clock on Mondays. The Gregorian calendar's
+/// year, month, day, weekday, weekday ordinal, hour, minute and second count, and the time zone, without which it is
+/// the device's own. ``Notifications/CalendarMoment`` tells what becomes of days and times that there are not.
+public struct CalendarNotificationTrigger: NotificationTrigger, Hashable {
+    /// What is to be said.
+    public let dateComponents: DateComponents
+    /// Whether it is due every time that they say so.
+    public let repeats: Bool
+
+    /// A trigger when clock and calendar say this.
+    public init(dateMatching dateComponents: DateComponents, repeats: Bool) {
+        self.dateComponents = dateComponents
+        self.repeats = repeats
+    }
+
+    /// When it would be due first if it were scheduled now; nil: never.
+    public func nextTriggerDate() -> Date? { try? next(self) }
+}
+
+/// At a date.
+public struct DateNotificationTrigger: NotificationTrigger, Hashable {
+    /// When.
+    public let date: Date
+    /// It is due once.
+    public var repeats: Bool { false }
+
+    /// A trigger at a date.
+    public init(date: Date) { self.date = date }
+
+    /// The date; nil: it has passed.
+    public func nextTriggerDate() -> Date? { try? next(self) }
+}
+
+private func next(_ trigger: any NotificationTrigger) throws -> Date? {
+    let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    let word = try Trigger(trigger)
+    guard word.isWellFormed else { return nil }
+    return word.firstMoment(scheduledAt: now, onDeviceIn: .current).map { Date($0) }
+}
+
+extension Date {
+    init(_ moment: Moment) { self.init(timeIntervalSince1970: Double(moment.milliseconds) / 1000) }
+}
+
+extension Trigger {
+    /// The trigger in the words of the house.
+    init(_ trigger: any NotificationTrigger) throws(UserNotificationError) {
+        switch trigger {
+        case let trigger as TimeIntervalNotificationTrigger:
+            let milliseconds = (trigger.timeInterval * 1000).rounded()
+            guard let milliseconds = Int64(exactly: milliseconds) else {
+                throw .refused("A trigger needs an interval that is a number.")
+            }
+            self = .interval(milliseconds: milliseconds, repeats: trigger.repeats)
+        case let trigger as CalendarNotificationTrigger:
+            self = .calendar(try CalendarMoment(trigger.dateComponents), repeats: trigger.repeats)
+        case let trigger as DateNotificationTrigger:
+            guard let milliseconds = Int64(exactly: (trigger.date.timeIntervalSince1970 * 1000).rounded())
+            else { throw .refused("A trigger needs a date that is a number.") }
+            self = .at(Moment(milliseconds: milliseconds))
+        default:
+            throw .refused("A trigger is one of the kit's: after an interval, by the calendar, at a date.")
+        }
+    }
+
+    /// The trigger in the kit's words.
+    var trigger: any NotificationTrigger {
+        switch self {
+        case .interval(let milliseconds, let repeats):
+            TimeIntervalNotificationTrigger(timeInterval: Double(milliseconds) / 1000, repeats: repeats)
+        case .calendar(let moment, let repeats):
+            CalendarNotificationTrigger(dateMatching: moment.dateComponents, repeats: repeats)
+        case .at(let moment): DateNotificationTrigger(date: Date(moment))
+        }
+    }
+}
+
+extension CalendarMoment {
+    fileprivate init(_ components: DateComponents) throws(UserNotificationError) {
+        let others = [
+            components.era, components.quarter, components.weekOfMonth, components.weekOfYear,
+            components.yearForWeekOfYear, components.nanosecond,
+        ]
+        guard others.allSatisfy({ $0 == nil }) else {
+            throw .refused("A trigger counts years, months, days, weekdays, hours, minutes and seconds.")
+        }
+        if let calendar = components.calendar, calendar.identifier != .gregorian {
+            throw .refused("A trigger goes by the Gregorian calendar.")
+        }
+        self.init(
+            year: components.year, month: components.month, day: components.day,
+            weekday: components.weekday, weekdayOrdinal: components.weekdayOrdinal,
+            hour: components.hour, minute: components.minute, second: components.second,
+            zone: components.timeZone?.identifier)
+    }
+
+    fileprivate var dateComponents: DateComponents {
+        DateComponents(
+            timeZone: zone.flatMap { TimeZone(identifier: $0) }, year: year, month: month, day: day,
+            hour: hour,
+            minute: minute, second: second, weekday: weekday, weekdayOrdinal: weekdayOrdinal)
+    }
+}

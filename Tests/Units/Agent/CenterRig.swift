@@ -1,0 +1,129 @@
+import Courier
+import Foundation
+import Notifications
+
+@testable import Agent
+
+/// An alarm clock that writes down what it is set to.
+final class RecordedAlarm: AlarmClock {
+    var moment: Moment?
+    func set(_ moment: Moment?) { self.moment = moment }
+}
+
+/// A desk whose time stands still until it is moved, with an app that may notify.
+final class CenterRig {
+    static let topic = RecordedApp.topic
+
+    let rig: DeskRig
+    let alarm = RecordedAlarm()
+    private(set) var app = RecordedApp()
+    private var lastCall: UInt64 = 0
+    private var zone = "Europe/Berlin"
+
+    init(status: AuthorizationStatus = .authorized) throws {
+        rig = try DeskRig()
+        attend()
+        guard status != .notDetermined else { return }
+        _ = try rig.desk.center.decide(status, about: Self.topic)
+    }
+
+    var center: CenterDesk { rig.desk.center }
+    var now: Moment {
+        get { Moment(milliseconds: rig.clock.wallMilliseconds) }
+        set { rig.clock.wallMilliseconds = newValue.milliseconds }
+    }
+
+    /// The desk as an agent has it after its start, with an app attached.
+    private func attend() {
+        center.alarm = alarm
+        center.zone = { [unowned self] in TimeZone(identifier: zone) ?? .gmt }
+        center.start()
+        app = RecordedApp()
+        center.attach(Self.topic, for: app.stream)
+        endTurn()
+    }
+
+    func endTurn() { rig.desk.endTurn() }
+
+    /// The agent is killed, comes back at this moment, and so does the app.
+    func restart(at moment: Moment? = nil) throws {
+        try rig.kill()
+        if let moment { now = moment }
+        attend()
+    }
+
+    /// Time passes, and the alarm rings whenever it should.
+    func pass(until end: Moment) {
+        while let moment = alarm.moment, moment <= end {
+            now = max(now, moment)
+            center.alarmRang()
+            endTurn()
+        }
+        now = end
+    }
+
+    /// The clock is set, and the kernel says so.
+    func setClock(to moment: Moment) {
+        let shift = moment.milliseconds - now.milliseconds
+        now = moment
+        center.clockChanged(byMilliseconds: shift)
+        endTurn()
+    }
+
+    /// The device is taken to another zone.
+    func move(to zone: String) {
+        self.zone = zone
+        center.clockChanged(byMilliseconds: 0)
+    }
+
+    /// What the app is answered.
+    func ask(_ order: CenterOrder, of topic: String = topic, by app: RecordedApp? = nil)
+        -> [CenterAnswer.Content]
+    {
+        lastCall += 1
+        let (call, app) = (lastCall, app ?? self.app)
+        center.take(CenterCall(call: call, topic: topic, order: order), from: app.stream)
+        endTurn()
+        return app.told.compactMap { message in
+            if case .answer(let answer) = message, answer.call == call { answer.content } else { nil }
+        }
+    }
+
+    func add(_ identifier: String, _ trigger: Trigger?, title: String = "") -> CenterAnswer.Content? {
+        ask(.add(.sample(identifier, trigger, title: title))).last
+    }
+
+    /// What a list holds: identifier and title of each.
+    func list(_ kind: NoticeKind) -> [String] {
+        ask(.list(kind)).compactMap { content in
+            guard case .item(let notice) = content else { return nil }
+            return notice.request.identifier + notice.request.content.title
+        }
+    }
+
+    /// What was handed over to the present app: identifier and title of each firing.
+    var fired: [String] { firings.map { $0.notice.request.identifier + $0.notice.request.content.title } }
+
+    var firings: [Fired] {
+        app.told.compactMap { if case .fired(let fired) = $0 { fired } else { nil } }
+    }
+}
+
+extension LocalRequest {
+    static func sample(_ identifier: String, _ trigger: Trigger?, title: String = "") -> LocalRequest {
+        var content = LocalContent()
+        content.title = title
+        return LocalRequest(identifier: identifier, content: content, trigger: trigger)
+    }
+}
+
+extension Moment {
+    /// So many seconds later.
+    func after(_ seconds: Int64) -> Moment { advanced(byMilliseconds: seconds * 1000) }
+
+    /// A moment from its ISO 8601 form in UTC; the epoch where it is none.
+    static func utc(_ text: String) -> Moment {
+        let date = (try? Date(text, strategy: .iso8601)) ?? Date(timeIntervalSince1970: 0)
+        return Moment(milliseconds: Int64(date.timeIntervalSince1970 * 1000))
+    }
+}
