@@ -43,7 +43,11 @@ final class AppSession: EndpointOwner {
         }
         endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
         endpoint.setNeedsFlush()
-        let app = AppStream(user: user) { [unowned self] message in say(message, on: stream) }
+        let app = AppStream(
+            user: user, countUnsent: { [unowned self] in endpoint.streams.outboundBytes(stream) }
+        ) {
+            [unowned self] message in say(message, on: stream)
+        }
         streams[stream] = (app, MessageFraming(maxMessageBytes: Limits.appMessageBytes))
     }
 

@@ -10,15 +10,24 @@ final class AppStream {
     let user: UInt32
 
     private let say: (AgentMessage) -> Void
+    private let countUnsent: () -> Int
     private var window = DeliveryWindow(size: Limits.appWindow)
     private var rows: [UInt64: Int64] = [:]
     private var rowsUnderWay: Set<Int64> = []
 
     /// A stream of a process of `user`, at the end of which `say` speaks.
-    init(user: UInt32, say: @escaping (AgentMessage) -> Void) {
+    ///
+    /// - Parameter countUnsent: the bytes of what it has said that the app has not taken yet.
+    init(
+        user: UInt32, countUnsent: @escaping () -> Int = { 0 }, say: @escaping (AgentMessage) -> Void
+    ) {
         self.user = user
+        self.countUnsent = countUnsent
         self.say = say
     }
+
+    /// Whether the app takes what it is told, so that more may be.
+    var isListening: Bool { countUnsent() < Limits.unsentBytesPerStream }
 
     /// Whether another delivery may be sent.
     var hasRoom: Bool { window.hasRoom }

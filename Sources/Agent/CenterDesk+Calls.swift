@@ -20,6 +20,7 @@ extension CenterDesk {
     /// An app asks for something.
     func take(_ call: CenterCall, from stream: AppStream) {
         do {
+            guard stream.isListening else { throw CenterRefusal.deaf }
             let record = try admit(call.topic, for: stream)
             guard let answer = try answer(call.order, of: record, to: stream, call: call.call) else { return }
             stream.tell(.answer(CenterAnswer(call: call.call, content: answer)))
@@ -149,16 +150,18 @@ private enum CenterRefusal: Error {
     case tooLarge
     case tooMany
     case never
+    case deaf
     case unknown
 
     var sentence: String {
         switch self {
         case .forbidden: "The owner of the device has not allowed this app to notify."
         case .malformed:
-            "An identifier has 1 to \(Limits.localIdentifierBytes) bytes, a trigger that repeats a minute or more."
+            "An identifier has 1 to \(Limits.localIdentifierBytes) bytes, a repetition at least a minute."
         case .tooLarge: "A notification may have \(Limits.localRequestBytes) bytes."
         case .tooMany: "An app may have \(Limits.pendingPerTopic) notifications pending."
         case .never: "The trigger has no moment to come: it has passed, or there is no such day or zone."
+        case .deaf: "The app asks more without taking what it was answered."
         case .unknown: "The agent does not know this order."
         }
     }

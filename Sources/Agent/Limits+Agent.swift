@@ -32,6 +32,9 @@ extension Limits {
     /// Local notifications of one topic that were delivered, and as many that were missed, that are kept for its app to
     /// see; the oldest go. At 8 KiB each: 1.6 MiB on the disk.
     static let noticesPerTopic = 100
+    /// Bytes that an app has not taken yet of what it is told on a stream, beyond which its calls are refused. A list
+    /// more may wait: 1.6 MiB in all.
+    static let unsentBytesPerStream = 262_144
     /// Calls of one topic that wait for the owner of the device to decide. At about 100 bytes each: 6 KiB.
     static let waitingCallsPerTopic = 64
     /// Local notifications that are settled in one transaction.

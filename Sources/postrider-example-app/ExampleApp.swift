@@ -3,7 +3,8 @@ import Options
 import PostriderKit
 import Synchronization
 
-/// Registers for a topic, prints the device token, and prints each notification; ends by itself where it was told to.
+/// Registers for a topic, prints the device token, and prints each notification, those too that it asks for itself;
+/// ends by itself where it was told to.
 enum ExampleApp {
     static func run(_ arguments: [String]) async -> Int32 {
         do {
@@ -15,7 +16,8 @@ enum ExampleApp {
             return try await run(
                 topic: options.requiredString("topic"),
                 socketPath: options.string("socket") ?? Application.defaultSocketPath,
-                limit: options.integer("count", in: 1...1_000_000)
+                limit: options.integer("count", in: 1...1_000_000),
+                reminder: options.integer("remind", in: 1...1_000_000)
             )
         } catch let error as UsageError {
             complain(error.description)
@@ -26,7 +28,9 @@ enum ExampleApp {
         }
     }
 
-    private static func run(topic: String, socketPath: String, limit: Int?) async throws -> Int32 {
+    private static func run(
+        topic: String, socketPath: String, limit: Int?, reminder: Int?
+    ) async throws -> Int32 {
         let application = Application(topic: topic, socketPath: socketPath)
         let dispatcher = NotificationDispatcher.default
         let count = Mutex(0)
@@ -48,13 +52,18 @@ enum ExampleApp {
                 complain("not registered: \(notification.userInfo[RegistrationKey.reason]?.string ?? "")")
             },
         ]
+        let reminders = Reminders(of: application, dispatcher: dispatcher, say: say)
         do {
+            if let reminder {
+                try application.start()
+                try await reminders.remind(after: reminder)
+            }
             try await application.registerForRemoteNotifications()
         } catch ApplicationError.stopped {
             // What had waited was enough.
         }
         await application.untilEnd()
-        withExtendedLifetime(observations) {}
+        withExtendedLifetime((observations, reminders)) {}
         return 0
     }
 
@@ -80,7 +89,7 @@ enum ExampleApp {
     }
 
     /// Unbuffered, so that whoever reads along sees it at once.
-    private static func say(_ text: String) {
+    @Sendable private static func say(_ text: String) {
         try? FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8))
     }
 
@@ -95,6 +104,7 @@ enum ExampleApp {
         options: [
             .value("topic", short: "t", "TOPIC", "The topic: what the provider sends as apns-topic."),
             .value("socket", short: "s", "PATH", "The agent's socket; POSTRIDER_AGENT_SOCKET if not given."),
+            .value("remind", short: "r", "SECONDS", "Ask the agent for a reminder after so many seconds."),
             .value("count", short: "n", "NUMBER", "End after so many notifications."),
         ],
         examples: [

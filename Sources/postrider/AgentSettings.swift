@@ -1,4 +1,5 @@
 import Agent
+import Courier
 import Foundation
 import Notifications
 import Options
@@ -16,6 +17,7 @@ enum AgentSetting: String, CaseIterable {
     case enrolmentKeyFile = "enrolment-key-file"
     case deviceName = "device-name"
     case keepaliveSeconds = "keepalive-seconds"
+    case notifications
     case logLevel = "log-level"
 
     /// What the command line calls it.
@@ -37,7 +39,25 @@ enum AgentSetting: String, CaseIterable {
             .value(rawValue, "NAME", "What the device calls itself; its host name if not given.")
         case .keepaliveSeconds:
             .value(rawValue, "NUMBER", "Seconds between signs of life; left to the relay if not given.")
+        case .notifications:
+            .value(
+                rawValue, "ANSWER",
+                "What apps are told that ask to notify: allow, deny, or ask (if not given), which waits.")
         case .logLevel: .value(rawValue, "LEVEL", "error, warning, notice, info (if not given) or debug.")
+        }
+    }
+}
+
+/// What the owner of the device has said to all apps that will ask whether they may notify.
+enum NotificationsAnswer: String {
+    case ask, allow, deny
+
+    /// What such an app is answered.
+    var status: AuthorizationStatus {
+        switch self {
+        case .ask: .notDetermined
+        case .allow: .authorized
+        case .deny: .denied
         }
     }
 }
@@ -106,6 +126,10 @@ struct AgentSettings {
             }
             agent.keepaliveSeconds = seconds
         }
+        guard let answer = NotificationsAnswer(rawValue: text(.notifications) ?? "ask") else {
+            throw wrong(.notifications, "ask, allow or deny")
+        }
+        agent.authorization = answer.status
         agent.apps = file.apps
         guard let level = LogLevel(rawValue: text(.logLevel) ?? "info") else {
             throw wrong(.logLevel, "one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))")

@@ -1,4 +1,5 @@
 import Courier
+import Foundation
 import Notifications
 import PostriderKit
 import Synchronization
@@ -15,14 +16,25 @@ final class AgentHouse: Sendable {
         let door: AppDoor
         let line = RecordedLine()
         let loop: EventLoop
+        /// The time, as far ahead of the real one as a test wants it.
+        let clock: MovedClock
+        let alarm = RecordedAlarm()
         /// Whether the end of the present turn, where things are made safe, still comes.
         var isAlive = true
 
-        init(_ state: AgentState, loop: EventLoop) {
+        init(
+            _ state: AgentState, loop: EventLoop, aheadMilliseconds: Int64,
+            answerToAll: Courier.AuthorizationStatus
+        ) {
             self.loop = loop
-            desk = AppDesk(state, declarations: [:], scheduler: loop, log: .none)
+            clock = MovedClock(loop, aheadMilliseconds)
+            desk = AppDesk(state, declarations: [:], scheduler: clock, log: .none)
             door = AppDoor(desk: desk, log: .none)
             desk.line = line
+            desk.center.alarm = alarm
+            desk.center.zone = { .gmt }
+            desk.center.answerToAll = answerToAll
+            desk.center.start()
         }
     }
 
@@ -30,12 +42,18 @@ final class AgentHouse: Sendable {
     private let ended: AsyncStream<Void>
 
     /// Starts over this state and socket.
-    init(_ scratch: Scratch, onHandled: @escaping @Sendable (Rooms) -> Void = { _ in }) throws {
+    init(
+        _ scratch: Scratch, aheadMilliseconds: Int64 = 0,
+        answerToAll: Courier.AuthorizationStatus = .authorized,
+        onHandled: @escaping @Sendable (Rooms) -> Void = { _ in }
+    ) throws {
         let mailbox = try Mailbox<@Sendable (Rooms) -> Void>(capacity: 1000)
         let (ended, end) = AsyncStream<Void>.makeStream()
         let (state, socket) = (scratch.state, scratch.socket)
         _ = try Thread.spawn(name: "agent-house") {
-            Self.live(state, socket, mailbox, onHandled)
+            Self.live(state, socket, mailbox, onHandled) { state, loop in
+                Rooms(state, loop: loop, aheadMilliseconds: aheadMilliseconds, answerToAll: answerToAll)
+            }
             end.finish()
         }
         self.mailbox = mailbox
@@ -44,11 +62,11 @@ final class AgentHouse: Sendable {
 
     private static func live(
         _ state: String, _ socket: String, _ mailbox: Mailbox<@Sendable (Rooms) -> Void>,
-        _ onHandled: @escaping @Sendable (Rooms) -> Void
+        _ onHandled: @escaping @Sendable (Rooms) -> Void, _ furnish: (AgentState, EventLoop) -> Rooms
     ) {
         do {
             let loop = try EventLoop()
-            let rooms = Rooms(try AgentState(directory: state, log: .none), loop: loop)
+            let rooms = furnish(try AgentState(directory: state, log: .none), loop)
             try rooms.door.open(SocketAddress(unixPath: socket), on: loop)
             try loop.attach(mailbox) { [unowned rooms] letters in for letter in letters { letter(rooms) } }
             loop.turnEnded = { [unowned rooms] in
@@ -72,6 +90,17 @@ final class AgentHouse: Sendable {
     /// A notification comes down the link.
     func deliver(_ deliver: Deliver) async { await on { $0.desk.delivered(deliver) } }
 
+    /// So many seconds go by at once, and the alarm rings if it should.
+    func pass(seconds: Int64) async {
+        await on { rooms in
+            rooms.clock.aheadMilliseconds += seconds * 1000
+            guard let moment = rooms.alarm.moment, moment.milliseconds <= rooms.clock.wallMilliseconds else {
+                return
+            }
+            rooms.desk.center.alarmRang()
+        }
+    }
+
     /// Cuts every connection and ends the thread, without another word to the disk.
     func kill() async {
         _ = mailbox.post { rooms in rooms.kill() }
@@ -88,6 +117,22 @@ extension AgentHouse.Rooms {
         isAlive = false
         loop.stop()
     }
+}
+
+/// A loop's clock, ahead of the real one.
+final class MovedClock: Scheduler {
+    private unowned let loop: EventLoop
+    var aheadMilliseconds: Int64
+
+    init(_ loop: EventLoop, _ aheadMilliseconds: Int64) {
+        self.loop = loop
+        self.aheadMilliseconds = aheadMilliseconds
+    }
+
+    var now: UInt64 { loop.now }
+    var wallMilliseconds: Int64 { loop.wallMilliseconds + aheadMilliseconds }
+
+    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { loop.makeTimer(fire) }
 }
 
 /// Things that happen on other threads, in order, to be waited for.

@@ -187,6 +187,17 @@ struct CenterDeskTests {
         #expect(rig.app.delivered.isEmpty && rig.fired.isEmpty)
     }
 
+    @Test("answers no app that does not take what it is answered")
+    func deafness() {
+        var told: [AgentMessage] = []
+        let stream = AppStream(user: 1000, countUnsent: { Limits.unsentBytesPerStream }) { told.append($0) }
+        rig.center.take(CenterCall(call: 1, topic: CenterRig.topic, order: .list(.delivered)), from: stream)
+        guard case .answer(let answer) = told.last, case .refused = answer.content else {
+            Issue.record("it was answered")
+            return
+        }
+    }
+
     @Test("keeps an app's categories")
     func categories() throws {
         let categories = [LocalCategory(identifier: "c", actions: [])]

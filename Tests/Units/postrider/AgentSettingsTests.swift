@@ -1,4 +1,5 @@
 import Agent
+import Courier
 import Options
 import Testing
 import Transport
@@ -42,12 +43,20 @@ struct AgentSettingsTests {
         #expect(fromFile.agent.enrolmentKey == "enrol-1")
     }
 
+    @Test("say what apps are told that ask to notify; nobody has decided, if they do not")
+    func notifications() throws {
+        #expect(try settings(needed).agent.authorization == .notDetermined)
+        #expect(try settings(needed + ["--notifications", "allow"]).agent.authorization == .authorized)
+        #expect(try settings(needed + ["--notifications", "deny"]).agent.authorization == .denied)
+    }
+
     @Test(
         "are refused where they are wrong, or missing",
         arguments: [
             [], ["--relay", "nowhere", "--state", "s"], ["--relay", "localhost:1"],
             ["--relay", "localhost:1", "--state", "s", "--keepalive-seconds", "1"],
             ["--relay", "localhost:1", "--state", "s", "--log-level", "loud"],
+            ["--relay", "localhost:1", "--state", "s", "--notifications", "maybe"],
         ])
     func mistakes(arguments: [String]) {
         #expect(throws: UsageError.self) { try settings(arguments) }
