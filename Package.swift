@@ -93,6 +93,7 @@ let package = Package(
         tests("OptionsTests", "Units/Options", ["Options"]),
         tests("YAMLTests", "Units/YAML", ["YAML"]),
         tests("TransportTests", "Units/Transport", ["Transport", "Crypto"]),
+        tests("EndpointsTests", "Units/Endpoints", ["Endpoints", "HTTP2", "Transport"]),
         tests("CourierTests", "Units/Courier", ["Courier", "Notifications"]),
         tests("StorageTests", "Units/Storage", ["Storage", "Notifications"]),
         tests("SchedulesTests", "Units/Schedules", ["Notifications", "Schedules"]),

@@ -23,11 +23,16 @@ public final class Endpoint: Transport.Session {
     public private(set) var wire: (any Wire)?
     /// Who speaks through this endpoint; nil after the connection is gone.
     public private(set) var owner: (any EndpointOwner)?
+    private let patience: Patience
     private var hasHeard = false
     private var isClosing = false
 
     /// An endpoint in this role for `owner`.
-    public init(role: HTTP2.Session.Role, settings: SessionSettings, owner: any EndpointOwner) {
+    public init(
+        role: HTTP2.Session.Role, settings: SessionSettings, patience: Patience = Patience(),
+        owner: any EndpointOwner
+    ) {
+        self.patience = patience
         streams = HTTP2.Session(role: role, settings: settings, handler: owner)
         self.owner = owner
     }
@@ -35,8 +40,11 @@ public final class Endpoint: Transport.Session {
     /// Whoever is at the other end, once the connection is established.
     public var peer: Peer? { wire?.peer }
 
-    /// What was said on the streams leaves at the end of this turn.
-    public func setNeedsFlush() { wire?.setNeedsFlush() }
+    /// What was said on the streams leaves at the end of this turn. A peer for which too much waits already is cut.
+    public func setNeedsFlush() {
+        if streams.isOverfull { wire?.abort(.outputNotTaken) }
+        wire?.setNeedsFlush()
+    }
 
     /// Says what is left to say, then GOAWAY with this debug data, and closes. Open streams end with it. The first
     /// call counts.
@@ -89,11 +97,39 @@ public final class Endpoint: Transport.Session {
         }
     }
 
+    /// Whether the peer owes something that has its time.
+    public var isKeptWaiting: Bool { !isClosing && streams.isKeptWaiting }
+
+    /// How many requests the peer has begun to make.
+    public var requestsReceived: Int { streams.requestsReceived }
+
+    /// A second has gone by in which the peer kept us waiting. Stalled streams are reset; a connection that stalls as a
+    /// whole is closed.
+    public func look() {
+        if let debt = streams.look(patience) {
+            let sentence = debt.sentence(patience)
+            let code = debt == .settingsAcknowledgement ? ErrorCode.settingsTimeout : ErrorCode.protocolError
+            close(.stalled(sentence), errorCode: code, debug: Array(sentence.utf8))
+        }
+        if streams.wantsToSend { wire?.setNeedsFlush() }
+    }
+
     /// The connection is gone: every open stream is closed, and the owner is told and let go.
     public func closed(_ reason: CloseReason) {
         wire = nil
         streams.end()
         owner?.disconnected(reason)
         owner = nil
+    }
+}
+
+extension HTTP2.Session.Debt {
+    /// What the peer did not do, for it and for the log.
+    fileprivate func sentence(_ patience: Patience) -> String {
+        switch self {
+        case .preface: "no connection preface within \(patience.prefaceSeconds) seconds"
+        case .settingsAcknowledgement: "SETTINGS not acknowledged within \(patience.settingsSeconds) seconds"
+        case .headerBlock: "a header block without end after \(patience.headerBlockSeconds) seconds"
+        }
     }
 }

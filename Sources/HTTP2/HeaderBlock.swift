@@ -30,6 +30,15 @@ public struct HeaderBlock: Sendable {
         fields.removeAll(keepingCapacity: true)
     }
 
+    /// Gives back the memory that an unusually large block took: what nobody uses is not kept.
+    mutating func giveBackMemory() {
+        guard bytes.capacity > Self.keptBytes || fields.capacity > Self.keptFields else { return }
+        self = HeaderBlock()
+    }
+
+    private static let keptBytes = 2048
+    private static let keptFields = 64
+
     /// Adds a field. Names are lower case (RFC 9113, section 8.2), pseudo-header fields come first.
     public mutating func add(_ name: StaticString, _ value: Span<UInt8>) {
         append(name)

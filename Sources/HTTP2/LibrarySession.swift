@@ -18,7 +18,8 @@ func makeLibrarySession(
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
     unsafe nghttp2_option_set_no_auto_window_update(options, settings.automaticWindowUpdates ? 0 : 1)
     unsafe nghttp2_option_set_max_deflate_dynamic_table_size(options, Int(settings.headerTableSize))
-    unsafe nghttp2_option_set_stream_reset_rate_limit(options, settings.resetBurst, settings.resetsPerSecond)
+    // It counts resets of finished streams too, which honest clients send. We judge them ourselves: `ResetJudgement`.
+    unsafe nghttp2_option_set_stream_reset_rate_limit(options, UInt64(Int64.max), UInt64(Int64.max))
     unsafe nghttp2_option_set_max_continuations(options, 8)
     unsafe setCallbacks(callbacks)
     switch role {
@@ -40,9 +41,11 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
             return 0
         }
     }
-    unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, _, context in
-        unsafe withSession(context) { session in
+    unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
+        let isRequest = unsafe frame?.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
+        return unsafe withSession(context) { session in
             session.block.removeAll()
+            if isRequest { session.resets.open() }
             return 0
         }
     }

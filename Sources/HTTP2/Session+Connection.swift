@@ -12,11 +12,13 @@ extension Session {
 
     /// Asks the peer for a sign of life (`pingAcknowledged`).
     public func ping() {
+        scanner.expectEmptyFrame()
         unsafe nghttp2_submit_ping(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
     }
 
-    /// Tells the peer that no streams above the last one it opened will be served. Open ones go on;
-    /// `isFinished` once they are closed.
+    /// Tells the peer that no streams above the last one that the handler was given will be served: those the client
+    /// may safely repeat, one whose head has only partly arrived among them. Open ones go on; `isFinished` once they
+    /// are closed.
     ///
     /// It leaves after everything that was said before, bodies included: aioapns and Pushy drop the connection
     /// when they see it. Left to itself the library sends it first.
@@ -29,9 +31,8 @@ extension Session {
     func sayFarewell() -> Bool {
         guard let (errorCode, debug) = farewell, failure != nil || !hasMore else { return false }
         farewell = nil
-        let last = unsafe nghttp2_session_get_last_proc_stream_id(raw)
         unsafe nghttp2_submit_goaway(
-            raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, errorCode, debug, debug.count)
+            raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), lastStream, errorCode, debug, debug.count)
         return true
     }
 
@@ -70,5 +71,6 @@ extension Session {
         let result = unsafe nghttp2_submit_settings(
             raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), pairs, pairs.count)
         precondition(result == 0, "settings out of range")
+        sentSettings += 1
     }
 }

@@ -9,28 +9,24 @@ extension Session {
         let isAcknowledgement = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
         switch UInt32(header.type) {
         case NGHTTP2_DATA.rawValue:
-            guard header.length > 0 || endStream else { return countEmptyFrame() }
-            countUsefulFrame()
             if endStream { reportEnd(header.stream_id) }
         case NGHTTP2_HEADERS.rawValue:
-            countUsefulFrame()
             receivedBlock(header.stream_id, endStream: endStream)
         case NGHTTP2_SETTINGS.rawValue where isAcknowledgement:
+            acknowledgedSettings += 1
             unsafe handler.settingsAcknowledged()
         case NGHTTP2_SETTINGS.rawValue:
             let maxStreams = unsafe nghttp2_session_get_remote_settings(
                 raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
             unsafe handler.settingsReceived(maxConcurrentStreams: maxStreams)
-            return countEmptyFrame()
         case NGHTTP2_PING.rawValue where isAcknowledgement:
             unsafe handler.pingAcknowledged()
         case NGHTTP2_GOAWAY.rawValue:
             unsafe receivedGoaway(frame.pointee.goaway)
         case NGHTTP2_RST_STREAM.rawValue:
-            // The library limits their rate.
-            attachedRecord(header.stream_id)?.hasEnded = true
+            return isHonest(resetOf: header.stream_id)
         default:
-            return countEmptyFrame()
+            break
         }
         return true
     }
@@ -51,7 +47,9 @@ extension Session {
                 .informational
             } else { .head }
         record.hasHead = record.hasHead || kind == .head
+        if role == .server { lastStream = max(lastStream, stream) }
         unsafe handler.headers(stream, block, kind: kind, endStream: endStream)
+        block.giveBackMemory()
         if endStream { reportEnd(stream) }
     }
 
@@ -66,6 +64,18 @@ extension Session {
         guard let record = attachedRecord(stream) else { return }
         record.hasEnded = true
         unsafe handler.ended(stream)
+    }
+
+    /// The peer resets a stream. False: it is one too many that was cut short. A stream whose answer has left is
+    /// finished, and one that was open for more than a second has been waited for.
+    private func isHonest(resetOf stream: Int32) -> Bool {
+        guard let record = attachedRecord(stream) else { return true }
+        record.hasEnded = true
+        guard role == .server, moment - record.since <= 1,
+            unsafe nghttp2_session_get_stream_local_close(raw, stream) == 0, !resets.cut()
+        else { return true }
+        failure = .tooManyResets
+        return false
     }
 
     private func receivedGoaway(_ frame: nghttp2_goaway) {

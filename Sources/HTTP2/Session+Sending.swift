@@ -24,6 +24,8 @@ extension Session {
     /// Begins an answer whose body follows by `send` and `finish`.
     public func openResponse(_ stream: Int32, _ head: HeaderBlock) {
         guard let record = recordToAnswer(stream) else { return }
+        record.isStreaming = true
+        streamingCount += 1
         submitResponse(record, head)
     }
 
@@ -53,6 +55,7 @@ extension Session {
         guard !bytes.isEmpty, let record = record(stream) else { return }
         guard case .open = record.ending else { return assertionFailure("send after finish") }
         record.append(bytes)
+        if record.outboundBytes > settings.maxOutboundBytes { isOverfull = true }
         resume(record)
     }
 
@@ -66,13 +69,39 @@ extension Session {
         guard let record = record(stream) else { return }
         guard case .open = record.ending else { return }
         record.ending = trailers.map { .trailers($0) } ?? .last
+        endStreaming(record)
+        record.since = moment
         resume(record)
     }
 
-    /// Closes one stream at once, both ways. `closed` follows in `drain`.
+    /// Closes one stream, both ways. `closed` follows in `drain`.
+    ///
+    /// An answer that is complete leaves first, as far as the peer's window lets it: a server may answer and then
+    /// reset what it does not want to hear the rest of (RFC 9113, section 8.1). Whatever else waits is dropped.
     public func reset(_ stream: Int32, errorCode: UInt32) {
-        guard record(stream) != nil else { return }
-        unsafe nghttp2_submit_rst_stream(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, errorCode)
+        guard let record = record(stream) else { return }
+        if record.isAnswered, !record.isStreaming {
+            lateResets.append((stream, errorCode))
+        } else {
+            unsafe nghttp2_submit_rst_stream(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, errorCode)
+        }
+    }
+
+    /// Resets what has been answered meanwhile. False: there was nothing to reset.
+    func sendLateResets() -> Bool {
+        guard !lateResets.isEmpty else { return false }
+        for (stream, errorCode) in lateResets where attachedRecord(stream) != nil {
+            unsafe nghttp2_submit_rst_stream(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, errorCode)
+        }
+        lateResets.removeAll()
+        return true
+    }
+
+    /// The answer has its end, or nobody wants it any more.
+    func endStreaming(_ record: StreamRecord) {
+        guard record.isStreaming else { return }
+        record.isStreaming = false
+        streamingCount -= 1
     }
 
     /// The record of a request that gets its answer now; nil for one that is gone.
@@ -82,6 +111,7 @@ extension Session {
         assert(!record.isAnswered, "a request is answered once")
         guard !record.isAnswered else { return nil }
         record.isAnswered = true
+        record.since = moment
         return record
     }
 
@@ -149,7 +179,7 @@ extension Session {
     ) -> Int {
         guard record.id == stream else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
         let count = unsafe record.take(into: target)
-        if count > 0 { countUsefulFrame() }
+        if count > 0 { scanner.countUsefulFrame() }
         guard record.outboundBytes == 0 else { return count }
         switch record.ending {
         case .open:

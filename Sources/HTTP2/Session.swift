@@ -22,7 +22,7 @@ public final class Session {
     public let role: Role
     /// Why the session broke down, if it did: ours to the peer or, found out in `drain`, the library's
     /// verdict.
-    public private(set) var failure: SessionError?
+    public internal(set) var failure: SessionError?
 
     let raw: OpaquePointer
     let settings: SessionSettings
@@ -31,9 +31,24 @@ public final class Session {
     var block = HeaderBlock()
     /// Streams whose bodies have been taken entirely since the handler was told last.
     var emptied: [Int32] = []
-    var emptyFrames = 0
     /// Streams that are closed but were not ended by their peer; the youngest last.
     var cutStreams: [Int32] = []
+    /// Streams that were answered before they were reset.
+    var lateResets: [(stream: Int32, errorCode: UInt32)] = []
+    var scanner: FrameScanner
+    var resets: ResetJudgement
+    /// How often the owner has looked: about as many seconds as the peer has kept us waiting.
+    var moment = 0
+    /// What the peer owes, by kind: which one of its kind, and since which moment.
+    var debts: [(number: Int, since: Int)?] = []
+    var sentSettings = 0
+    var acknowledgedSettings = 0
+    /// The last stream whose head the handler was given.
+    var lastStream: Int32 = 0
+    /// Streams whose answers go on until they are finished.
+    var streamingCount = 0
+    /// Whether more waits for the peer than is kept: cut the connection.
+    public internal(set) var isOverfull = false
     /// What the owner's own GOAWAY said.
     var saidErrorCode = ErrorCode.noError
     /// What the first SETTINGS frame is to allow the peer, if not what the session takes.
@@ -42,7 +57,7 @@ public final class Session {
     var farewell: (errorCode: UInt32, debug: [UInt8])?
 
     private let memory: SessionMemory
-    private var streams: [StreamRecord] = []
+    private(set) var streams: [StreamRecord] = []
     private var pool: [StreamRecord] = []
     private(set) var hasEnded = false
     /// Whether the library is at work further down the stack: it must not be entered a second time.
@@ -55,6 +70,8 @@ public final class Session {
         self.role = role
         self.settings = settings
         unsafe self.handler = handler
+        scanner = FrameScanner(role: role)
+        resets = ResetJudgement(after: role == .server ? settings.judgedStreams : 0)
         memory = SessionMemory(role: role)
         unsafe raw = makeLibrarySession(role, settings, memory)
         unsafe nghttp2_session_set_user_data(raw, Unmanaged.passUnretained(self).toOpaque())
@@ -81,9 +98,12 @@ public final class Session {
         isAtWork = false
         guard !hasEnded else { return }
         if result < 0 {
-            fail(failure ?? Self.error(Int32(result)), offending: bytes)
+            let error = failure ?? Self.error(Int32(result))
+            fail(error, saying: error == .notHTTP2 ? Self.describeForeigner(bytes) : nil)
         } else if role == .server, queuedFrames > settings.maxQueuedFrames {
-            fail(.flooded, offending: bytes)
+            fail(.flooded)
+        } else if !scanner.advance(over: bytes, mostEmptyFrames: settings.maxEmptyFrames) {
+            fail(.flooded)
         }
         if let failure { throw failure }
     }
@@ -102,7 +122,8 @@ public final class Session {
             memory.frames.lock.withLock { _ in sendAll(into: &output) }
             isAtWork = false
             if announcedStreamLimit != nil { writeStreamLimit(into: &output, at: start) }
-        } while (notifyEmptied() || sayFarewell()) && output.count - start < Self.drainBytes
+        } while (notifyEmptied() || sendLateResets() || sayFarewell())
+            && output.count - start < Self.drainBytes
     }
 
     /// Whether `drain` would append something.
@@ -117,7 +138,12 @@ public final class Session {
     }
 
     /// Whether there is something to send besides the farewell.
-    var hasMore: Bool { unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty }
+    var hasMore: Bool {
+        unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty || !lateResets.isEmpty
+    }
+
+    /// How many requests the peer has begun to make; trailers count as well.
+    public var requestsReceived: Int { scanner.headerBlocks }
 
     /// How many streams are open (had a head and are not closed).
     public var streamCount: Int { streams.count }
@@ -136,11 +162,11 @@ public final class Session {
 
     /// Takes back what frames without content have cost the peer so far.
     ///
-    /// A PING, PRIORITY, WINDOW_UPDATE, SETTINGS or empty DATA is work and carries nothing; each frame with
-    /// content pays for a hundred. On a connection where nothing but keepalives happens for weeks, the
+    /// A PING, PRIORITY, WINDOW_UPDATE, SETTINGS, RST_STREAM or empty DATA is work and carries nothing; each frame
+    /// with content pays for a hundred. On a connection where nothing but keepalives happens for weeks, the
     /// owner, who has a clock, calls this from time to time.
     public func forgiveEmptyFrames() {
-        emptyFrames = 0
+        scanner.forgiveEmptyFrames()
     }
 
     /// `drain` stops asking for more of streaming bodies above this many bytes.
@@ -155,6 +181,7 @@ extension Session {
         let record = pool.popLast() ?? StreamRecord()
         record.id = id
         record.index = streams.count
+        record.since = moment
         streams.append(record)
         return record
     }
@@ -166,6 +193,7 @@ extension Session {
             last.index = record.index
             streams[record.index] = last
         }
+        endStreaming(record)
         record.clear()
         pool.append(record)
     }
@@ -194,19 +222,6 @@ extension Session {
         unsafe handler.closed(stream, errorCode: errorCode)
     }
 
-    /// Notes a frame that carries nothing. False: it was one too many.
-    func countEmptyFrame() -> Bool {
-        emptyFrames += 1
-        guard emptyFrames > settings.maxEmptyFrames else { return true }
-        failure = .flooded
-        return false
-    }
-
-    /// Notes a frame that carries something.
-    func countUsefulFrame() {
-        emptyFrames = max(0, emptyFrames - 100)
-    }
-
     /// Adds a received field to the block. False: it is one too many or too large.
     func take(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
         let size = unsafe block.append(name: name, value: value)
@@ -218,7 +233,7 @@ extension Session {
     }
 }
 
-// MARK: - Sending and failing
+// MARK: - Sending
 
 extension Session {
     /// Sends until the library has nothing left. Other sessions build their frames in the same memory, so
@@ -232,21 +247,9 @@ extension Session {
                 return
             }
             let bytes = unsafe UnsafeBufferPointer(start: frame, count: count)
+            let start = output.count
             unsafe output.append(contentsOf: bytes)
-            unsafe noteGoaway(bytes)
-        }
-    }
-
-    /// The library ends connections by itself, and the GOAWAY it sends is the only sign of it (RFC 9113,
-    /// section 6.8).
-    private func noteGoaway(_ frame: UnsafeBufferPointer<UInt8>) {
-        guard frame.count >= 17, unsafe frame[3] == UInt8(NGHTTP2_GOAWAY.rawValue), failure == nil else {
-            return
-        }
-        let errorCode = unsafe frame[13..<17].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        if errorCode != ErrorCode.noError, errorCode != saidErrorCode {
-            let reason = unsafe String(decoding: frame[17...], as: UTF8.self)
-            failure = .protocolViolation(errorCode: errorCode, reason: reason)
+            note(&output, sent: start)
         }
     }
 
@@ -267,31 +270,4 @@ extension Session {
     }
 
     private var queuedFrames: Int { unsafe nghttp2_session_get_outbound_queue_size(raw) }
-
-    /// Ends the session with a GOAWAY that says why.
-    private func fail(_ error: SessionError, offending bytes: Span<UInt8>) {
-        failure = error
-        let code = error == .notHTTP2 ? ErrorCode.protocolError : ErrorCode.enhanceYourCalm
-        let debug = error == .notHTTP2 ? Self.describeForeigner(bytes) : error.description
-        goaway(errorCode: code, debug: Array(debug.utf8))
-        _ = sayFarewell()
-    }
-
-    /// What Apple's front says to a client that speaks HTTP/1; everybody else learns what was expected.
-    private static func describeForeigner(_ bytes: Span<UInt8>) -> String {
-        let line = unsafe bytes.withUnsafeBufferPointer { all in
-            unsafe all.prefix(120).prefix { (0x20..<0x7F).contains($0) }.map { $0 }
-        }
-        let text = String(decoding: line, as: UTF8.self)
-        return text.contains(" HTTP/1.")
-            ? "Unexpected HTTP/1.x request: \(text)" : SessionError.notHTTP2.description
-    }
-
-    private static func error(_ number: Int32) -> SessionError {
-        switch number {
-        case NGHTTP2_ERR_BAD_CLIENT_MAGIC.rawValue: .notHTTP2
-        case NGHTTP2_ERR_FLOODED.rawValue, NGHTTP2_ERR_TOO_MANY_CONTINUATIONS.rawValue: .flooded
-        default: .libraryFailure(number)
-        }
-    }
 }

@@ -8,6 +8,8 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
     case headerListTooLarge
     /// The peer sends far more frames that are work for us than frames that carry something.
     case flooded
+    /// Most of the peer's requests are cut short, by itself or by what it makes us do.
+    case tooManyResets
     /// A connection error in the sense of RFC 9113, section 5.4.1; `reason` is the library's sentence.
     case protocolViolation(errorCode: UInt32, reason: String)
     /// The session is ending or its stream identifiers are used up: make the request on a new connection.
@@ -22,6 +24,7 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
         case .tooManyHeaderFields: "a header block has too many fields"
         case .headerListTooLarge: "a header block is too large"
         case .flooded: "the peer floods the connection with frames that carry nothing"
+        case .tooManyResets: "most requests are reset as soon as they are made"
         case .protocolViolation(let errorCode, let reason): "HTTP/2 connection error \(errorCode): \(reason)"
         case .requestsRefused: "no further request can be made on this connection"
         case .libraryFailure(let number): "the HTTP/2 library failed with error \(number)"
@@ -37,6 +40,8 @@ public enum ErrorCode {
     public static let protocolError: UInt32 = 1
     /// Our own fault.
     public static let internalError: UInt32 = 2
+    /// The acknowledgement of SETTINGS did not come in time.
+    public static let settingsTimeout: UInt32 = 4
     /// The stream is closed already.
     public static let streamClosed: UInt32 = 5
     /// The stream was not processed: the request may be repeated.

@@ -22,6 +22,10 @@ final class StreamRecord {
     var hasEnded = false
     /// Whether a server has begun its answer.
     var isAnswered = false
+    /// Whether that answer goes on until `finish`: nothing is waited for meanwhile.
+    var isStreaming = false
+    /// The session's moment from which on the peer keeps us waiting.
+    var since = 0
     /// Whether the library waits to be told that there is something to send.
     var isDeferred = false
     var ending = Ending.open
@@ -31,6 +35,11 @@ final class StreamRecord {
 
     /// Memory that an idle stream may keep for its next body, in bytes.
     private static let keptCapacity = 512
+
+    /// Whether a complete answer waits for the peer's window.
+    var isAnswerStuck: Bool { isAnswered && !isStreaming && outboundBytes > 0 }
+    /// Whether it is the peer's turn: to end its request, or to take the answer.
+    var isStalled: Bool { !isStreaming && (!hasEnded || isAnswerStuck) }
 
     var outboundBytes: Int { outbound.count - taken }
 
@@ -66,6 +75,7 @@ final class StreamRecord {
         hasHead = false
         hasEnded = false
         isAnswered = false
+        isStreaming = false
         isDeferred = false
         ending = .open
         outbound.removeAll(keepingCapacity: outbound.capacity <= Self.keptCapacity)

@@ -21,6 +21,20 @@ public enum Limits {
     /// Days that a notification without expiration, or with one further away, is kept.
     public static let storedDays: Int64 = 30
 
+    // Who may connect.
+
+    /// Connections that one source, an IPv4 address or an IPv6 /64, may begin each second on the average; a setting.
+    /// A TLS handshake is about a millisecond of work.
+    public static let sourceRate = 1000
+    /// Seconds for which a source may begin connections at once: devices come back together, from behind one address.
+    public static let sourceBurstSeconds = 5
+    /// TLS handshakes of one source that may be under way. At about 60 KiB each: 120 MiB.
+    public static let handshakesPerSource = 2048
+    /// TLS handshakes that may be under way. At about 60 KiB each: 240 MiB.
+    public static let handshakes = 4096
+    /// Sources that are told apart. At about 100 bytes each: 6 MiB.
+    public static let sources = 65_536
+
     // What a provider's connection may hold.
 
     /// Streams that a provider may have open at once on one connection. At 5 KiB of body each: 5 MiB.

@@ -61,6 +61,7 @@ public final class Relay: Sendable {
             enrolmentKeys: loaded.registry.enrolmentKeys,
             log: log
         )
+        let gate = SourceGate(configuration.sourceLimits)
         let rows = RowCounter(after: loaded.lastRow)
         var configuration = configuration
         var listening: ShardThread.Listening?
@@ -69,6 +70,7 @@ public final class Relay: Sendable {
                 index: index,
                 configuration: configuration,
                 tls: tls,
+                gate: gate,
                 mailboxes: mailboxes,
                 rows: rows,
                 authority: authority,

@@ -30,6 +30,10 @@ public struct RelayConfiguration: Sendable {
     public var shards: Int
     /// The user who may use the control socket, besides root.
     public var user: UInt32
+    /// Connections that one source address may have open; nil: half of what the process may have.
+    public var sourceConnections: Int?
+    /// Connections that one source address may begin each second.
+    public var sourceRate = Limits.sourceRate
 
     /// A configuration from its parts.
     public init(
@@ -49,5 +53,20 @@ public struct RelayConfiguration: Sendable {
         self.privateKeyFile = privateKeyFile
         self.shards = shards
         self.user = user
+    }
+}
+
+extension RelayConfiguration {
+    /// What one source address may ask of all listeners together. One that has all the connections that it may have
+    /// still leaves room for others.
+    var sourceLimits: SourceLimits {
+        SourceLimits(
+            connections: sourceConnections ?? Descriptors.limit / 2,
+            attemptsPerSecond: sourceRate,
+            burst: sourceRate * Limits.sourceBurstSeconds,
+            handshakesPerSource: Limits.handshakesPerSource,
+            handshakes: Limits.handshakes,
+            sources: Limits.sources
+        )
     }
 }

@@ -15,6 +15,7 @@ struct ShardThread: Sendable {
     let index: Int
     let configuration: RelayConfiguration
     let tls: RelayTLS
+    let gate: SourceGate
     let mailboxes: RelayMailboxes
     let rows: RowCounter
     let authority: Authority
@@ -80,6 +81,7 @@ struct ShardThread: Sendable {
             shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
         }
         shard.listeners = [provider, device] + (development.map { [$0] } ?? [])
+        for listener in shard.listeners { guardListener(listener) }
         if index == 0 {
             let desk = ControlDesk(loaded.registry, shard: shard)
             shard.listeners.append(
@@ -90,6 +92,15 @@ struct ShardThread: Sendable {
         }
         return Listening(
             provider: provider.address, developmentProvider: development?.address, device: device.address)
+    }
+
+    /// Has connections counted by their source, and those that are refused told to the log.
+    private func guardListener(_ listener: Listener) {
+        listener.gate = gate
+        listener.onRefusals = { [log] refusal, address, count in
+            let others = count > 1 ? ", and \(count - 1) more since the last" : ""
+            log.warning("refused a connection from \(address)\(others): \(refusal)")
+        }
     }
 
     private func listenForProviders(

@@ -16,6 +16,10 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
     case handshakeTimeout
     /// Output waited for the peer longer than the limit.
     case writeTimeout
+    /// More output waited for the peer than is kept.
+    case outputNotTaken
+    /// The peer began something and did not go on in time.
+    case stalled(String)
     /// Nothing was heard from the peer for longer than its session allows.
     case idleTimeout
     /// The peer does not speak the protocol of this port.
@@ -38,6 +42,8 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         case .handshakeFailed(let why): "the TLS handshake failed: \(why)"
         case .handshakeTimeout: "no TLS handshake in time"
         case .writeTimeout: "the peer did not take what was sent to it in time"
+        case .outputNotTaken: "more waited for the peer than is kept for it"
+        case .stalled(let what): "the peer did not go on in time: \(what)"
         case .idleTimeout: "nothing heard from the peer in time"
         case .protocolNotNegotiated: "the peer does not speak the protocol of this port"
         case .protocolError(let why): "the peer broke the protocol: \(why)"

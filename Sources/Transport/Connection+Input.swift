@@ -11,21 +11,29 @@ extension Connection {
         case failed(CloseReason)
     }
 
-    /// Reads what is there, for as long as it is this connection's turn.
+    /// Reads what is there, for as long as it is this connection's turn. What it leaves is read in the next one.
     func readInput() {
         guard case .open = phase else {
             discardInput()
             return
         }
-        guard let loop, let session, !hasInputEnded else { return }
+        guard let loop, let session, !hasInputEnded, sparedTurn != loop.turnNumber else { return }
         let token = token
+        let requests = session.requestsReceived
         inputAwaitsWritable = false
         for _ in 0..<limits.readsPerTurn {
-            switch unsafe receive(into: loop.input) {
+            switch unsafe receive(
+                into: UnsafeMutableBufferPointer(rebasing: loop.input.prefix(limits.bytesPerRead)))
+            {
             case .bytes(let count):
-                let mayHaveMore = unsafe count == loop.input.count || tls?.hasBufferedInput == true
+                let mayHaveMore = count == limits.bytesPerRead || tls?.hasBufferedInput == true
                 unsafe session.received(loop.input.span.extracting(..<count))
-                guard loop.holds(token), case .open = phase, mayHaveMore else { return }
+                guard loop.holds(token), case .open = phase else { return }
+                watchSession()
+                guard mayHaveMore else { return }
+                guard session.requestsReceived - requests < limits.requestsPerTurn else {
+                    return spareOthers()
+                }
             case .wantsRead:
                 updateInterest()
                 return
@@ -43,6 +51,13 @@ extension Connection {
                 return
             }
         }
+        spareOthers()
+    }
+
+    /// This connection has had its share of the turn.
+    private func spareOthers() {
+        guard let loop else { return }
+        sparedTurn = loop.turnNumber
         if tls?.hasBufferedInput == true { loop.hasUnreadInput(token) }
     }
 

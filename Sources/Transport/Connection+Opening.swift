@@ -52,6 +52,7 @@ extension Connection {
         guard let loop else { return }
         deadline = nil
         phase = .open
+        ticket?.handshakeEnded()
         if let tls {
             peer.negotiatedProtocol = tls.negotiatedProtocol
             peer.certificate = tls.peerCertificate
@@ -69,6 +70,7 @@ extension Connection {
         let token = token
         session?.opened(on: self)
         guard loop.holds(token) else { return }
+        watchSession()
         updateInterest()
         // What came with the end of the handshake is in TLS already, where the poller does not see it.
         if tls != nil { readInput() }

@@ -20,6 +20,7 @@ extension Connection {
         session.flush(into: &output)
         isFlushing = false
         guard loop.holds(token) else { return }
+        watchSession()
         var sent = 0
         switch write(output.span, &sent) {
         case .complete:

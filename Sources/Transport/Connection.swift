@@ -26,12 +26,18 @@ public final class Connection: Wire {
     var session: (any Session)?
     /// Who accepted it, until it has a session.
     var listener: Listener?
+    /// Its place in the counts of the gate that let it in, if there is one.
+    var ticket: SourceTicket?
     /// The loop that holds it; nil while it is moving and when it has ended.
     var loop: EventLoop?
     var token: EventLoop.Token = 0
     var phase: Phase
     /// Runs for the phase at hand: connecting, handshake, blocked output, lingering.
     var deadline: (any LoopTimer)?
+    /// Runs while the peer keeps the session waiting, from one look to the next.
+    var watch: (any LoopTimer)?
+    /// The turn in which it was read as much as one turn allows.
+    var sparedTurn: UInt64 = 0
 
     /// Output that the socket did not take, from `pendingStart` on.
     var pending: [UInt8] = []
@@ -152,10 +158,12 @@ extension Connection {
         dismiss(reason)
         phase = .ended
         deadline = nil
+        watch = nil
         loop.unwatch(number)
         loop.connectionCount -= 1
         tls = nil
         descriptor = nil
+        ticket = nil
         pending = []
         outputAwaits = []
         self.loop = nil
@@ -176,6 +184,25 @@ extension Connection {
         let timer = deadline ?? loop?.makeTimer { [unowned self] in deadlinePassed() }
         timer?.arm(afterMilliseconds: milliseconds)
         deadline = timer
+    }
+
+    /// Begins to look after the session, if the peer keeps it waiting.
+    func watchSession() {
+        guard watch == nil, let session, session.isKeptWaiting, case .open = phase else { return }
+        watch = loop?.makeTimer { [unowned self] in look() }
+        watch?.arm(afterMilliseconds: limits.lookMilliseconds)
+    }
+
+    private func look() {
+        guard let loop, let session, case .open = phase else { return watch = nil }
+        let token = token
+        session.look()
+        guard loop.holds(token) else { return }
+        if session.isKeptWaiting, case .open = phase {
+            watch?.arm(afterMilliseconds: limits.lookMilliseconds)
+        } else {
+            watch = nil
+        }
     }
 
     private func deadlinePassed() {

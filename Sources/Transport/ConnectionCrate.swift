@@ -19,6 +19,7 @@ extension Connection {
         guard case .open = phase, let loop else { return nil }
         phase = .moving
         deadline = nil
+        watch = nil
         loop.unwatch(number)
         loop.connectionCount -= 1
         self.loop = nil
@@ -42,7 +43,9 @@ extension Connection {
             return
         }
         self.loop = loop
+        sparedTurn = 0
         if isBlocked { setDeadline(limits.writeMilliseconds) }
+        watchSession()
         setNeedsFlush()
         if tls != nil { loop.hasUnreadInput(token) }
     }

@@ -15,15 +15,22 @@ public struct ConnectionLimits: Sendable {
     /// How long a closed connection listens for the peer's own end, so that our last words are not lost to a
     /// reset (RFC 9112, 9.6). Milliseconds; 0: not at all.
     public var lingerMilliseconds = 2_000
-    /// How many reads (each at most 64 KiB) one connection gets before others have their turn.
+    /// How many reads one connection gets before others have their turn.
     public var readsPerTurn = 4
+    /// Bytes of one read, 64 KiB at most; TLS gives no more than a record of 16 KiB at once.
+    public var bytesPerRead = 64 * 1024
+    /// After how many requests within a turn (see `Session.requestsReceived`) a connection is read no further. It goes
+    /// beyond by those in one read at most.
+    public var requestsPerTurn = 256
+    /// How long it is between two looks at what a peer keeps its session waiting for. Milliseconds.
+    public var lookMilliseconds = 1_000
     /// Whether a peer that does not take our output is still listened to.
     public var whileBlocked: WhileBlocked
     /// A listener refuses connections when fewer descriptors than this are left to the process.
     public var descriptorReserve = 64
 
     /// The bounds of an accepted connection.
-    public static let server = ConnectionLimits(whileBlocked: .pausesReading)
+    public static let server = ConnectionLimits(bytesPerRead: 16 * 1024, whileBlocked: .pausesReading)
     /// The bounds of a connection that this side opened.
     public static let client = ConnectionLimits(whileBlocked: .keepsReading)
 }

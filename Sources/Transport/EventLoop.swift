@@ -51,6 +51,8 @@ internal import Glibc
     public private(set) var now: UInt64
     /// Milliseconds since 1970, read once per turn.
     public private(set) var wallMilliseconds: Int64
+    /// Counts the turns; the first is 1.
+    private(set) var turnNumber: UInt64 = 0
     /// How many connections this loop holds, those included that are being established or ended.
     public internal(set) var connectionCount = 0
 
@@ -127,6 +129,7 @@ extension EventLoop {
     func turn() {
         let count = poller.wait(milliseconds: waitMilliseconds)
         isInTurn = true
+        turnNumber &+= 1
         readClocks()
         timers.advance(to: now)
         readUnread()

@@ -8,12 +8,13 @@ public final class Listener: EventSource {
     private static let acceptsPerTurn = 64
     /// How long accepting rests when the process has no descriptor left.
     private static let restMilliseconds = 100
+    private static let reportNanoseconds: UInt64 = 1_000_000_000
 
     /// Where it listens, with the port that the kernel chose if 0 was asked for.
     public let address: SocketAddress
     /// How many connections it took in.
     public private(set) var acceptedCount = 0
-    /// How many it closed at once, because too few descriptors are left.
+    /// How many it closed at once; see ``Refusal``.
     public private(set) var refusedCount = 0
     /// How many ended before they had a session: failed handshakes for the most part.
     public private(set) var failedCount = 0
@@ -25,6 +26,13 @@ public final class Listener: EventSource {
     private let limits: ConnectionLimits
     private let descriptorCeiling: Int
     private var rest: (any LoopTimer)?
+    /// Counts connections by source; nil: they are not counted. To be set before the first turn.
+    public var gate: SourceGate?
+    /// Called for a refused connection, with its address and how many have been refused since the last call: at most
+    /// once a second.
+    public var onRefusals: ((_ refusal: Refusal, _ address: String, _ count: Int) -> Void)?
+    private var unreportedCount = 0
+    private var lastReport: UInt64?
     /// Nil refuses the connection.
     let makeSession: (Peer) -> (any Session)?
 
@@ -77,13 +85,19 @@ public final class Listener: EventSource {
     /// A number near the limit means that nearly all descriptors are taken: the kernel gives out the lowest
     /// free one.
     private func take(_ accepted: consuming Descriptor, from origin: sockaddr_storage) {
-        guard let loop, Int(accepted.number) < descriptorCeiling else {
-            refusedCount += 1
-            return
+        let remote = address.unixPath == nil ? SocketAddress(origin) : nil
+        guard let loop, Int(accepted.number) < descriptorCeiling else { return refuse(.descriptors, remote) }
+        var ticket: SourceTicket?
+        if let gate, let remote, let source = SourceGate.Source(remote) {
+            do {
+                ticket = try gate.admit(source, now: loop.now)
+            } catch {
+                return refuse(error, remote)
+            }
         }
         let number = accepted.number
         let credentials = address.unixPath == nil ? nil : Socket.credentials(number)
-        let text = address.unixPath == nil ? SocketAddress(origin)?.description : address.description
+        let text = address.unixPath == nil ? remote?.description : address.description
         let peer = Peer(address: text ?? "unknown", credentials: credentials)
         do {
             let stream = try tls.map {
@@ -93,10 +107,21 @@ public final class Listener: EventSource {
                 accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
                 limits: limits)
             acceptedCount += 1
+            connection.ticket = ticket
             connection.begin(for: self)
         } catch {
-            refusedCount += 1
+            refuse(.descriptors, remote)
         }
+    }
+
+    private func refuse(_ refusal: Refusal, _ remote: SocketAddress?) {
+        refusedCount += 1
+        unreportedCount += 1
+        guard let loop, let onRefusals else { return }
+        if let lastReport, loop.now < lastReport + Self.reportNanoseconds { return }
+        lastReport = loop.now
+        onRefusals(refusal, remote?.description ?? address.description, unreportedCount)
+        unreportedCount = 0
     }
 
     private func watch(_ interest: Readiness) {

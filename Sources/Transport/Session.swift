@@ -15,6 +15,26 @@ public protocol Session: AnyObject {
     /// once a turn, and after blocked output has gone; never while output waits for the socket.
     func flush(into output: inout [UInt8])
 
+    /// Whether the peer keeps this session waiting for something that has its time. As long as it does, `look()` is
+    /// called about once a second; otherwise the connection needs no timer.
+    var isKeptWaiting: Bool { get }
+
+    /// Another second has gone by; see `isKeptWaiting`.
+    func look()
+
+    /// How many requests the peer has made so far, each of which is work. A connection that makes many in one turn
+    /// waits for the next with what it has not read.
+    var requestsReceived: Int { get }
+
     /// The connection is gone. Last call, exactly once, even if the connection never opened.
     func closed(_ reason: CloseReason)
+}
+
+extension Session {
+    /// Never.
+    public var isKeptWaiting: Bool { false }
+    /// Nothing.
+    public func look() {}
+    /// None that are counted.
+    public var requestsReceived: Int { 0 }
 }

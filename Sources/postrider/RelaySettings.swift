@@ -54,6 +54,8 @@ extension Settings {
                 words.contains($0) ? $0 : nil
             }
         }
+        relay.sourceConnections = try count(.sourceConnections)
+        relay.sourceRate = try count(.sourceRate) ?? relay.sourceRate
         let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
         let logLevel = try value(.logLevel, form: "one of \(levels)", LogLevel.init(rawValue:))
         return ForRelay(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)
@@ -88,6 +90,12 @@ extension Settings {
                     setting, "is \(address) like \(other.setting.rawValue); choose another port")
             }
             taken.append((setting, address))
+        }
+    }
+
+    private func count(_ setting: Setting) throws -> Int? {
+        try value(setting, form: "a whole number from 1 to 1000000") {
+            Int($0).flatMap { (1...1_000_000).contains($0) ? $0 : nil }
         }
     }
 

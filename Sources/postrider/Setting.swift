@@ -12,6 +12,8 @@ enum Setting: String, CaseIterable {
     case privateKey = "private-key"
     case providerTrust = "provider-trust"
     case dataDirectory = "data-directory"
+    case sourceConnections = "source-connections"
+    case sourceRate = "source-rate"
     case shards = "shards"
     case providerIdleSeconds = "provider-idle-seconds"
     case pushesPerSecond = "pushes-per-second"
@@ -42,7 +44,9 @@ enum Setting: String, CaseIterable {
         case .controlAddress: "unix:PATH"
         case .certificate, .privateKey, .providerTrust: "FILE"
         case .dataDirectory: "DIRECTORY"
-        case .shards, .providerIdleSeconds, .pushesPerSecond, .deviceExpiryDays: "NUMBER"
+        case .shards, .providerIdleSeconds, .pushesPerSecond, .deviceExpiryDays, .sourceConnections,
+            .sourceRate:
+            "NUMBER"
         case .strictness, .storage, .spellings: "WORD"
         case .streamLimitRamp: "true|false"
         case .logLevel: "LEVEL"
@@ -63,6 +67,10 @@ enum Setting: String, CaseIterable {
             "The certificates, PEM, under which providers' client certificates are good; if not given, "
                 + "providers are known by their tokens only."
         case .dataDirectory: "Where everything is kept that must not be lost; made if it is not there."
+        case .sourceConnections:
+            "Connections that one source address may have open; half of the descriptors if not given."
+        case .sourceRate:
+            "Connections that one source address may begin each second; \(Limits.sourceRate) if not given."
         case .shards: "Event loops, each with a thread of its own; as many as there are cores if not given."
         case .providerIdleSeconds:
             "How long a provider's connection may be without a push; \(Limits.providerIdleSeconds.usual) if "

@@ -115,8 +115,8 @@ final class SimulatedProvider: EndpointOwner {
 
     func closed(_ stream: Int32, errorCode: UInt32) {
         guard let number = open.removeValue(forKey: stream) else { return }
-        // The relay may have seen a part only of the head of the last one: GOAWAY counts it all the same.
-        world.unanswered(number, isOwed: lastStream.map { stream < $0 } ?? false)
+        // What GOAWAY counts has been seen: it is answered before.
+        world.unanswered(number, isOwed: lastStream.map { stream <= $0 } ?? false)
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) { self.lastStream = lastStream }

@@ -269,6 +269,9 @@ final class World {
                 sessions.allSatisfy({ $0.isWelcome && $0.isIdle }),
                 providers.allSatisfy({ $0.openCount == 0 })
             {
+                // The last letters to the ledger may have met a full mailbox, and wait for a timer.
+                advance(byMilliseconds: 10)
+                rest()
                 return check()
             }
             advance(byMilliseconds: 200)

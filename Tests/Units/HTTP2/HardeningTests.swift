@@ -98,23 +98,75 @@ import Testing
         #expect(throws: SessionError.flooded) { try session.receive((0..<30).flatMap { _ in ping }) }
     }
 
-    @Test("Rapid resets end the connection")
-    func rapidReset() throws {
-        let session = server {
-            $0.resetBurst = 10
-            $0.resetsPerSecond = 1
+    @Test(
+        "Frames of unknown types, and empty frames of known ones, count like every frame that carries nothing"
+    )
+    func unknownFrames() throws {
+        let junk = [
+            [0, 0, 0, 0xEE, 0, 0, 0, 0, 0],
+            [0, 0, 3, 0xEE, 0, 0, 0, 0, 1, 1, 2, 3],
+            Frame(kind: .priority, stream: 9, payload: [0, 0, 0, 0, 1]).bytes,
+            Frame(kind: .windowUpdate, payload: [0, 0, 0, 1]).bytes,
+            Frame(kind: .ping, flags: 1, payload: [UInt8](repeating: 0, count: 8)).bytes,
+        ]
+        for frame in junk {
+            let session = server { $0.maxEmptyFrames = 50 }
+            try session.receive(Frame.opening)
+            for _ in 0..<49 { try session.receive(frame) }
+            #expect(throws: SessionError.flooded, "\(frame)") {
+                for _ in 0..<2 { try session.receive(frame) }
+            }
         }
+    }
+
+    @Test("PING frames that we asked to be answered cost the peer nothing")
+    func pongs() throws {
+        let session = server { $0.maxEmptyFrames = 5 }
         try session.receive(Frame.opening)
-        for number in 0..<20 {
-            let stream = UInt32(2 * number + 1)
-            let request = Frame(kind: .headers, flags: 4, stream: stream, payload: Frame.postBlock)
-            let reset = Frame(kind: .reset, stream: stream, payload: [0, 0, 0, 8])
-            try session.receive((request.bytes + reset.bytes))
+        let pong = Frame(kind: .ping, flags: 1, payload: [UInt8](repeating: 0, count: 8)).bytes
+        for _ in 0..<100 {
+            session.ping()
+            _ = session.drained()
+            try session.receive(pong)
         }
+        #expect(handler.events.filter { $0 == "pong" }.count == 100)
+    }
+
+    @Test("A header block that never ends is cut off")
+    func continuations() throws {
+        let session = server()
+        try session.receive(Frame.opening)
+        let head = Frame(kind: .headers, flags: 1, stream: 1, payload: Frame.postBlock).bytes
+        let more = Frame(kind: .continuation, stream: 1, payload: [0x00, 0x01, 0x61, 0x01, 0x62]).bytes
+        #expect(throws: SessionError.flooded) { try session.receive(head + (0..<20).flatMap { _ in more }) }
+        #expect(handler.streamEvents.isEmpty)
+    }
+
+    @Test("A field without a name costs the stream")
+    func namelessField() throws {
+        let session = server()
+        let block = Frame.postBlock + [0x00, 0x00, 0x01, 0x61]
+        let frame = Frame(kind: .headers, flags: 5, stream: 1, payload: block)
+        try session.receive(Frame.opening + frame.bytes)
+        #expect(Frame.all(in: session.drained()).contains { $0.kind == .reset && $0.stream == 1 })
+        #expect(handler.streamEvents.isEmpty)
+    }
+
+    @Test(
+        "A body that grows beyond its bound is noted, so that the owner cuts the peer that does not take it")
+    func overfull() throws {
+        let session = server { $0.maxOutboundBytes = 100_000 }
+        let request = Frame(kind: .headers, flags: 4, stream: 1, payload: Frame.postBlock)
+        try session.receive(Frame.opening + request.bytes)
+        session.openResponse(1, ok)
+        session.send(1, [UInt8](repeating: 0, count: 100_000))
+        #expect(!session.isOverfull)
         _ = session.drained()
-        #expect(session.isFinished && session.failure != nil)
-        session.end()
-        #expect(handler.closings.count == handler.events.filter { $0.hasPrefix("head") }.count)
+        // The window took 65,535 bytes of it.
+        session.send(1, [UInt8](repeating: 0, count: 65_535))
+        #expect(!session.isOverfull)
+        session.send(1, [0])
+        #expect(session.isOverfull)
     }
 
     @Test(
