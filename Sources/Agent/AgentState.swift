@@ -13,6 +13,8 @@ final class AgentState {
     let centers: CenterRegister
     /// Their local notifications.
     let timetable: Timetable
+    /// Their channels.
+    let channels: ChannelRegister
     /// What has arrived for them.
     let inbox: Inbox
 
@@ -28,6 +30,7 @@ final class AgentState {
         apps = try AppRegister(database)
         centers = try CenterRegister(database)
         timetable = try Timetable(database)
+        channels = try ChannelRegister(database)
         inbox = try Inbox(database)
     }
 
@@ -84,5 +87,6 @@ final class AgentState {
             // Apps of two environments: those that were there are in the one there was.
             "ALTER TABLE apps ADD COLUMN environment TEXT NOT NULL DEFAULT 'production'",
             Timetable.schemaStep,
+            ChannelRegister.schemaStep,
         ])
 }

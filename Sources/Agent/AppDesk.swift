@@ -11,10 +11,10 @@ import Transport
 /// Everything of one turn of the loop is made safe together. A topic belongs to one user; the newest stream of a topic
 /// is given its notifications, in order.
 final class AppDesk {
-    private let state: AgentState
+    let state: AgentState
     private let declarations: [String: UInt32]
     private let scheduler: any Scheduler
-    private let log: Log
+    let log: Log
     /// The link; its owner, which also owns this, sets it.
     weak var line: (any RelayLine)?
     /// The apps' user notification centres.
@@ -137,7 +137,7 @@ final class AppDesk {
         return record
     }
 
-    private func owner(of record: AppRecord) -> UInt32 { declarations[record.topic.text] ?? record.user }
+    func owner(of record: AppRecord) -> UInt32 { declarations[record.topic.text] ?? record.user }
 
     /// From now on the stream is given what there is for a topic.
     func attach(_ stream: AppStream, to topic: String) {
@@ -191,6 +191,11 @@ final class AppDesk {
     /// A notification has come down the link. It is acknowledged when it is safe.
     func delivered(_ deliver: Deliver) {
         acknowledgements.append(deliver.delivery)
+        arrived(deliver)
+    }
+
+    /// Takes on what came down the link, until the turn ends.
+    func arrived(_ deliver: Deliver) {
         if let record = state.apps[deliver.topic], record.isWanted {
             arrivals.append(Inbox.Arrival(app: record.number, parcel: .remote(deliver)))
             stirred.insert(deliver.topic)

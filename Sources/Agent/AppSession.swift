@@ -86,6 +86,8 @@ final class AppSession: EndpointOwner {
             }
         case .attach(let topic): door.desk.center.attach(topic, for: app)
         case .center(let call): door.desk.center.take(call, from: app)
+        case .subscribe(let wish): door.desk.subscribe(wish, for: app)
+        case .unsubscribe(let wish): door.desk.unsubscribe(wish, for: app)
         case .unknown: break
         }
     }

@@ -64,7 +64,8 @@ extension Deliver {
             expiration: expiration,
             collapseIdentifier: collapseIdentifier,
             pushType: pushType,
-            acceptedAt: acceptedAt
+            acceptedAt: acceptedAt,
+            channel: channel
         )
     }
 }

@@ -27,6 +27,7 @@ final class Inbox {
 
     private let database: Database
     private let see: Statement
+    private let note: Statement
     private let append: Statement
     private let remove: Statement
     private let count: Statement
@@ -41,6 +42,7 @@ final class Inbox {
             """
             INSERT INTO seen(app, identity, received_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING row
             """)
+        note = try database.prepare("UPDATE subscriptions SET last = ? WHERE app = ? AND channel = ?")
         append = try database.prepare(
             "INSERT INTO inbox(row, app, priority, message, kind) VALUES (?, ?, ?, ?, ?)")
         remove = try database.prepare("DELETE FROM inbox WHERE row = ?")
@@ -112,6 +114,12 @@ final class Inbox {
 
     /// False: its identity was seen before.
     private func store(_ arrival: Arrival, _ now: Moment) throws(StoreError) -> Bool {
+        if case .remote(let deliver) = arrival.parcel, let channel = deliver.channel {
+            note.bind(deliver.identity.bytes)
+            note.bind(arrival.app)
+            note.bind(channel.bytes)
+            try note.run()
+        }
         see.bind(arrival.app)
         see.bind(arrival.parcel.identity.bytes)
         see.bind(now.milliseconds)

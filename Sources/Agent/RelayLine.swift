@@ -1,3 +1,4 @@
+import Courier
 import Notifications
 
 /// What the desk asks of the link to the relay.
@@ -6,6 +7,10 @@ protocol RelayLine: AnyObject {
     func register(_ topic: String, in environment: Environment)
     /// Gives a topic up, now or with the next welcome.
     func unregister(_ topic: String)
+    /// Asks for a channel's broadcasts, if there is a link.
+    func subscribe(_ subscription: Subscribe)
+    /// Asks for no more of them, if there is a link.
+    func unsubscribe(from channel: ChannelIdentity)
     /// Takes responsibility for deliveries of the present link.
     func acknowledge(_ deliveries: [UInt64])
     /// Ends the present link, on which something cannot be acknowledged: with the next one it comes again.

@@ -121,6 +121,10 @@ final class RelayLink: RelayLine {
 
     func unregister(_ topic: String) { client?.unregister(topic) }
 
+    func subscribe(_ subscription: Subscribe) { client?.subscribe(subscription) }
+
+    func unsubscribe(from channel: ChannelIdentity) { client?.unsubscribe(from: channel) }
+
     func acknowledge(_ deliveries: [UInt64]) {
         if let number { client?.acknowledge(deliveries, over: number) }
     }
@@ -138,6 +142,7 @@ extension RelayLink: DeviceClientDelegate {
     func linkDidConnect(_ welcome: Welcome) {
         log.notice("connected to \(relay.destination), \(welcome.pending) notifications wait there")
         desk.welcomed(welcome.registrations)
+        desk.subscribeAnew()
     }
 
     func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
@@ -164,6 +169,12 @@ extension RelayLink: DeviceClientDelegate {
         number = link
         desk.delivered(deliver)
     }
+
+    func subscribed(to channel: ChannelIdentity) { desk.subscribed(to: channel) }
+
+    func unsubscribed(_ end: Unsubscribed) { desk.unsubscribed(end) }
+
+    func broadcast(_ deliver: Deliver) { desk.broadcast(deliver) }
 }
 
 extension EnrolmentError {

@@ -127,6 +127,17 @@ public final class DeviceClient {
         if case .linked(let connection) = state { connection.unregister(topic) }
     }
 
+    /// Asks for a channel's broadcasts, if there is a link. A subscription ends with its link: ask again whenever
+    /// ``DeviceClientDelegate/linkDidConnect(_:)`` is called, with the last broadcast that was made safe.
+    public func subscribe(_ subscription: Subscribe) {
+        if case .linked(let connection) = state { connection.subscribe(subscription) }
+    }
+
+    /// Asks for no more of them, if there is a link.
+    public func unsubscribe(from channel: ChannelIdentity) {
+        if case .linked(let connection) = state { connection.unsubscribe(from: channel) }
+    }
+
     /// Acknowledges deliveries that the device has made safe, each once. Of a link that has ended nothing can
     /// be acknowledged: they come again.
     public func acknowledge(_ deliveries: [UInt64], over link: LinkNumber) {
@@ -157,6 +168,9 @@ public final class DeviceClient {
             delegate.unregistered(topic: topic)
         case .refused(let refused): delegate.refused(refused)
         case .deliver(let deliver): delegate.delivered(deliver, over: link)
+        case .subscribed(let channel): delegate.subscribed(to: channel)
+        case .unsubscribed(let end): delegate.unsubscribed(end)
+        case .broadcast(let deliver): delegate.broadcast(deliver)
         case .goodbye: break
         }
     }

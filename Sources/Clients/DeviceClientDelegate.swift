@@ -1,4 +1,5 @@
 public import Courier
+public import Notifications
 
 /// Which of a client's links something belongs to: deliveries are numbered anew on each.
 public struct LinkNumber: Hashable, Sendable {
@@ -32,4 +33,22 @@ public protocol DeviceClientDelegate: AnyObject {
     /// A notification. Make it safe, then acknowledge it; it may be one that came before on another link. May
     /// be called many times in a turn: acknowledge at the end of the turn.
     func delivered(_ deliver: Deliver, over link: LinkNumber)
+
+    /// A channel's broadcasts come from now on, for as long as the link lives.
+    func subscribed(to channel: ChannelIdentity)
+
+    /// A channel's broadcasts do not come, or not any more. The reason is empty where the device wished so.
+    func unsubscribed(_ end: Unsubscribed)
+
+    /// A broadcast to a channel. It is not acknowledged; it may be one that came before.
+    func broadcast(_ deliver: Deliver)
+}
+
+extension DeviceClientDelegate {
+    /// Nothing; for devices without channels, as the two that follow.
+    public func subscribed(to channel: ChannelIdentity) {}
+    /// Nothing.
+    public func unsubscribed(_ end: Unsubscribed) {}
+    /// Nothing.
+    public func broadcast(_ deliver: Deliver) {}
 }

@@ -61,6 +61,10 @@ final class DeviceConnection: EndpointOwner {
 
     func unregister(_ topic: String) { say(link.unregister(topic)) }
 
+    func subscribe(_ subscription: Subscribe) { say(link.subscribe(subscription)) }
+
+    func unsubscribe(from channel: ChannelIdentity) { say(link.unsubscribe(channel)) }
+
     func acknowledge(_ deliveries: [UInt64]) { say(link.acknowledge(deliveries)) }
 
     /// Ends the link in good order, or the attempt at once.
@@ -110,7 +114,7 @@ final class DeviceConnection: EndpointOwner {
             }
             for message in messages { say(message) }
         case .goodbye(let goodbye): end = .goodbye(goodbye)
-        case .registered, .unregistered, .refused, .deliver: break
+        case .registered, .unregistered, .refused, .deliver, .subscribed, .unsubscribed, .broadcast: break
         }
         client?.heard(event, over: number)
     }

@@ -40,8 +40,7 @@ public final class ProviderClient {
     public func push(
         _ push: Push, completion: @escaping (Result<PushOutcome, ClientError>) -> Void
     ) throws(ClientError) {
-        let head = makeHead(push)
-        try requests.send(head, body: push.payload, timeoutMilliseconds: timeoutMilliseconds) { result in
+        try send(makeHead(push), push.payload) { result in
             completion(result.map(PushOutcome.init(response:)))
         }
     }
@@ -49,12 +48,33 @@ public final class ProviderClient {
     /// Closes the connection in order. Pushes under way fail.
     public func close() { requests.close() }
 
-    private func makeHead(_ push: Push) -> HeaderBlock {
-        var head = requests.makeHead("POST", "/3/device/\(push.deviceToken)")
+    func send(
+        _ head: HeaderBlock, _ body: [UInt8], _ completion: @escaping RequestClient.Completion
+    ) throws(ClientError) {
+        try requests.send(
+            head, body: body, timeoutMilliseconds: timeoutMilliseconds, completion: completion)
+    }
+
+    /// The head of a request, with the provider's token.
+    func makeHead(_ method: String, _ path: String) -> HeaderBlock {
+        var head = requests.makeHead(method, path)
         if let token = tokens?.token(at: Moment(milliseconds: loop.wallMilliseconds)) {
             head.addUnindexed("authorization", "bearer \(token)")
         }
-        if let topic = push.topic { head.add("apns-topic", topic.text) }
+        return head
+    }
+
+    private func makeHead(_ push: Push) -> HeaderBlock {
+        let topic = push.topic?.text
+        var head =
+            push.channel == nil
+            ? makeHead("POST", "/3/device/\(push.deviceToken)")
+            : makeHead("POST", "/4/broadcasts/apps/\(topic ?? "")")
+        if let channel = push.channel {
+            head.addUnindexed("apns-channel-id", "\(channel)")
+        } else if let topic {
+            head.add("apns-topic", topic)
+        }
         if let pushType = push.pushType { head.add("apns-push-type", pushType.rawValue) }
         if let priority = push.priority { head.add("apns-priority", String(priority.rawValue)) }
         switch push.expiration {

@@ -1,7 +1,9 @@
 public import Notifications
 
-/// One request of a provider: a notification for one app on one device.
+/// One request of a provider: a notification for one app on one device, or on all that are subscribed to a channel.
 public struct Push: Sendable {
+    /// The channel; nil: it goes to one device. A broadcast must have push type, priority and expiration.
+    public var channel: ChannelIdentity?
     /// The device token, in hexadecimal digits as the app gave it to its provider; of any length.
     public var deviceToken: String
     /// `apns-topic`; nil leaves it to the certificate.

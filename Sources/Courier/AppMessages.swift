@@ -8,6 +8,10 @@ public enum AppMessage: CourierMessage {
     case unregister(topic: String)
     /// It is done with these deliveries.
     case handled([UInt64])
+    /// It wants the broadcasts of a channel.
+    case subscribe(Subscribe)
+    /// It does not want them any more.
+    case unsubscribe(Subscribe)
     /// It wants what the device has for this topic, without a token: what its user notification centre brings.
     case attach(topic: String)
     /// It asks something of its user notification centre.
@@ -20,7 +24,7 @@ public enum AppMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard [1, 2, 3, 10, 11].contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 5, 10, 11].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1:
@@ -28,6 +32,8 @@ public enum AppMessage: CourierMessage {
                 self = .register(topic: topic, environment: environment)
             case 2: self = .unregister(topic: try TopicMessage.decode(content))
             case 3: self = .handled(try DeliveryList.decode(content))
+            case 4: self = .subscribe(try Subscribe(decoding: content))
+            case 5: self = .unsubscribe(try Subscribe(decoding: content))
             case 10: self = .attach(topic: try TopicMessage.decode(content))
             default: self = .center(try CenterCall(decoding: content))
             }
@@ -41,6 +47,8 @@ public enum AppMessage: CourierMessage {
             output.appendField(1) { RegisterMessage.encode(topic, environment, into: &$0) }
         case .unregister(let topic): output.appendField(2) { $0.appendField(1, topic) }
         case .handled(let deliveries): output.appendField(3) { $0.appendField(1, packed: deliveries) }
+        case .subscribe(let subscribe): output.appendField(4, message: subscribe.encode)
+        case .unsubscribe(let subscribe): output.appendField(5, message: subscribe.encode)
         case .attach(let topic): output.appendField(10) { $0.appendField(1, topic) }
         case .center(let call): output.appendField(11, message: call.encode)
         case .unknown: break
@@ -58,6 +66,10 @@ public enum AgentMessage: CourierMessage {
     case refused(Refused)
     /// A notification; its number counts on the app's stream.
     case deliver(Deliver)
+    /// The app's channel is subscribed at the relay.
+    case subscribed(ChannelIdentity)
+    /// It is not, or not any more.
+    case unsubscribed(Unsubscribed)
     /// An answer to the app's user notification centre.
     case answer(CenterAnswer)
     /// A local notification; its number counts on the app's stream.
@@ -74,13 +86,15 @@ public enum AgentMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard [1, 2, 3, 4, 10, 11, 12, 13].contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 5, 6, 10, 11, 12, 13].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .registered(try Registered(decoding: content))
             case 2: self = .unregistered(topic: try TopicMessage.decode(content))
             case 3: self = .refused(try Refused(decoding: content))
             case 4: self = .deliver(try Deliver(decoding: content))
+            case 5: self = .subscribed(try ChannelMessage.decode(content))
+            case 6: self = .unsubscribed(try Unsubscribed(decoding: content))
             case 10: self = .answer(try CenterAnswer(decoding: content))
             case 11: self = .fired(try Fired(decoding: content))
             case 12: self = .responded(try Responded(decoding: content))
@@ -96,6 +110,8 @@ public enum AgentMessage: CourierMessage {
         case .unregistered(let topic): output.appendField(2) { $0.appendField(1, topic) }
         case .refused(let refused): output.appendField(3, message: refused.encode)
         case .deliver(let deliver): output.appendField(4, message: deliver.encode)
+        case .subscribed(let channel): output.appendField(5) { $0.appendField(1, channel.bytes) }
+        case .unsubscribed(let unsubscribed): output.appendField(6, message: unsubscribed.encode)
         case .answer(let answer): output.appendField(10, message: answer.encode)
         case .fired(let fired): output.appendField(11, message: fired.encode)
         case .responded(let responded): output.appendField(12, message: responded.encode)

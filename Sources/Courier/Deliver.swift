@@ -1,6 +1,7 @@
 public import Notifications
 
-/// One notification on its way to a device, or from an agent to an app (`Deliver`).
+/// One notification on its way to a device, or from an agent to an app (`Deliver`). A broadcast comes to devices in the
+/// same shape, without a number: it is not acknowledged.
 public struct Deliver: CourierMessage {
     /// The number of the delivery on its stream, from 1, rising by one.
     public let delivery: UInt64
@@ -22,6 +23,8 @@ public struct Deliver: CourierMessage {
     public let pushType: String?
     /// When the relay admitted it.
     public let acceptedAt: Moment
+    /// The channel that it was broadcast to, nil for none.
+    public let channel: ChannelIdentity?
 
     /// A delivery from its parts.
     public init(
@@ -33,7 +36,8 @@ public struct Deliver: CourierMessage {
         expiration: Expiration,
         collapseIdentifier: String?,
         pushType: String?,
-        acceptedAt: Moment
+        acceptedAt: Moment,
+        channel: ChannelIdentity? = nil
     ) {
         self.delivery = delivery
         self.identity = identity
@@ -44,6 +48,23 @@ public struct Deliver: CourierMessage {
         self.collapseIdentifier = collapseIdentifier
         self.pushType = pushType
         self.acceptedAt = acceptedAt
+        self.channel = channel
+    }
+
+    /// The message that carries a broadcast to every subscriber.
+    public init(_ broadcast: Broadcast) {
+        self.init(
+            delivery: 0,
+            identity: broadcast.identity,
+            topic: broadcast.topic.text,
+            payload: broadcast.payload,
+            priority: broadcast.priority,
+            expiration: broadcast.expiration,
+            collapseIdentifier: nil,
+            pushType: broadcast.pushType.rawValue,
+            acceptedAt: broadcast.acceptedAt,
+            channel: broadcast.channel
+        )
     }
 
     /// The delivery of a notification. Payload and texts are shared, not copied.
@@ -71,6 +92,7 @@ public struct Deliver: CourierMessage {
         var priority = Priority.immediate
         var (expiration, acceptedAt) = (Int64(0), Int64(0))
         var (collapseIdentifier, pushType) = ("", "")
+        var channel: ChannelIdentity?
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: delivery = try field.uint64()
@@ -83,6 +105,7 @@ public struct Deliver: CourierMessage {
             case 7: collapseIdentifier = try field.text(in: bytes)
             case 8: pushType = try field.text(in: bytes)
             case 9: acceptedAt = try field.int64()
+            case 10: channel = try field.channel(in: bytes)
             default: break
             }
         }
@@ -98,7 +121,8 @@ public struct Deliver: CourierMessage {
             expiration: expiration <= 0 ? .nowOrNever : .at(Moment(milliseconds: expiration)),
             collapseIdentifier: collapseIdentifier.isEmpty ? nil : collapseIdentifier,
             pushType: pushType.isEmpty ? nil : pushType,
-            acceptedAt: Moment(milliseconds: acceptedAt)
+            acceptedAt: Moment(milliseconds: acceptedAt),
+            channel: channel
         )
     }
 
@@ -121,6 +145,12 @@ public struct Deliver: CourierMessage {
         if let collapseIdentifier { output.appendField(7, collapseIdentifier.utf8.span) }
         if let pushType { output.appendField(8, pushType.utf8.span) }
         output.appendField(9, acceptedAtMilliseconds)
+        if let channel {
+            output.appendVarint(10 << 3 | 2)
+            output.appendVarint(UInt64(ChannelIdentity.byteCount))
+            output.appendBigEndian(channel.high, count: 8)
+            output.appendBigEndian(channel.low, count: 8)
+        }
     }
 
     /// The number of bytes that ``encode(into:)`` appends.
@@ -134,9 +164,10 @@ public struct Deliver: CourierMessage {
             + ProtobufSize.field(length: collapseIdentifier?.utf8.count ?? 0)
             + ProtobufSize.field(length: pushType?.utf8.count ?? 0)
             + ProtobufSize.field(acceptedAtMilliseconds)
+            + ProtobufSize.field(length: channel == nil ? 0 : ChannelIdentity.byteCount)
     }
 
-    private static let identityByteCount = 16
+    private static let identityByteCount = NotificationIdentity.byteCount
 
     private var expirationMilliseconds: UInt64 {
         switch expiration {

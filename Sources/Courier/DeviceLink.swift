@@ -22,6 +22,12 @@ public struct DeviceLink: Sendable {
         /// Keep it, then ``DeviceLink/acknowledge(_:)``. It may be a second copy of one that was received
         /// before.
         case deliver(Deliver)
+        /// A channel's broadcasts come from now on.
+        case subscribed(ChannelIdentity)
+        /// A channel's broadcasts do not come, or not any more.
+        case unsubscribed(Unsubscribed)
+        /// A broadcast: keep it; it is not acknowledged. It may be a second copy of one that was received before.
+        case broadcast(Deliver)
         /// The relay ends the stream; ``Goodbye/retryAfterMilliseconds`` is for the ``Backoff``.
         case goodbye(Goodbye)
     }
@@ -87,6 +93,17 @@ public struct DeviceLink: Sendable {
         return isOpen ? .unregister(topic: topic) : nil
     }
 
+    /// Asks for a channel's broadcasts; the message to send now, or nil while the link is not open. A subscription
+    /// lives as long as its link: ask again after each welcome.
+    public func subscribe(_ subscription: Subscribe) -> DeviceMessage? {
+        isOpen ? .subscribe(subscription) : nil
+    }
+
+    /// Asks for no more of them; the message to send now, or nil while the link is not open.
+    public func unsubscribe(_ channel: ChannelIdentity) -> DeviceMessage? {
+        isOpen ? .unsubscribe(channel) : nil
+    }
+
     /// Acknowledges deliveries of this link that the device has made safe; each once. Nil when there is
     /// nothing to send or the stream has ended: then they come again on the next one.
     public mutating func acknowledge(_ deliveries: [UInt64]) -> DeviceMessage? {
@@ -134,7 +151,7 @@ public struct DeviceLink: Sendable {
             state = .closed
             return .goodbye(goodbye)
         case .unknown: return nil
-        case .registered, .unregistered, .refused, .deliver:
+        case .registered, .unregistered, .refused, .deliver, .subscribed, .unsubscribed, .broadcast:
             throw fail("The first message of a relay must be its welcome.")
         }
     }
@@ -157,6 +174,9 @@ public struct DeviceLink: Sendable {
             }
             state = .open(window)
             return .deliver(deliver)
+        case .subscribed(let channel): return .subscribed(channel)
+        case .unsubscribed(let unsubscribed): return .unsubscribed(unsubscribed)
+        case .broadcast(let deliver): return .broadcast(deliver)
         case .goodbye(let goodbye):
             state = .closing(window)
             return .goodbye(goodbye)

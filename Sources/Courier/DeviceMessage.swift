@@ -12,6 +12,10 @@ public enum DeviceMessage: CourierMessage {
     case acknowledge([UInt64])
     /// It leaves.
     case goodbye(Goodbye)
+    /// It wants the broadcasts of a channel.
+    case subscribe(Subscribe)
+    /// It does not want them any more.
+    case unsubscribe(ChannelIdentity)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -20,7 +24,7 @@ public enum DeviceMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard (1...5).contains(field.number) else { continue }
+            guard (1...7).contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .hello(try Hello(decoding: content))
@@ -29,7 +33,9 @@ public enum DeviceMessage: CourierMessage {
                 self = .register(topic: topic, environment: environment)
             case 3: self = .unregister(topic: try TopicMessage.decode(content))
             case 4: self = .acknowledge(try DeliveryList.decode(content))
-            default: self = .goodbye(try Goodbye(decoding: content))
+            case 5: self = .goodbye(try Goodbye(decoding: content))
+            case 6: self = .subscribe(try Subscribe(decoding: content))
+            default: self = .unsubscribe(try ChannelMessage.decode(content))
             }
         }
     }
@@ -43,6 +49,8 @@ public enum DeviceMessage: CourierMessage {
         case .unregister(let topic): output.appendField(3) { $0.appendField(1, topic) }
         case .acknowledge(let deliveries): output.appendField(4) { $0.appendField(1, packed: deliveries) }
         case .goodbye(let goodbye): output.appendField(5, message: goodbye.encode)
+        case .subscribe(let subscribe): output.appendField(6, message: subscribe.encode)
+        case .unsubscribe(let channel): output.appendField(7) { $0.appendField(1, channel.bytes) }
         case .unknown: break
         }
     }

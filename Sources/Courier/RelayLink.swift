@@ -19,6 +19,10 @@ public struct RelayLink: Sendable {
         case register(topic: String, environment: Environment = .production)
         /// Answer with `unregistered`, whether there was a registration or not.
         case unregister(topic: String)
+        /// Answer with `subscribed`, what is stored, and the channel's broadcasts; or with `unsubscribed`.
+        case subscribe(Subscribe)
+        /// Answer with `unsubscribed`, whether there was a subscription or not.
+        case unsubscribe(ChannelIdentity)
         /// Settle these deliveries; each was under way and now is not.
         case acknowledged([UInt64])
         /// The device leaves; end the stream with status OK.
@@ -67,7 +71,7 @@ public struct RelayLink: Sendable {
         case .closing(let window):
             switch message {
             case .acknowledge, .goodbye: return try receive(message, window)
-            case .hello, .register, .unregister, .unknown: return nil
+            case .hello, .register, .unregister, .subscribe, .unsubscribe, .unknown: return nil
             }
         }
     }
@@ -132,6 +136,8 @@ public struct RelayLink: Sendable {
         case .register(let topic, let environment):
             return .register(topic: topic, environment: environment)
         case .unregister(let topic): return .unregister(topic: topic)
+        case .subscribe(let subscribe): return .subscribe(subscribe)
+        case .unsubscribe(let channel): return .unsubscribe(channel)
         case .acknowledge(let deliveries):
             var rest = window
             if let stranger = rest.acknowledge(deliveries) {

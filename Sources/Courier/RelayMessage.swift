@@ -1,3 +1,5 @@
+public import Notifications
+
 /// What a relay says on a device's stream (`RelayMessage`).
 public enum RelayMessage: CourierMessage {
     /// The device is let in: first, and once.
@@ -12,6 +14,12 @@ public enum RelayMessage: CourierMessage {
     case deliver(Deliver)
     /// It ends the stream.
     case goodbye(Goodbye)
+    /// The device is subscribed to a channel.
+    case subscribed(ChannelIdentity)
+    /// It is not, or not any more.
+    case unsubscribed(Unsubscribed)
+    /// A broadcast: its ``Deliver/channel`` is never nil, and its number is 0.
+    case broadcast(Deliver)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -20,7 +28,7 @@ public enum RelayMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard (1...6).contains(field.number) else { continue }
+            guard (1...9).contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .welcome(try Welcome(decoding: content))
@@ -28,7 +36,15 @@ public enum RelayMessage: CourierMessage {
             case 3: self = .unregistered(topic: try TopicMessage.decode(content))
             case 4: self = .refused(try Refused(decoding: content))
             case Self.deliverField: self = .deliver(try Deliver(decoding: content))
-            default: self = .goodbye(try Goodbye(decoding: content))
+            case 6: self = .goodbye(try Goodbye(decoding: content))
+            case 7: self = .subscribed(try ChannelMessage.decode(content))
+            case 8: self = .unsubscribed(try Unsubscribed(decoding: content))
+            default:
+                let deliver = try Deliver(decoding: content)
+                guard deliver.channel != nil else {
+                    throw .wrongLength(field: 10, expected: ChannelIdentity.byteCount)
+                }
+                self = .broadcast(deliver)
             }
         }
     }
@@ -42,6 +58,9 @@ public enum RelayMessage: CourierMessage {
         case .refused(let refused): output.appendField(4, message: refused.encode)
         case .deliver(let deliver): output.appendField(UInt64(Self.deliverField), message: deliver.encode)
         case .goodbye(let goodbye): output.appendField(6, message: goodbye.encode)
+        case .subscribed(let channel): output.appendField(7) { $0.appendField(1, channel.bytes) }
+        case .unsubscribed(let unsubscribed): output.appendField(8, message: unsubscribed.encode)
+        case .broadcast(let deliver): output.appendField(9, message: deliver.encode)
         case .unknown: break
         }
     }

@@ -59,6 +59,14 @@ extension Session {
         resume(record)
     }
 
+    /// The same for bytes that are sent on many streams: they are held here and not copied.
+    public func send(_ stream: Int32, shared bytes: [UInt8]) {
+        guard !bytes.isEmpty, let record = record(stream) else { return }
+        guard case .open = record.ending else { return assertionFailure("send after finish") }
+        record.append(shared: bytes)
+        resume(record)
+    }
+
     /// Bytes of the body that wait here, not yet taken into frames.
     public func outboundBytes(_ stream: Int32) -> Int {
         record(stream)?.outboundBytes ?? 0

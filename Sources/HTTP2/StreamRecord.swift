@@ -32,6 +32,10 @@ final class StreamRecord {
     /// Bytes of the body; those before `taken` have left.
     private var outbound: [UInt8] = []
     private var taken = 0
+    /// Whether others hold the same bytes: they are not to be changed then.
+    private var isShared = false
+    /// What follows ``outbound``, where something is shared.
+    private var later = OutboundParts()
 
     /// Memory that an idle stream may keep for its next body, in bytes.
     private static let keptCapacity = 512
@@ -41,7 +45,7 @@ final class StreamRecord {
     /// Whether it is the peer's turn: to end its request, or to take the answer.
     var isStalled: Bool { !isStreaming && (!hasEnded || isAnswerStuck) }
 
-    var outboundBytes: Int { outbound.count - taken }
+    var outboundBytes: Int { outbound.count - taken + later.byteCount }
 
     func setBody(_ body: [UInt8]) {
         outbound = body
@@ -50,6 +54,7 @@ final class StreamRecord {
     }
 
     func append(_ bytes: Span<UInt8>) {
+        guard !isShared, later.isEmpty else { return later.append(bytes) }
         if taken > outbound.count / 2 {
             outbound.removeSubrange(0..<taken)
             taken = 0
@@ -57,16 +62,36 @@ final class StreamRecord {
         outbound.append(copying: bytes)
     }
 
+    /// Appends bytes that others send too; they are not copied before they become frames.
+    func append(shared bytes: [UInt8]) {
+        later.append(shared: bytes)
+        if taken == outbound.count { advance() }
+    }
+
+    /// Goes on to the bytes that follow.
+    private func advance() {
+        guard let part = later.removeFirst() else {
+            let keeps = !isShared && outbound.capacity <= Self.keptCapacity
+            if keeps { outbound.removeAll(keepingCapacity: true) } else { outbound = [] }
+            (taken, isShared) = (0, false)
+            return
+        }
+        (outbound, isShared) = (part.bytes, part.isShared)
+        taken = 0
+    }
+
     /// Moves as much as fits to `target`.
     func take(into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
-        let count = min(target.count, outboundBytes)
-        _ = unsafe target.update(fromContentsOf: outbound[taken..<taken + count])
-        taken += count
-        if taken == outbound.count {
-            outbound.removeAll(keepingCapacity: outbound.capacity <= Self.keptCapacity)
-            taken = 0
+        var filled = 0
+        while filled < target.count, outboundBytes > 0 {
+            let count = min(target.count - filled, outbound.count - taken)
+            let rest = unsafe UnsafeMutableBufferPointer(rebasing: target[filled...])
+            _ = unsafe rest.update(fromContentsOf: outbound[taken..<taken + count])
+            taken += count
+            filled += count
+            if taken == outbound.count { advance() }
         }
-        return count
+        return filled
     }
 
     /// Makes the record fit for the pool.
@@ -78,7 +103,7 @@ final class StreamRecord {
         isStreaming = false
         isDeferred = false
         ending = .open
-        outbound.removeAll(keepingCapacity: outbound.capacity <= Self.keptCapacity)
-        taken = 0
+        later = OutboundParts()
+        advance()
     }
 }

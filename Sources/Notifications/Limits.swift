@@ -95,6 +95,20 @@ public enum Limits {
     /// Milliseconds that open pushes and devices have to finish when the relay stops.
     public static let drainMilliseconds = 10_000
 
+    // Channels ("Sending channel management requests to APNs", "Sending broadcast push notification requests").
+
+    /// Channels that an app may have in one environment.
+    public static let channelsPerApp = 10_000
+    /// Bytes of a broadcast's payload. All channels of an app that store one: 50 MiB in memory and on the disk.
+    public static let broadcastPayloadBytes = 5120
+    /// Hours that a channel keeps its most recent broadcast.
+    public static let broadcastStoredHours: Int64 = 8
+    /// Channels that one device may be subscribed to. At about 150 bytes each: 38 KiB a device.
+    public static let subscriptionsPerDevice = 256
+    /// Bytes that may wait in a device's stream when a broadcast is sent to it; above that it goes without. The
+    /// bytes of a broadcast itself are shared among all devices of a shard.
+    public static let broadcastBacklogBytes = 65_536
+
     // What waits.
 
     /// Pending notifications of one app on one device. The oldest of lowest priority is dropped and counted.

@@ -8,6 +8,8 @@ public struct NotificationIdentity: Hashable, Sendable {
     /// Bytes 8 to 15, most significant first.
     public let low: UInt64
 
+    /// The number of bytes.
+    public static let byteCount = 16
     /// The number of characters in the canonical 8-4-4-4-12 form (RFC 9562 section 4).
     public static let textByteCount = 36
 

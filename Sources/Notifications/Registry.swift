@@ -110,11 +110,14 @@ public struct TopicRecord: Hashable, Sendable {
     public let topic: Topic
     /// The team.
     public let team: String
+    /// Whether the app may have channels and broadcast to them.
+    public let takesBroadcasts: Bool
 
     /// A record from its parts.
-    public init(topic: Topic, team: String) {
+    public init(topic: Topic, team: String, takesBroadcasts: Bool = true) {
         self.topic = topic
         self.team = team
+        self.takesBroadcasts = takesBroadcasts
     }
 }
 
@@ -149,6 +152,10 @@ public struct Registry: Hashable, Sendable {
     public var topics: [TopicRecord] = []
     /// Enrolment keys.
     public var enrolmentKeys: [EnrolmentKeyRecord] = []
+    /// Channels.
+    public var channels: [ChannelRecord] = []
+    /// The stored broadcasts, at most one for each channel, in the order of their channels.
+    public var broadcasts: [Broadcast] = []
 
     /// An empty registry.
     public init() {}
@@ -178,4 +185,13 @@ public enum RegistryChange: Hashable, Sendable {
     case putEnrolmentKey(EnrolmentKeyRecord)
     /// Removes an enrolment key; one that is not there is no error.
     case removeEnrolmentKey(name: String)
+    /// Adds a channel, or replaces the one of that identity.
+    case putChannel(ChannelRecord)
+    /// Removes a channel with its broadcast; one that is not there is no error.
+    case removeChannel(ChannelIdentity)
+    /// Keeps a broadcast in place of its channel's earlier one. Where there is no such channel nothing is kept, and
+    /// that is no error. One with ``Expiration/nowOrNever`` is never kept.
+    case putBroadcast(Broadcast)
+    /// Removes the broadcast of a channel; one that is not there is no error.
+    case removeBroadcast(of: ChannelIdentity)
 }

@@ -34,17 +34,30 @@ public enum Rejection: String, CaseIterable, Error, Sendable {
     case internalServerError = "InternalServerError"
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
+    // Of channels and broadcasts only ("Handling error responses from Apple Push Notification service").
+    case badChannelIdentifier = "BadChannelId"
+    case badRequestParameters = "BadRequestParams"
+    case badRequestPayload = "BadRequestPayload"
+    case cannotCreateChannel = "CannotCreateChannelConfig"
+    case channelNotRegistered = "ChannelNotRegistered"
+    case featureNotEnabled = "FeatureNotEnabled"
+    case missingChannelIdentifier = "MissingChannelId"
+    case missingPushType = "MissingPushType"
+    case topicMismatch = "TopicMismatch"
 
     /// The HTTP status that goes with the reason.
     public var status: Int {
         switch self {
         case .badCollapseIdentifier, .badDeviceToken, .badExpirationDate, .badMessageIdentifier, .badPriority,
             .badTopic, .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType,
-            .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed:
+            .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed, .badChannelIdentifier,
+            .badRequestParameters, .badRequestPayload, .cannotCreateChannel, .channelNotRegistered,
+            .featureNotEnabled, .missingChannelIdentifier, .missingPushType:
             400
         case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden,
             .invalidProviderToken,
-            .missingProviderToken, .unrelatedKeyIdentifierInToken, .badEnvironmentKeyIdentifierInToken:
+            .missingProviderToken, .unrelatedKeyIdentifierInToken, .badEnvironmentKeyIdentifierInToken,
+            .topicMismatch:
             403
         case .badPath: 404
         case .methodNotAllowed: 405

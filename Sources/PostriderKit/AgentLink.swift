@@ -12,6 +12,8 @@ enum LinkLetter: Sendable {
     case attach
     /// The user notification centre has asked something: ``Application/takeCalls(onNewStream:)``.
     case calls
+    /// The application wants other channels: ``Application/takeChannelWishes()``.
+    case channels
     /// Every observer of this notification has returned.
     case observed(NotificationIdentity)
     case stop
@@ -38,6 +40,7 @@ final class AgentLink: EndpointOwner {
     private var isAttached = false
     /// How many times the agent has yet to say that it has unregistered the topic as it was asked to.
     private var unregistersUnderWay = 0
+    private var toldChannels: [ChannelIdentity: Bool] = [:]
     private var isStopping = false
     private var hasLeft = false
     private var backoff = Backoff(baseMilliseconds: 100, capMilliseconds: 5_000, stableMilliseconds: 10_000)
@@ -76,6 +79,8 @@ final class AgentLink: EndpointOwner {
             case .wish:
                 isWanted = application()?.takeWish() ?? false
                 ask()
+                askForChannels()
+            case .channels: askForChannels()
             case .attach:
                 isAttached = true
                 if stream != nil { say(.attach(topic: topic)) }
@@ -106,6 +111,7 @@ final class AgentLink: EndpointOwner {
     private func ask() {
         guard stream != nil else { return }
         if !isWanted { unregistersUnderWay += 1 }
+        if !isWanted { toldChannels = [:] }
         say(isWanted ? .register(topic: topic, environment: environment) : .unregister(topic: topic))
     }
 
@@ -113,6 +119,18 @@ final class AgentLink: EndpointOwner {
     private func ask(onNewStream isNew: Bool) {
         guard stream != nil else { return }
         for call in application()?.takeCalls(onNewStream: isNew) ?? [] { say(.center(call)) }
+    }
+
+    /// Tells the agent which channels are wanted, as far as it has not heard on this stream.
+    private func askForChannels() {
+        let wishes = application()?.takeChannelWishes() ?? [:]
+        guard stream != nil, isWanted else { return }
+        for (channel, isWanted) in wishes.sorted(by: { $0.key < $1.key })
+        where toldChannels[channel] != isWanted {
+            toldChannels[channel] = isWanted
+            let wish = Subscribe(topic: topic, channel: channel)
+            say(isWanted ? .subscribe(wish) : .unsubscribe(wish))
+        }
     }
 
     private func say(_ message: AppMessage) {
@@ -139,6 +157,7 @@ final class AgentLink: EndpointOwner {
         if isAttached { say(.attach(topic: topic)) }
         if isWanted { ask() }
         ask(onNewStream: true)
+        askForChannels()
     }
 
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {}
@@ -165,6 +184,7 @@ final class AgentLink: EndpointOwner {
         endpoint = nil
         stream = nil
         unregistersUnderWay = 0
+        toldChannels = [:]
         handled.removeAll()
         handOver.streamEnded()
         framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
@@ -191,7 +211,7 @@ final class AgentLink: EndpointOwner {
             }
         case .refused(let refused): application()?.registrationFailed(refused.reason)
         case .deliver(let deliver):
-            take(deliver.identity, as: deliver.delivery) { $0.arrived($1, payload: deliver.payload) }
+            take(deliver.identity, as: deliver.delivery) { $0.arrived($1, deliver) }
         case .fired(let fired):
             take(fired.identity, as: fired.delivery) { $0.arrived($1) { fired.notice.firing } }
         case .responded(let responded):
@@ -199,6 +219,10 @@ final class AgentLink: EndpointOwner {
         case .answer(let answer): application()?.answered(answer)
         case .authorization(let authorization):
             application()?.authorizationChanged(AuthorizationStatus(authorization.status))
+        case .subscribed(let channel): application()?.subscribed(to: channel)
+        case .unsubscribed(let end):
+            toldChannels[end.channel] = nil
+            application()?.unsubscribed(end)
         case .unknown: break
         }
     }

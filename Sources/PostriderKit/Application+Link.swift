@@ -1,3 +1,4 @@
+import Courier
 import Foundation
 import Notifications
 import Synchronization
@@ -43,10 +44,12 @@ extension Application {
     }
 
     /// A push has arrived that no observer was given before.
-    func arrived(_ identity: NotificationIdentity, payload: [UInt8]) {
+    func arrived(_ identity: NotificationIdentity, _ deliver: Deliver) {
         arrived(identity) {
             // A number that no Swift type can hold is all that can be wrong with a payload that the relay let pass.
-            RemoteNotificationDidArrive(userInfo: (try? UserInfo(json: payload)) ?? [:])
+            var userInfo = (try? UserInfo(json: deliver.payload)) ?? [:]
+            if let channel = deliver.channel { userInfo[ChannelKey.channel] = .string("\(channel)") }
+            return RemoteNotificationDidArrive(userInfo: userInfo)
         }
     }
 
@@ -64,14 +67,14 @@ extension Application {
         }
     }
 
-    private func post(_ notification: some TypedNotification) {
+    func post(_ notification: some TypedNotification) {
         queue.async { [self] in dispatcher.post(notification, sender: self) }
     }
 }
 
 // What the application has for its link, from any thread.
 extension Application {
-    /// Letters in the mailbox: those of a window of deliveries, a wish, an attachment, calls, two stops.
+    /// Letters in the mailbox: those of a window of deliveries, a wish of each kind, an attachment, calls, two stops.
     private static let letters = 128
 
     /// Lets the link know what is wanted. Of several wishes that it has not heard of, the last counts.

@@ -48,6 +48,9 @@ public final class Application: Sendable {
         /// What the user notification centre has asked, and whether the link has yet to hear of some of it.
         var calls: [UInt64: PendingCall] = [:]
         var isCallPosted = false
+        /// Channels that are wanted, and those that the agent has yet to hear are not.
+        var channels: [ChannelIdentity: Bool] = [:]
+        var areChannelsPosted = false
         var lastTicket: UInt64 = 0
         var waitingForToken: [UInt64: CheckedContinuation<String, any Error>] = [:]
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []

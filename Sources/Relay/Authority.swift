@@ -39,6 +39,8 @@ final class Authority: Sendable {
     let providerKeys: [String: ProviderKey]
     /// The team of each topic.
     let topics: [Topic: String]
+    /// The topics that may have channels.
+    let broadcastTopics: Set<Topic>
     /// Digests of the enrolment keys.
     let enrolmentKeyDigests: [[UInt8]]
 
@@ -70,6 +72,7 @@ final class Authority: Sendable {
         self.providerKeys = keys
         self.topics = Dictionary(
             topics.map { ($0.topic, $0.team) }, uniquingKeysWith: { _, newest in newest })
+        self.broadcastTopics = Set(topics.filter(\.takesBroadcasts).map(\.topic))
         self.enrolmentKeyDigests = enrolmentKeys.map(\.digest)
     }
 

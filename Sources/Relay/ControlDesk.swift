@@ -55,7 +55,11 @@ final class ControlDesk {
 
     private func listTopics(_ respond: Respond) {
         let topics = topics.values.sorted { $0.topic.text < $1.topic.text }
-        respond(Self.answer(topics.map { Control.Topic(topic: $0.topic.text, team: $0.team) }))
+        respond(
+            Self.answer(
+                topics.map {
+                    Control.Topic(topic: $0.topic.text, team: $0.team, takesBroadcasts: $0.takesBroadcasts)
+                }))
     }
 
     private func putTopic(_ text: String, _ body: [UInt8], _ respond: @escaping Respond) {
@@ -66,7 +70,8 @@ final class ControlDesk {
                 Self.refusal(400, "A topic is a bundle identifier, and its team 1 to 64 letters and digits."))
             return
         }
-        let record = TopicRecord(topic: topic, team: addition.team)
+        let record = TopicRecord(
+            topic: topic, team: addition.team, takesBroadcasts: addition.takesBroadcasts ?? true)
         change(.putTopic(record), respond) { $0.topics[topic] = record }
     }
 

@@ -24,6 +24,16 @@ public enum Control {
             public var isBalanced: Bool
         }
 
+        /// What became of broadcasts; summed over shards.
+        public struct Broadcasts: Codable, Sendable {
+            /// Accepted from providers.
+            public var accepted: UInt64
+            /// Written to devices: one for each device.
+            public var sent: UInt64
+            /// Not written to a device, because too much was waiting to be sent to it.
+            public var dropped: UInt64
+        }
+
         /// Event loops.
         public var shards: Int
         /// Open connections of providers.
@@ -32,6 +42,12 @@ public enum Control {
         public var deviceConnections: Int
         /// Enrolled devices.
         public var devices: Int
+        /// Channels of all apps.
+        public var channels: Int
+        /// Channels that connected devices are subscribed to: one for each device and channel.
+        public var subscriptions: Int
+        /// What became of broadcasts.
+        public var broadcasts: Broadcasts
         /// Where every accepted notification is.
         public var counters: Counters
     }
@@ -86,15 +102,22 @@ public enum Control {
         public var topic: String
         /// The team.
         public var team: String
+        /// Whether the app may have channels.
+        public var takesBroadcasts: Bool
     }
 
     /// `PUT /v1/topics/<topic>`.
     public struct TopicAddition: Codable, Sendable {
         /// The team.
         public var team: String
+        /// Whether the app may have channels; nil: yes. Where it may not any more its channels are removed.
+        public var takesBroadcasts: Bool?
 
         /// An addition from its parts.
-        public init(team: String) { self.team = team }
+        public init(team: String, takesBroadcasts: Bool = true) {
+            self.team = team
+            self.takesBroadcasts = takesBroadcasts
+        }
     }
 
     /// One of `GET /v1/enrolment-keys`.

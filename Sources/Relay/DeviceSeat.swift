@@ -1,3 +1,4 @@
+import Courier
 import Notifications
 
 /// A device's place at its home: the device, the connection that it keeps open, and its requests to the
@@ -7,6 +8,8 @@ final class DeviceSeat {
     enum Request {
         case register(String, Environment)
         case unregister(String)
+        case subscribe(Subscribe)
+        case unsubscribe(ChannelIdentity)
     }
 
     var device: Device

@@ -2,11 +2,22 @@ import Courier
 import Endpoints
 import HTTP2
 import Notifications
+import Transport
 
 /// The call `Enroll`.
 extension DeviceSession {
     /// Whether a device waits to be enrolled over this connection.
     var isEnrolling: Bool { calls.values.contains { if case .enrolling = $0 { true } else { false } } }
+
+    /// The relay stops. The device is told so; a connection that carries no link is closed when nobody waits for an
+    /// answer on it any more.
+    func drain() {
+        if linkStream != nil {
+            leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
+        } else if !isEnrolling {
+            endpoint.close(.localClose)
+        }
+    }
 
     /// A request to enrol is complete.
     func enrol(_ stream: Int32, _ framing: inout MessageFraming) {

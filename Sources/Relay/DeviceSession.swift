@@ -27,7 +27,9 @@ final class DeviceSession: EndpointOwner {
     var calls: [Int32: Call] = [:]
     private var link = RelayLink()
     /// The stream of `Connect`; a connection has one.
-    private var linkStream: Int32?
+    private(set) var linkStream: Int32?
+    /// What the device wants of channels; its wishes end with the link.
+    var subscriptions: [ChannelIdentity: Subscription] = [:]
     private var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
     private var isAwaitingPong = false
     private var isEnding = false
@@ -180,6 +182,9 @@ final class DeviceSession: EndpointOwner {
         endpoint.setNeedsFlush()
     }
 
+    /// Whether the device was let in and nobody has said goodbye.
+    var isLinkOpen: Bool { link.isOpen && !isEnding }
+
     /// Says something on the link, where there still is one.
     func say(_ message: RelayMessage) {
         guard let linkStream, !isEnding else { return }
@@ -207,16 +212,6 @@ final class DeviceSession: EndpointOwner {
             arm(seconds: Self.farewellSeconds)
         case .replaced, .removed, .protocolError, .unspecified:
             end(reason.status, detail)
-        }
-    }
-
-    /// The relay stops. The device is told so; a connection that carries no link is closed when nobody waits for an
-    /// answer on it any more.
-    func drain() {
-        if linkStream != nil {
-            leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
-        } else if !isEnrolling {
-            endpoint.close(.localClose)
         }
     }
 
@@ -258,6 +253,8 @@ final class DeviceSession: EndpointOwner {
         case .hello(let hello): shard.greet(self, hello)
         case .register(let topic, let environment): shard.ask(.register(topic, environment), by: self)
         case .unregister(let topic): shard.ask(.unregister(topic), by: self)
+        case .subscribe(let wish): shard.ask(.subscribe(wish), by: self)
+        case .unsubscribe(let channel): shard.ask(.unsubscribe(channel), by: self)
         case .acknowledged(let deliveries):
             shard.acknowledged(deliveries, by: self)
             if farewell != nil, link.outstandingCount == 0 { endAsSaid() }

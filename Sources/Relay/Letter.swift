@@ -24,6 +24,11 @@ enum Letter: Sendable {
     /// To the shard on which it enrolled: it is durable, or could not be made so.
     case enrolled(Receipt, DeviceIdentity, isDurable: Bool)
 
+    // Channels.
+
+    /// The life of channels, subscriptions and broadcasts.
+    indirect case channel(ChannelLetter)
+
     // The registry and the operator.
 
     /// From the ledger: registry changes are durable, or could not be made so.
@@ -84,6 +89,9 @@ struct ShardReport: Sendable {
     var providerConnections = 0
     var deviceConnections = 0
     var devices = 0
+    var channels = 0
+    var subscriptions = 0
+    var broadcasts = BroadcastTally()
 }
 
 /// One device as the operator sees it.

@@ -11,24 +11,26 @@ import Transport
 /// with END_STREAM.
 final class ProviderSession: EndpointOwner {
     /// A stream that has not been answered.
-    private enum Exchange {
+    enum Exchange {
         /// The request is still arriving.
         case receiving(PushRequest)
         /// The push is with the device's home; this is the `apns-id` of the reply.
         case waiting(echo: [UInt8])
+        /// The order is with the home of the app's channels.
+        case ordering(ChannelEcho)
     }
 
     /// The connection's number, never used again, by which answers find it.
     let number: UInt64
     /// What its pushes are for.
     let environment: Environment
-    private unowned let shard: Shard
+    unowned let shard: Shard
     private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
-    private var exchanges: [Int32: Exchange] = [:]
-    private var credentials = ProviderCredentials()
+    var exchanges: [Int32: Exchange] = [:]
+    var credentials = ProviderCredentials()
     private var idleTimer: (any LoopTimer)?
     private var lastRequestAt: UInt64
-    private var isDraining = false
+    private(set) var isDraining = false
     /// Whether the provider was told that it may have one stream open, and not yet that it may have them all.
     private var isHeldBack = false
 
@@ -97,7 +99,9 @@ final class ProviderSession: EndpointOwner {
     func ended(_ stream: Int32) {
         guard case .receiving(let request) = exchanges[stream] else { return }
         let echo = request.echo
-        if let rejection = take(request, stream) {
+        if isAboutChannels(request) {
+            takeOrder(request, stream)
+        } else if let rejection = take(request, stream) {
             exchanges[stream] = nil
             respond(stream, .rejected(rejection), echo)
         } else {
@@ -179,13 +183,13 @@ final class ProviderSession: EndpointOwner {
 
     /// A provider that is known may have as many streams open as any other, from this flush on: one that is held back
     /// for longer sends into its own queue until it gives up (aapns).
-    private func raiseStreamLimit() {
+    func raiseStreamLimit() {
         guard isHeldBack, credentials.hasAuthenticated else { return }
         isHeldBack = false
         endpoint.streams.updateMaxConcurrentStreams(Limits.providerStreams)
     }
 
-    private func closeIfDrained() {
+    func closeIfDrained() {
         guard isDraining, exchanges.isEmpty else { return }
         endpoint.close(.localClose, debug: Rejection.shutdown.body())
     }

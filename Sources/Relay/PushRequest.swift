@@ -17,6 +17,9 @@ final class PushRequest {
         case priority
         case expiration
         case collapseIdentifier
+        // Of channels and broadcasts only.
+        case channelIdentifier
+        case requestIdentifier
 
         init?(_ name: Span<UInt8>) {
             switch name.count {
@@ -28,6 +31,8 @@ final class PushRequest {
             case 13 where name.spells("apns-priority"): self = .priority
             case 14 where name.spells("apns-push-type"): self = .pushType
             case 15 where name.spells("apns-expiration"): self = .expiration
+            case 15 where name.spells("apns-channel-id"): self = .channelIdentifier
+            case 15 where name.spells("apns-request-id"): self = .requestIdentifier
             case 16 where name.spells("apns-collapse-id"): self = .collapseIdentifier
             default: return nil
             }

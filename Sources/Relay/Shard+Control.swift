@@ -47,7 +47,10 @@ extension Shard {
             tally: tally,
             providerConnections: providers.count,
             deviceConnections: devices.count,
-            devices: seats.count
+            devices: seats.count,
+            channels: channels.desk.count,
+            subscriptions: channels.audience.count,
+            broadcasts: channels.tally
         )
     }
 
@@ -106,6 +109,9 @@ extension ShardReport {
         left.providerConnections += right.providerConnections
         left.deviceConnections += right.deviceConnections
         left.devices += right.devices
+        left.channels += right.channels
+        left.subscriptions += right.subscriptions
+        left.broadcasts += right.broadcasts
     }
 }
 
@@ -117,6 +123,13 @@ extension Control.Status {
             providerConnections: report.providerConnections,
             deviceConnections: report.deviceConnections,
             devices: report.devices,
+            channels: report.channels,
+            subscriptions: report.subscriptions,
+            broadcasts: Broadcasts(
+                accepted: report.broadcasts.accepted,
+                sent: report.broadcasts.sent,
+                dropped: report.broadcasts.dropped
+            ),
             counters: Counters(
                 accepted: tally.accepted,
                 delivered: tally.delivered,

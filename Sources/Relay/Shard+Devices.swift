@@ -113,6 +113,7 @@ extension Shard {
 
     /// A connection's link is over. What was in flight is pending again.
     func left(_ session: DeviceSession) {
+        endSubscriptions(of: session)
         guard let seat = session.seat else { return }
         seat.forgetRequests(of: session)
         guard seat.session === session else { return }
@@ -205,6 +206,13 @@ extension Shard {
             }
             session.say(.unregistered(topic: text))
             return []
+        case .subscribe(let wish):
+            subscribe(wish, by: session, at: seat)
+            return []
+        case .unsubscribe(let channel):
+            unsubscribe(channel, by: session)
+            session.refuse(channel, "")
+            return []
         }
     }
 
@@ -251,6 +259,9 @@ extension Shard {
             if result.isSuccess, isPresent, let answer = records.last {
                 with(seat) { device, _, tally, effects in
                     for record in records { device.apply(record, &tally, &effects) }
+                }
+                for record in records where record.unregisteredAt != nil {
+                    endSubscriptions(of: session, for: record.topic)
                 }
                 session.say(
                     answer.unregisteredAt == nil

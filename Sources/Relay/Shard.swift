@@ -27,6 +27,7 @@ final class Shard {
     /// The devices whose home this is.
     var seats: [DeviceIdentity: DeviceSeat] = [:]
     var tally = Tally()
+    var channels = ChannelShelf()
     var providers: [UInt64: ProviderSession] = [:]
     /// Connections of devices on this shard, welcomed or not.
     var devices: [UInt64: DeviceSession] = [:]
@@ -132,6 +133,7 @@ final class Shard {
             guard let seat = seats[record.device] else { continue }
             seat.device.apply(record, &tally, &effects)
         }
+        restoreChannels(loaded.registry)
         precondition(effects.isEmpty, "nothing is pending before it is restored")
         for entry in loaded.entries[index] {
             if let seat = seats[entry.device] {
@@ -177,7 +179,10 @@ final class Shard {
         case .enrolled(let receipt, let device, let isDurable):
             enrolled(receipt, device, isDurable: isDurable)
         case .applied(let ticket, let result): applications.removeValue(forKey: ticket)?(result)
-        case .authority(let authority): self.authority = authority
+        case .channel(let letter): open(letter)
+        case .authority(let authority):
+            self.authority = authority
+            removeForbiddenChannels()
         case .question(let question, let id, let asker): reply(to: question, id, asker)
         case .reply(let reply, let id): collect(reply, id)
         case .drain: drain()
@@ -257,6 +262,7 @@ final class Shard {
         for seat in due {
             with(seat) { device, now, tally, effects in device.expire(now: now, &tally, &effects) }
         }
+        sweepChannels()
         assert(tally.isBalanced, "every accepted notification is accounted for")
         saveSightings()
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)

@@ -32,6 +32,21 @@ extension NotificationIdentity {
     }
 }
 
+extension ChannelIdentity {
+    /// An identity from its 16 bytes in a column, or nil when there are not exactly 16.
+    init?(_ bytes: Span<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.init(high: bytes.word(at: 0), low: bytes.word(at: 8))
+    }
+
+    /// The 16 bytes, without an allocation.
+    var inlineBytes: InlineArray<16, UInt8> {
+        InlineArray { index in
+            UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - index % 8 * 8))
+        }
+    }
+}
+
 extension Span where Element == UInt8 {
     /// The eight bytes from `offset`, most significant first.
     fileprivate func word(at offset: Int) -> UInt64 {

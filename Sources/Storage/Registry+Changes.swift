@@ -31,6 +31,16 @@ extension Registry {
             enrolmentKeys.put(record, by: \.name.bytes)
         case .removeEnrolmentKey(let name):
             enrolmentKeys.removeAll { $0.name.bytes == name.bytes }
+        case .putChannel(let record):
+            channels.put(record, by: \.identity.bytes)
+        case .removeChannel(let identity):
+            channels.removeAll { $0.identity == identity }
+            broadcasts.removeAll { $0.channel == identity }
+        case .putBroadcast(let broadcast):
+            guard channels.contains(where: { $0.identity == broadcast.channel }) else { return }
+            broadcasts.put(broadcast, by: \.channel.bytes)
+        case .removeBroadcast(let channel):
+            broadcasts.removeAll { $0.channel == channel }
         }
     }
 }

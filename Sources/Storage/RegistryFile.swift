@@ -14,6 +14,7 @@ final class RegistryFile {
     private let removeTopic: Statement
     private let putEnrolmentKey: Statement
     private let removeEnrolmentKey: Statement
+    private let channels: ChannelTables
 
     static let schema = Schema(
         applicationIdentifier: 0x5052_5247,  // "PRRG"
@@ -65,6 +66,7 @@ final class RegistryFile {
             ALTER TABLE device ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0;
             UPDATE device SET seen_at = unixepoch() * 1000;
             """,
+            ChannelTables.schemaStep,
         ]
     )
 
@@ -85,10 +87,11 @@ final class RegistryFile {
         putRegistration = try database.prepare("REPLACE INTO registration VALUES (?,?,?,?,?)")
         putProviderKey = try database.prepare("REPLACE INTO provider_key VALUES (?,?,?,?,?,?,?,?)")
         removeProviderKey = try database.prepare("DELETE FROM provider_key WHERE identifier = ?")
-        putTopic = try database.prepare("REPLACE INTO topic VALUES (?,?)")
+        putTopic = try database.prepare("REPLACE INTO topic VALUES (?,?,?)")
         removeTopic = try database.prepare("DELETE FROM topic WHERE topic = ?")
         putEnrolmentKey = try database.prepare("REPLACE INTO enrolment_key VALUES (?,?,?)")
         removeEnrolmentKey = try database.prepare("DELETE FROM enrolment_key WHERE name = ?")
+        channels = try ChannelTables(database)
     }
 
     func load() throws(StoreError) -> Registry {
@@ -102,7 +105,9 @@ final class RegistryFile {
         registry.providerKeys = try all(
             "SELECT * FROM provider_key ORDER BY identifier", ProviderKeyRecord.init(row:))
         registry.topics = try all("SELECT * FROM topic ORDER BY topic") { row in
-            Topic(row.text(0)).map { TopicRecord(topic: $0, team: row.text(1)) }
+            Topic(row.text(0)).map {
+                TopicRecord(topic: $0, team: row.text(1), takesBroadcasts: row.integer(2) != 0)
+            }
         }
         registry.enrolmentKeys = try all("SELECT * FROM enrolment_key ORDER BY name") { row in
             EnrolmentKeyRecord(
@@ -111,6 +116,8 @@ final class RegistryFile {
                 addedAt: Moment(milliseconds: row.integer(2))
             )
         }
+        registry.channels = try all("SELECT * FROM channel ORDER BY identity", ChannelRecord.init(row:))
+        registry.broadcasts = try all("SELECT * FROM broadcast ORDER BY channel", Broadcast.init(row:))
         return registry
     }
 
@@ -186,6 +193,7 @@ final class RegistryFile {
         case .putTopic(let record):
             putTopic.bind(record.topic.text)
             putTopic.bind(record.team)
+            putTopic.bind(record.takesBroadcasts ? 1 : 0)
             try putTopic.run()
         case .removeTopic(let topic):
             removeTopic.bind(topic.text)
@@ -198,6 +206,10 @@ final class RegistryFile {
         case .removeEnrolmentKey(let name):
             removeEnrolmentKey.bind(name)
             try removeEnrolmentKey.run()
+        case .putChannel(let record): try channels.put(record)
+        case .removeChannel(let identity): try channels.remove(identity)
+        case .putBroadcast(let broadcast): try channels.put(broadcast)
+        case .removeBroadcast(let channel): try channels.removeBroadcast(of: channel)
         }
     }
 }

@@ -16,6 +16,7 @@ enum ExampleApp {
             return try await run(
                 topic: options.requiredString("topic"),
                 socketPath: options.string("socket") ?? Application.defaultSocketPath,
+                channels: options.list("channel"),
                 limit: options.integer("count", in: 1...1_000_000),
                 reminder: options.integer("remind", in: 1...1_000_000)
             )
@@ -29,7 +30,7 @@ enum ExampleApp {
     }
 
     private static func run(
-        topic: String, socketPath: String, limit: Int?, reminder: Int?
+        topic: String, socketPath: String, channels: [String], limit: Int?, reminder: Int?
     ) async throws -> Int32 {
         let application = Application(topic: topic, socketPath: socketPath)
         let dispatcher = NotificationDispatcher.default
@@ -51,8 +52,15 @@ enum ExampleApp {
             dispatcher.addObserver(named: .registrationDidFail, sender: application) { notification in
                 complain("not registered: \(notification.userInfo[RegistrationKey.reason]?.string ?? "")")
             },
+            dispatcher.addObserver(named: .channelDidSubscribe, sender: application) { notification in
+                say("subscribed: \(notification.userInfo[ChannelKey.channel]?.string ?? "")")
+            },
+            dispatcher.addObserver(named: .channelDidEnd, sender: application) { notification in
+                complain("not subscribed: \(notification.userInfo[ChannelKey.reason]?.string ?? "")")
+            },
         ]
         let reminders = Reminders(of: application, dispatcher: dispatcher, say: say)
+        for channel in channels { try application.subscribe(to: channel) }
         do {
             if let reminder {
                 try application.start()
@@ -105,6 +113,7 @@ enum ExampleApp {
             .value("topic", short: "t", "TOPIC", "The topic: what the provider sends as apns-topic."),
             .value("socket", short: "s", "PATH", "The agent's socket; POSTRIDER_AGENT_SOCKET if not given."),
             .value("remind", short: "r", "SECONDS", "Ask the agent for a reminder after so many seconds."),
+            .list("channel", "CHANNEL", "A channel of the app to subscribe to."),
             .value("count", short: "n", "NUMBER", "End after so many notifications."),
         ],
         examples: [

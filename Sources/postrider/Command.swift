@@ -44,6 +44,7 @@ enum Commands {
     /// In the order of the help.
     static let all: [any Command.Type] = [
         AgentCommand.self,
+        ChannelsCommand.self,
         DevCommand.self,
         DeviceCommand.self,
         SendCommand.self,

@@ -69,6 +69,7 @@ enum DeviceCommand: Command {
             .value(
                 "environment", "NAME",
                 "production (if not given) or development: where the device tokens are to be good."),
+            .list("channel", "CHANNEL", "A channel of the one topic to subscribe to."),
             .value("count", short: "n", "NUMBER", "End after so many notifications."),
             .flag("json", "Print a line of JSON for everything that happens."),
             .value("name", "NAME", "What the device calls itself; 'postrider device' if not given."),

@@ -8,6 +8,8 @@ struct DeviceOrder: Sendable {
     let relay: Server
     /// The topics, each with the environment in which it is to be registered.
     let registrations: [String: Environment]
+    /// Channels of the one topic.
+    let channels: [ChannelIdentity]
     let count: Int?
     let isJSON: Bool
     let name: String
@@ -33,6 +35,10 @@ struct DeviceOrder: Sendable {
         registrations = Dictionary(
             (topics.isEmpty ? choice.dev?.topics ?? [] : topics).map { ($0, world) },
             uniquingKeysWith: { $1 })
+        channels = try options.list("channel").map { try options.channel($0) }
+        guard channels.isEmpty || registrations.count == 1 else {
+            throw options.error("a channel belongs to an app; give one --topic with --channel")
+        }
         keyFile = options.string("enrolment-key-file") ?? choice.dev?.enrolmentKeyFile
         keyInEnvironment = environment[Self.keyVariable].flatMap { $0.isEmpty ? nil : $0 }
     }

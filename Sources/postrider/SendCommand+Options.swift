@@ -22,6 +22,9 @@ extension SendCommand {
                     + "--key-id ABC123DEFG --team-id DEF123GHIJ --topic org.example.app "
                     + "--payload-file payload.json 5f3c...9a"),
             .init(
+                "Push to all devices that are subscribed to a channel",
+                "postrider send --channel X0bcPy4BEe+g7WASYbOTkQ== --payload '{\"aps\":{}}'"),
+            .init(
                 "Wake an app in the background, now or never",
                 "postrider send --push-type background --priority 5 --expiration 0 "
                     + #"--payload '{"aps":{"content-available":1}}' 5f3c...9a"#),
@@ -38,6 +41,7 @@ extension SendCommand {
 
     private static let headers: [Option] = [
         .list("token", "DEVICE-TOKEN", "A device token, if it does not stand at the end of the line."),
+        .list("channel", "CHANNEL", "A channel to broadcast to, in place of devices."),
         .value("topic", "TOPIC", "The app that the push is for."),
         .value("push-type", "TYPE", "apns-push-type; alert with --alert, --title and --body."),
         .value("priority", "NUMBER", "apns-priority: 10, 5 or 1."),
@@ -47,7 +51,7 @@ extension SendCommand {
         .value("timeout", "SECONDS", "How long to wait for the relay's answer; 20 if not given."),
     ]
 
-    private static let provider: [Option] = [
+    static let provider: [Option] = [
         .value(
             "environment", "NAME",
             "production (if not given) or development: which port of 'postrider dev' is meant."),

@@ -21,8 +21,8 @@ enum SendCommand: Command {
                 "No relay answers at \(order.relay.destination) (\(reason)): check that it runs there."
             )
         }
-        for (token, outcome) in zip(order.tokens, outcomes) {
-            try tell(outcome, token, isAlone: order.tokens.count == 1, asJSON: options.isSet("json"))
+        for (token, outcome) in zip(order.addressees, outcomes) {
+            try tell(outcome, token, isAlone: order.addressees.count == 1, asJSON: options.isSet("json"))
         }
         return outcomes.allSatisfy { (try? $0.get().isAccepted) == true } ? 0 : 1
     }
@@ -33,9 +33,9 @@ enum SendCommand: Command {
             let client = ProviderClient(
                 to: order.relay, tokens: order.signer, on: loop,
                 timeoutMilliseconds: order.timeoutMilliseconds)
-            var outcomes = [Result<PushOutcome, ClientError>?](repeating: nil, count: order.tokens.count)
+            var outcomes = [Result<PushOutcome, ClientError>?](repeating: nil, count: order.addressees.count)
             client.onClose = { [unowned loop] _ in loop.stop() }
-            for (index, token) in order.tokens.enumerated() {
+            for (index, token) in order.addressees.enumerated() {
                 try client.push(order.push(to: token)) { [unowned client] outcome in
                     outcomes[index] = outcome
                     if client.openPushes == 0 { client.close() }

@@ -9,31 +9,55 @@ struct SendOrder: Sendable {
     let relay: Server
     let signer: ProviderTokenMaker
     let tokens: [String]
+    /// In place of device tokens: the channels that it is broadcast to.
+    let channels: [String]
     let timeoutMilliseconds: Int
     private let template: Push
 
     /// Understands the options. Files are read here.
     init(_ options: ParsedOptions) throws {
-        tokens = try Self.tokens(options)
+        channels = try options.list("channel").map { "\(try options.channel($0))" }
+        tokens = try channels.isEmpty ? Self.tokens(options) : Self.noTokens(options)
         var template = try Self.template(options)
+        if !channels.isEmpty { template.becomeBroadcast() }
         timeoutMilliseconds = (try options.integer("timeout", in: 1...3600) ?? 20) * 1000
-        let environment = try options.choice("environment", of: Environment.self)
-        let choice = try RelayChoice(options, .provider, environment: environment ?? .production)
-        guard choice.dev != nil || environment == nil else {
-            throw options.error(
-                "--environment chooses a port of 'postrider dev'; name the relay's port for the environment")
-        }
+        let choice = try Self.choice(options)
         relay = choice.server
         signer = try Self.signer(options, choice.dev)
         if template.topic == nil { template.topic = choice.dev?.topics.first.flatMap { Topic($0) } }
         self.template = template
     }
 
-    /// The push to one of the devices.
-    func push(to token: String) -> Push {
+    /// Whom it goes to: devices or channels.
+    var addressees: [String] { channels.isEmpty ? tokens : channels }
+
+    /// The push to one of them.
+    func push(to addressee: String) -> Push {
         var push = template
-        push.deviceToken = token
+        if channels.isEmpty {
+            push.deviceToken = addressee
+        } else {
+            push.channel = ChannelIdentity(addressee)
+        }
         return push
+    }
+
+    /// The relay that is meant, and of that of `postrider dev` which port.
+    static func choice(_ options: ParsedOptions) throws -> RelayChoice {
+        let environment = try options.choice("environment", of: Environment.self)
+        let choice = try RelayChoice(options, .provider, environment: environment ?? .production)
+        guard choice.dev != nil || environment == nil else {
+            throw options.error(
+                "--environment chooses a port of 'postrider dev'; name the relay's port for the environment")
+        }
+        return choice
+    }
+
+    private static func noTokens(_ options: ParsedOptions) throws -> [String] {
+        guard options.list("token").isEmpty, options.operands.isEmpty else {
+            throw options.error("a push goes to devices or to channels; give DEVICE-TOKEN or --channel")
+        }
+        return []
     }
 
     private static func tokens(_ options: ParsedOptions) throws -> [String] {
@@ -101,7 +125,8 @@ struct SendOrder: Sendable {
         Array(try Console.json(value).utf8)
     }
 
-    private static func signer(_ options: ParsedOptions, _ dev: DevValues?) throws -> ProviderTokenMaker {
+    /// The provider's key.
+    static func signer(_ options: ParsedOptions, _ dev: DevValues?) throws -> ProviderTokenMaker {
         let file = try options.string("key-file") ?? dev?.keyFile ?? options.requiredString("key-file")
         let identifier =
             try options.string("key-id") ?? dev?.keyIdentifier ?? options.requiredString("key-id")
@@ -113,5 +138,14 @@ struct SendOrder: Sendable {
         } catch {
             throw CommandFailure("The key file \(file) cannot sign: \(error).")
         }
+    }
+}
+
+extension Push {
+    /// What every broadcast must have, where it was not said.
+    fileprivate mutating func becomeBroadcast() {
+        pushType = .liveactivity
+        priority = priority ?? .immediate
+        expiration = expiration ?? .nowOrNever
     }
 }

@@ -13,6 +13,8 @@ final class SimulatedDevice: DeviceClientDelegate {
     private lazy var client = makeClient()
     private let secret: [UInt8]
     private var received = 0
+    /// The last broadcast of each channel.
+    private var last: [ChannelIdentity: NotificationIdentity] = [:]
     private var isStopping = false
     /// Why the command must fail, once the loop has stopped.
     private(set) var failure: CommandFailure?
@@ -56,6 +58,10 @@ final class SimulatedDevice: DeviceClientDelegate {
         where order.registrations[registration.topic] == registration.environment {
             registered(registration)
         }
+        guard let topic = order.registrations.keys.first else { return }
+        for channel in order.channels {
+            client.subscribe(Subscribe(topic: topic, channel: channel, last: last[channel]))
+        }
     }
 
     func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
@@ -93,16 +99,40 @@ final class SimulatedDevice: DeviceClientDelegate {
     func delivered(_ deliver: Deliver, over link: LinkNumber) {
         // What comes after the last one that is wanted stays with the relay.
         guard !isStopping else { return }
+        arrived(deliver)
+        client.acknowledge([deliver.delivery], over: link)
+        if received == order.count { stop() }
+    }
+
+    func subscribed(to channel: ChannelIdentity) {
+        tell(.init(event: "subscribed", channel: "\(channel)")) { "subscribed to channel \(channel)" }
+    }
+
+    func unsubscribed(_ end: Unsubscribed) {
+        tell(.init(event: "unsubscribed", reason: end.reason, channel: "\(end.channel)")) {
+            "not subscribed to channel \(end.channel): \(end.reason)"
+        }
+    }
+
+    func broadcast(_ deliver: Deliver) {
+        guard !isStopping, let channel = deliver.channel, last[channel] != deliver.identity else { return }
+        last[channel] = deliver.identity
+        arrived(deliver)
+        if received == order.count { stop() }
+    }
+
+    private func arrived(_ deliver: Deliver) {
         received += 1
         // A JSON object can have ends of lines between its tokens only, and a space is as good there.
         let payload = String(decoding: deliver.payload.map { $0 == 10 || $0 == 13 ? 32 : $0 }, as: UTF8.self)
         let event = Event(
             event: "notification", topic: deliver.topic, apnsIdentity: deliver.identity.description,
             pushType: deliver.pushType, priority: deliver.priority.rawValue,
-            collapseIdentifier: deliver.collapseIdentifier, acceptedAt: deliver.acceptedAt.milliseconds)
-        tell(event, payload: payload) { "notification for \(deliver.topic): \(payload)" }
-        client.acknowledge([deliver.delivery], over: link)
-        if received == order.count { stop() }
+            collapseIdentifier: deliver.collapseIdentifier, acceptedAt: deliver.acceptedAt.milliseconds,
+            channel: deliver.channel.map { "\($0)" })
+        let origin =
+            deliver.channel.map { "broadcast to channel \($0)" } ?? "notification for \(deliver.topic)"
+        tell(event, payload: payload) { "\(origin): \(payload)" }
     }
 
     // MARK: Telling
@@ -121,9 +151,10 @@ final class SimulatedDevice: DeviceClientDelegate {
         var priority: UInt8?
         var collapseIdentifier: String?
         var acceptedAt: Int64?
+        var channel: String?
 
         enum CodingKeys: String, CodingKey {
-            case event, device, pending, topic, token, environment, reason, priority
+            case event, device, pending, topic, token, environment, reason, priority, channel
             case nextAttempt = "next-attempt-milliseconds"
             case apnsIdentity = "apns-id"
             case pushType = "push-type"

@@ -33,7 +33,13 @@ enum StatusCommand: Command {
                 ("  expired", counters.expired),
                 ("  replaced", counters.replaced),
                 ("  discarded", counters.discarded),
-            ] + drops.map { ("  dropped: \($0.key)", $0.value) }
+            ] + drops.map { ("  dropped: \($0.key)", $0.value) } + [
+                ("channels", status.channels),
+                ("subscriptions", status.subscriptions),
+                ("broadcasts", status.broadcasts.accepted),
+                ("  sent to devices", status.broadcasts.sent),
+                ("  dropped: slow", status.broadcasts.dropped),
+            ]
         let warning = counters.isBalanced ? "" : "\nThe counters do not balance: please report it."
         return rows.map { name, value in
             name + String(repeating: " ", count: max(24 - name.count, 1)) + "\(value)"

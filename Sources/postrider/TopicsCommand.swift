@@ -11,18 +11,27 @@ enum TopicsCommand: OperatorCommand {
             if options.isSet("json") {
                 Console.say(text)
             } else {
-                Console.say(Listing.columns(["TOPIC", "TEAM"], topics.map { [$0.topic, $0.team] }))
+                Console.say(
+                    Listing.columns(
+                        ["TOPIC", "TEAM", "CHANNELS"],
+                        topics.map { [$0.topic, $0.team, $0.takesBroadcasts ? "yes" : "no"] }))
             }
         },
         OperatorAction(
             name, "add", "Let a team push to a topic, and devices register for it.",
             operands: [.required("TOPIC")],
-            options: [.value("team-id", "ID", "The team that owns the topic.")],
+            options: [
+                .value("team-id", "ID", "The team that owns the topic."),
+                .flag("no-broadcast", "Let the app have no channels; those that it has are removed."),
+            ],
             examples: [.init("An app's topic", "postrider topics add com.example.app --team-id DEF123GHIJ")]
         ) { options, client in
             let topic = try options.checked(options.operands[0])
             let team = try options.requiredString("team-id")
-            let body = Array(try Console.json(Control.TopicAddition(team: team)).utf8)
+            let body = Array(
+                try Console.json(
+                    Control.TopicAddition(team: team, takesBroadcasts: !options.isSet("no-broadcast"))
+                ).utf8)
             let answer = try await client.request("PUT", "/v1/topics/\(topic)", body: body)
             options.say(answer, "Team \(team) may push to \(topic).")
         },

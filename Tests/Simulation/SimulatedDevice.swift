@@ -19,6 +19,12 @@ final class SimulatedDevice {
     /// The environment in which each topic is to be registered.
     var wanted: [String: Notifications.Environment]
     var session: SimulatedDeviceSession?
+    /// The channels that it wants, by their places in the world's list.
+    var channels: Set<Int> = []
+    var lastBroadcast: [ChannelIdentity: NotificationIdentity] = [:]
+    var knownBroadcasts: Set<Int> = []
+    /// By channel: when the youngest broadcast that it has received was sent.
+    var youngestBroadcast: [Int: Int] = [:]
 
     init(index: Int, wanted: [String: Notifications.Environment]) {
         self.index = index
@@ -36,16 +42,21 @@ final class SimulatedDevice {
 /// One connection of a device: a real HTTP/2 client that speaks gRPC.
 final class SimulatedDeviceSession: EndpointOwner {
     private(set) lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
-    private unowned let world: World
-    private let device: SimulatedDevice
-    private var link: DeviceLink?
+    unowned let world: World
+    let device: SimulatedDevice
+    private(set) var link: DeviceLink?
     private var linkStream: Int32?
     private var enrolments: [Int32: MessageFraming] = [:]
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
     private(set) var unacknowledged: [UInt64] = []
     private var identities: Set<NotificationIdentity> = []
     /// Topics that were asked for, in order; answers come in this order.
-    private var asked: [String] = []
+    private var askedTopics: [String] = []
+    /// Channels whose subscription is to be answered.
+    var awaited: Set<ChannelIdentity> = []
+    /// When channels were asked for first, and those that were given up since.
+    var asked: [ChannelIdentity: (event: Int, time: Moment)] = [:]
+    var dismissed: Set<ChannelIdentity> = []
     private(set) var isOpen = true
 
     init(_ world: World, _ device: SimulatedDevice) {
@@ -56,7 +67,9 @@ final class SimulatedDeviceSession: EndpointOwner {
     var isWelcome: Bool { link?.isOpen ?? false }
 
     /// Whether everything was acknowledged and every question answered.
-    var isIdle: Bool { unacknowledged.isEmpty && asked.isEmpty && enrolments.isEmpty }
+    var isIdle: Bool {
+        unacknowledged.isEmpty && askedTopics.isEmpty && awaited.isEmpty && enrolments.isEmpty
+    }
 
     // MARK: What the device does
 
@@ -95,11 +108,11 @@ final class SimulatedDeviceSession: EndpointOwner {
         self.link = link
     }
 
-    private func say(_ message: DeviceMessage) {
+    func say(_ message: DeviceMessage) {
         guard let linkStream else { return }
         switch message {
-        case .register(let topic, _), .unregister(let topic): asked.append(topic)
-        case .hello, .acknowledge, .goodbye, .unknown: break
+        case .register(let topic, _), .unregister(let topic): askedTopics.append(topic)
+        case .hello, .acknowledge, .goodbye, .subscribe, .unsubscribe, .unknown: break
         }
         var frame: [UInt8] = []
         MessageFraming.frame(message, into: &frame)
@@ -116,6 +129,7 @@ final class SimulatedDeviceSession: EndpointOwner {
 
     func register(_ topic: String, in environment: Notifications.Environment) {
         if device.wanted[topic] != nil { device.wanted[topic] = environment }
+        forgetChannels(of: topic, outside: environment)
         if let message = link?.register(topic, in: environment) { say(message) }
     }
 
@@ -162,6 +176,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         case .welcomed(let welcome, let messages):
             if device.session === self { for known in welcome.registrations { device.note(known) } }
             for message in messages { say(message) }
+            subscribeToAll()
             world.noteWelcome()
         case .registered(let registered):
             answered(registered.topic)
@@ -180,14 +195,17 @@ final class SimulatedDeviceSession: EndpointOwner {
             let isFirst = identities.insert(deliver.identity).inserted
             world.delivered(
                 deliver, to: device, isFirstOnLink: isFirst, isNewestLink: device.session === self)
+        case .subscribed(let channel): subscribed(to: channel)
+        case .unsubscribed(let end): unsubscribed(end)
+        case .broadcast(let deliver): heard(deliver)
         case .goodbye: break
         }
     }
 
     /// Answers come in the order of the questions.
     private func answered(_ topic: String) {
-        #expect(asked.first == topic, "\(topic) is answered out of its turn")
-        if !asked.isEmpty { asked.removeFirst() }
+        #expect(askedTopics.first == topic, "\(topic) is answered out of its turn")
+        if !askedTopics.isEmpty { askedTopics.removeFirst() }
     }
 
     func ended(_ stream: Int32) {

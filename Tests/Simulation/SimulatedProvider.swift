@@ -36,6 +36,8 @@ final class SimulatedProvider: EndpointOwner {
     private var open: [Int32: Int] = [:]
     private var statuses: [Int32: (status: Int, identity: String?)] = [:]
     private var bodies: [Int32: [UInt8]] = [:]
+    var wishes: [Int32: ChannelWish] = [:]
+    var wishAnswers: [Int32: (status: Int, channel: ChannelIdentity?)] = [:]
     private(set) var isOpen = false
     private var lastStream: Int32?
 
@@ -45,7 +47,7 @@ final class SimulatedProvider: EndpointOwner {
     }
 
     /// Pushes that wait for their answer.
-    var openCount: Int { open.count }
+    var openCount: Int { open.count + wishes.count }
 
     /// Signed once for all runs: a new signature would have another length on the wire.
     static let authorization =
@@ -92,6 +94,7 @@ final class SimulatedProvider: EndpointOwner {
 
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
         #expect(kind == .head && statuses[stream] == nil, "a stream is answered once")
+        guard !takeAnswer(stream, block) else { return }
         let status = block.text(of: ":status").flatMap { Int($0) } ?? 0
         statuses[stream] = (status, block.text(of: "apns-id"))
         #expect(endStream == (status == 200), "a 200 has no body, and everything else has one")
@@ -103,6 +106,7 @@ final class SimulatedProvider: EndpointOwner {
     }
 
     func ended(_ stream: Int32) {
+        guard !endAnswer(stream, world) else { return }
         guard let number = open.removeValue(forKey: stream), let answer = statuses[stream] else {
             Issue.record("stream \(stream) ended without an answer")
             return
@@ -114,6 +118,7 @@ final class SimulatedProvider: EndpointOwner {
     }
 
     func closed(_ stream: Int32, errorCode: UInt32) {
+        wishes[stream] = nil
         guard let number = open.removeValue(forKey: stream) else { return }
         // What GOAWAY counts has been seen: it is answered before.
         world.unanswered(number, isOwed: lastStream.map { stream <= $0 } ?? false)

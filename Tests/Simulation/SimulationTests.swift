@@ -19,10 +19,15 @@ struct SimulationTests {
         defer { world.end() }
         let accepted = world.pushes.count { $0.status == 200 }
         #expect(accepted > 100 && world.deliveries > 100 && world.welcomes > 20, "seed \(seed) tests nothing")
+        #expect(
+            world.channels.heard > 10, "seed \(seed) tests nothing of channels"
+        )
         if ProcessInfo.processInfo.environment["SIMULATION_SEED"] != nil {
             print(
                 "seed \(seed): \(world.events) events, \(world.lives) lives, \(world.pushes.count) pushes,",
-                "\(accepted) accepted, \(world.deliveries) deliveries, \(world.welcomes) welcomes")
+                "\(accepted) accepted, \(world.deliveries) deliveries, \(world.welcomes) welcomes,",
+                "\(world.channels.broadcasts.count) broadcasts, \(world.channels.heard) heard,",
+                "\(world.channels.replayed) replayed")
         }
     }
 }

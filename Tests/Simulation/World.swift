@@ -13,7 +13,7 @@ import Transport
 final class World {
     static let enrolmentKey = "enrol-simulated"
     private static let shardCount = 3
-    private static let topics = ["app.one", "app.two"]
+    static let topics = ["app.one", "app.two"]
     private static let faults: [Push.Fault] = [
         .method, .forgedToken, .topic, .payload, .hugeBody, .reset,
     ]
@@ -36,6 +36,7 @@ final class World {
     /// By device: when the youngest push that it has received was sent.
     var youngest: [Int: Int] = [:]
     private(set) var events = 0
+    var channels = SimulatedChannels()
     var deliveries = 0
     var welcomes = 0
     private(set) var lives = 1
@@ -79,7 +80,10 @@ final class World {
     func step() throws {
         switch chance.number(0...999) {
         case 0..<480: exchange()
-        case 480..<680: push()
+        case 480..<640: push()
+        case 640..<680:
+            events += 1
+            stepChannels()
         case 680..<790: acknowledge()
         case 790..<860: connectSomebody()
         case 860..<930: advance(byMilliseconds: Int64(chance.number(0...400)))
@@ -256,6 +260,8 @@ final class World {
         endClientTurns()
     }
 
+    func restForChannels() { rest() }
+
     /// No more pushes and no more faults: everybody connects and takes what there is.
     func finish() {
         memory.isFailing = false
@@ -272,7 +278,8 @@ final class World {
                 // The last letters to the ledger may have met a full mailbox, and wait for a timer.
                 advance(byMilliseconds: 10)
                 rest()
-                return check()
+                check()
+                return checkChannels()
             }
             advance(byMilliseconds: 200)
         }

@@ -28,6 +28,8 @@ class Device:
         # The payload of each (topic, identity) in the order of first arrival.
         self.arrivals = {}
         self.copies = 0
+        # Everything that was broadcast, as it came.
+        self.broadcasts = []
         self.goodbyes = []
         # While cleared the device does not read.
         self.reads = asyncio.Event()
@@ -97,6 +99,12 @@ class Device:
         self._answered[topic] = asyncio.get_running_loop().create_future()
         self.say(unregister=pb.Unregister(topic=topic))
         await self._answered[topic]
+
+    async def subscribe(self, channel, last=b""):
+        """Asks for the broadcasts of a channel, of which `last` is the last one that the device has."""
+        self._answered[channel] = asyncio.get_running_loop().create_future()
+        self.say(subscribe=pb.Subscribe(topic=self.relay.topic, channel=channel, last=last))
+        await self._answered[channel]
 
     async def disconnect(self, politely=True):
         """Leaves with a goodbye, or just goes."""
@@ -170,6 +178,15 @@ class Device:
                     self._answered.pop(message.refused.topic).set_exception(refusal)
                 case "deliver":
                     await self._take(message.deliver)
+                case "subscribed":
+                    self._answered.pop(message.subscribed.channel).set_result(None)
+                case "unsubscribed":
+                    refusal = RuntimeError(message.unsubscribed.reason)
+                    self._answered.pop(message.unsubscribed.channel).set_exception(refusal)
+                case "broadcast":
+                    async with self.arrived:
+                        self.broadcasts.append(message.broadcast)
+                        self.arrived.notify_all()
                 case "goodbye":
                     self.goodbyes.append(message.goodbye)
 

@@ -102,7 +102,7 @@ enum CourierBytes {
                     try hold(underway.remove(delivery) != nil, "delivery \(delivery) was not under way")
                 }
             case .goodbye: return
-            case .register, .unregister, nil: break
+            case .register, .unregister, .subscribe, .unsubscribe, nil: break
             }
             while link.hasRoom, let delivery = link.deliver() { underway.insert(delivery) }
             try hold(link.outstandingCount == underway.count, "\(link.outstandingCount) are under way")

@@ -44,6 +44,10 @@ final class StandingClock: Scheduler {
 
 /// A link to the relay that writes down what it is asked for.
 final class RecordedLine: RelayLine {
+    var subscriptions: [Subscribe] = []
+    var unsubscribed: [ChannelIdentity] = []
+    func subscribe(_ subscription: Subscribe) { subscriptions.append(subscription) }
+    func unsubscribe(from channel: ChannelIdentity) { unsubscribed.append(channel) }
     var asked: [String] = []
     var acknowledged: [UInt64] = []
 

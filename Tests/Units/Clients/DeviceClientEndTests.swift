@@ -19,7 +19,7 @@ struct DeviceClientEndTests {
             switch message {
             case .hello: link.welcome()
             case .goodbye: link.end(.ok)
-            case .register, .unregister, .acknowledge, .unknown: break
+            case .register, .unregister, .acknowledge, .subscribe, .unsubscribe, .unknown: break
             }
         }
         let client = try ground.makeClient()

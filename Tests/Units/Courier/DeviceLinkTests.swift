@@ -60,6 +60,12 @@ import Testing
             ),
             (.unregistered(topic: "a"), [.error, .error, .event(.unregistered(topic: "a"))] + late),
             (.refused(Samples.refused), [.error, .error, .event(.refused(Samples.refused))] + late),
+            (.subscribed(Samples.channel), [.error, .error, .event(.subscribed(Samples.channel))] + late),
+            (
+                .unsubscribed(Samples.unsubscribed),
+                [.error, .error, .event(.unsubscribed(Samples.unsubscribed))] + late
+            ),
+            (.broadcast(Samples.broadcast), [.error, .error, .event(.broadcast(Samples.broadcast))] + late),
             (.deliver(Samples.deliver(2)), [.error, .error, .event(.deliver(Samples.deliver(2)))] + late),
             (.deliver(Samples.deliver(1)), [.error, .error, .error] + late),
             (.deliver(Samples.deliver(3)), [.error, .error, .error] + late),
@@ -83,6 +89,17 @@ import Testing
             let lives = stage == .open || stage == .closing
             #expect(link.acknowledge([1]) == (lives ? .acknowledge([1]) : nil))
             #expect(link.acknowledge([]) == nil)
+        }
+    }
+
+    @Test("channels are asked for while the link is open, and not before")
+    func subscriptions() throws {
+        for stage in Stage.allCases {
+            let link = try link(at: stage)
+            #expect(
+                link.subscribe(Samples.subscribe) == (stage == .open ? .subscribe(Samples.subscribe) : nil))
+            #expect(
+                link.unsubscribe(Samples.channel) == (stage == .open ? .unsubscribe(Samples.channel) : nil))
         }
     }
 

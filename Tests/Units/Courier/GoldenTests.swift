@@ -83,6 +83,33 @@ import Testing
         )
     }
 
+    @Test("what is said of channels is written as protobuf writes it")
+    func channels() throws {
+        let channel = "0a10" + channelHex
+        try check(
+            DeviceMessage.subscribe(Samples.subscribe),
+            "32290a03612e621210" + channelHex + "1a10f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff")
+        try check(DeviceMessage.unsubscribe(Samples.channel), "3a12" + channel)
+        try check(RelayMessage.subscribed(Samples.channel), "3a12" + channel)
+        try check(RelayMessage.unsubscribed(Samples.unsubscribed), "4216" + channel + "12026e6f")
+        try check(RelayMessage.broadcast(Samples.broadcast), broadcastHex)
+        let wish = Subscribe(topic: "a.b", channel: Samples.channel)
+        try check(AppMessage.subscribe(wish), "22170a03612e621210" + channelHex)
+        try check(AppMessage.unsubscribe(wish), "2a170a03612e621210" + channelHex)
+        try check(AgentMessage.subscribed(Samples.channel), "2a12" + channel)
+        try check(AgentMessage.unsubscribed(Samples.unsubscribed), "3216" + channel + "12026e6f")
+    }
+
+    @Test("a broadcast is framed once for all, as protobuf writes it")
+    func broadcast() throws {
+        let broadcast = Broadcast(
+            identity: Samples.identity, channel: Samples.channel, topic: try #require(Topic("a.b")),
+            payload: Array("{}".utf8), priority: .considerate,
+            expiration: .at(Moment(milliseconds: 1_700_000_000_000)), pushType: .liveactivity,
+            acceptedAt: Moment(milliseconds: 1))
+        #expect(Hexadecimal.text(frameBroadcast(broadcast)) == "0000000048" + broadcastHex)
+    }
+
     @Test("the data path's encoder writes the same bytes behind a prefix")
     func frame() throws {
         var bytes = [UInt8]()
@@ -92,6 +119,10 @@ import Testing
 
     private let secretHex = "20202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
     private let tokenHex = "20808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f"
+    private let channelHex = "303132333435363738393a3b3c3d3e3f"
+    private let broadcastHex =
+        "4a461210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a03612e6222027b7d28053080d095ffbc31420c6c69766561637469"
+        + "7669747948015210303132333435363738393a3b3c3d3e3f"
     private let fullDeliverHex =
         "2a5008ac021210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a0f636f6d2e6578616d706c652e617070220a7b22617073223a"
         + "7b7d7d28053080d095ffbc313a0573636f72654205616c657274488088e6de9731"

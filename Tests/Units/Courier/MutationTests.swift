@@ -22,6 +22,11 @@ private struct SeededBits: RandomNumberGenerator {
         encoded(DeviceMessage.hello(Samples.hello)),
         encoded(DeviceMessage.register(topic: "a.b")),
         encoded(DeviceMessage.acknowledge([1, 128, .max])),
+        encoded(DeviceMessage.subscribe(Samples.subscribe)),
+        encoded(DeviceMessage.unsubscribe(Samples.channel)),
+        encoded(RelayMessage.subscribed(Samples.channel)),
+        encoded(RelayMessage.unsubscribed(Samples.unsubscribed)),
+        encoded(RelayMessage.broadcast(Samples.broadcast)),
         encoded(RelayMessage.welcome(Samples.welcome)),
         encoded(RelayMessage.deliver(Samples.fullDeliver)),
         encoded(RelayMessage.goodbye(Samples.bad)),
@@ -70,7 +75,8 @@ private struct SeededBits: RandomNumberGenerator {
                 check(Registered.self, bytes), check(Refused.self, bytes), check(Welcome.self, bytes),
                 check(Goodbye.self, bytes), check(Deliver.self, bytes), check(DeviceMessage.self, bytes),
                 check(RelayMessage.self, bytes), check(AppMessage.self, bytes),
-                check(AgentMessage.self, bytes),
+                check(AgentMessage.self, bytes), check(Subscribe.self, bytes),
+                check(Unsubscribed.self, bytes),
             ]
             decoded += results.count { $0 }
         }

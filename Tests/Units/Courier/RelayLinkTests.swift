@@ -53,6 +53,14 @@ import Testing
                 [.error, .error, .event(.unregister(topic: "a")), .event(nil), .event(nil)]
             ),
             (
+                .subscribe(Samples.subscribe),
+                [.error, .error, .event(.subscribe(Samples.subscribe)), .event(nil), .event(nil)]
+            ),
+            (
+                .unsubscribe(Samples.channel),
+                [.error, .error, .event(.unsubscribe(Samples.channel)), .event(nil), .event(nil)]
+            ),
+            (
                 .acknowledge([3, 1]),
                 [.error, .error, .event(.acknowledged([3, 1])), .event(.acknowledged([3, 1])), .event(nil)]
             ),

@@ -23,6 +23,21 @@ enum Samples {
         registrations: [registered, Registered(topic: "c.d", deviceToken: token), development],
         pending: 1000
     )
+    static let channel = ChannelIdentity(high: 0x3031_3233_3435_3637, low: 0x3839_3A3B_3C3D_3E3F)
+    static let subscribe = Subscribe(topic: "a.b", channel: channel, last: identity)
+    static let unsubscribed = Unsubscribed(channel: channel, reason: "no")
+    static let broadcast = Deliver(
+        delivery: 0,
+        identity: identity,
+        topic: "a.b",
+        payload: Array("{}".utf8),
+        priority: .considerate,
+        expiration: .at(Moment(milliseconds: 1_700_000_000_000)),
+        collapseIdentifier: nil,
+        pushType: "liveactivity",
+        acceptedAt: Moment(milliseconds: 1),
+        channel: channel
+    )
     static let bad = Goodbye(reason: .protocolError, retryAfterMilliseconds: .max, detail: "bad")
     static let off = Goodbye(reason: .shutdown, retryAfterMilliseconds: 0, detail: "off")
 

@@ -121,6 +121,64 @@ import Testing
         #expect(pair.server.wantsToSend)
     }
 
+    @Test(
+        "Shared bytes and a stream's own arrive in their order, whatever the window",
+        arguments: [1, 7, 65_535])
+    func shared(window: UInt32) throws {
+        let pair = Pair(client: manual(window: window))
+        let shared = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }
+        let streams = [try pair.client.openRequest(post), try pair.client.openRequest(post)]
+        try pair.run()
+        var expected: [UInt8] = []
+        for stream in streams {
+            pair.server.openResponse(stream, ok)
+            expected = []
+            for round in 0..<4 {
+                let own = [UInt8](repeating: UInt8(round), count: round * 300)
+                pair.server.send(stream, own)
+                pair.server.send(stream, shared: shared)
+                pair.server.send(stream, shared: [])
+                if round.isMultiple(of: 2) { pair.server.send(stream, shared: shared) }
+                expected += own + shared + (round.isMultiple(of: 2) ? shared : [])
+            }
+            pair.server.send(stream, [9])
+            expected.append(9)
+            #expect(pair.server.outboundBytes(stream) == expected.count)
+            pair.server.finish(stream, trailers: ["grpc-status": "0"])
+        }
+        var taken = 0
+        while true {
+            try pair.run()
+            let received = streams.map { pair.atClient.bodies[$0]?.count ?? 0 }
+            guard received[0] > taken else { break }
+            #expect(received[0] == received[1])
+            for stream in streams { pair.client.consume(stream, received[0] - taken) }
+            taken = received[0]
+        }
+        for stream in streams { #expect(pair.atClient.bodies[stream] == expected) }
+        #expect(pair.atClient.events.filter { $0.hasPrefix("ended") }.count == 2)
+    }
+
+    @Test("A stream that takes shared bytes again and again is as good as new in between")
+    func sharedAgain() throws {
+        let stream = try pair.client.openRequest(post)
+        try pair.run()
+        pair.server.openResponse(stream, ok)
+        var expected: [UInt8] = []
+        for round in 0..<50 {
+            let bytes = [UInt8](repeating: UInt8(round), count: round * 17)
+            if round.isMultiple(of: 3) {
+                pair.server.send(stream, bytes)
+            } else {
+                pair.server.send(stream, shared: bytes)
+            }
+            expected += bytes
+            if round.isMultiple(of: 5) { try pair.run() }
+        }
+        try pair.run()
+        #expect(pair.atClient.bodies[stream] == expected && pair.server.outboundBytes(stream) == 0)
+    }
+
     @Test("A body sent before anything was drained arrives whole")
     func early() throws {
         let stream = try pair.client.openRequest(post)

@@ -12,6 +12,9 @@ import Testing
                 "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType",
                 "MissingDeviceToken",
                 "MissingTopic", "PayloadEmpty", "TopicDisallowed",
+                // "Handling error responses from Apple Push Notification service", for channels.
+                "BadChannelId", "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig",
+                "ChannelNotRegistered", "FeatureNotEnabled", "MissingChannelId", "MissingPushType",
             ]
         ),
         (
@@ -19,7 +22,7 @@ import Testing
             [
                 "BadCertificate", "BadCertificateEnvironment", "ExpiredProviderToken", "Forbidden",
                 "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken",
-                "BadEnvironmentKeyIdInToken",
+                "BadEnvironmentKeyIdInToken", "TopicMismatch",
             ]
         ),
         (404, ["BadPath"]),

@@ -182,10 +182,39 @@ import Testing
         EnrolmentKeyRecord(name: name, digest: [byte, 0, 255], addedAt: Moment(milliseconds: 5))
     }
 
+    private func channel(_ low: UInt64, _ storage: ChannelStorage = .mostRecent) throws -> ChannelRecord {
+        let topic = try #require(Topic("com.example.a"))
+        return ChannelRecord(
+            identity: ChannelIdentity(high: .max, low: low),
+            owner: ChannelOwner(topic: topic, environment: low == 1 ? .development : .production),
+            storage: storage, createdAt: Moment(milliseconds: 9))
+    }
+
+    private func broadcast(_ channel: UInt64, _ text: String) throws -> Broadcast {
+        Broadcast(
+            identity: NotificationIdentity(high: 1, low: .max),
+            channel: ChannelIdentity(high: .max, low: channel),
+            topic: try #require(Topic("com.example.a")), payload: Array(text.utf8), priority: .considerate,
+            expiration: .at(Moment(milliseconds: 77)), pushType: .liveactivity,
+            acceptedAt: Moment(milliseconds: -3))
+    }
+
+    private func channelChanges() throws -> [RegistryChange] {
+        let identities = [1, 2, 3].map { ChannelIdentity(high: .max, low: $0) }
+        return [
+            .putChannel(try channel(2)), .putChannel(try channel(1)), .putChannel(try channel(3)),
+            .putChannel(try channel(2, .nothing)), .putBroadcast(try broadcast(3, "{}")),
+            .putBroadcast(try broadcast(1, "{}")), .putBroadcast(try broadcast(1, "{\"a\":\"ü\"}")),
+            .putBroadcast(try broadcast(4, "{}")), .removeChannel(identities[2]),
+            .removeChannel(identities[2]), .putBroadcast(try broadcast(2, "{}")),
+            .removeBroadcast(of: identities[1]), .removeBroadcast(of: identities[1]),
+        ]
+    }
+
     private func changes() throws -> [RegistryChange] {
         let topic = try #require(Topic("com.example.a"))
         let other = try #require(Topic("com.example.B"))
-        return [
+        return try [
             .addTokenSecret([1, 2, 3]), .addTokenSecret([4]), .addTokenSecret([1, 2, 3]),
             .putDevice(device(UInt64.max)), .putDevice(device(1)), .putDevice(device(1, name: "Telefon ☎")),
             .putDevice(device(2)), .noteSeen(device(2).identity, Moment(milliseconds: 99)),
@@ -202,12 +231,13 @@ import Testing
             .putProviderKey(providerKey("e").revoked(at: Moment(milliseconds: 8))),
             .putProviderKey(try topicKey("f")), .putProviderKey(providerKey("f")),
             .putTopic(TopicRecord(topic: topic, team: "T")),
-            .putTopic(TopicRecord(topic: other, team: "T")), .putTopic(TopicRecord(topic: topic, team: "U")),
+            .putTopic(TopicRecord(topic: other, team: "T")),
+            .putTopic(TopicRecord(topic: topic, team: "U", takesBroadcasts: false)),
             .removeTopic(other), .removeTopic(other), .putEnrolmentKey(enrolmentKey("e\u{301}", 1)),
             .putEnrolmentKey(enrolmentKey("\u{e9}", 2)), .putEnrolmentKey(enrolmentKey("z", 3)),
             .putEnrolmentKey(enrolmentKey("z", 4)), .putEnrolmentKey(enrolmentKey("y", 5)),
             .removeEnrolmentKey(name: "y"), .removeEnrolmentKey(name: "nobody"),
-        ]
+        ] + channelChanges()
     }
 
     /// What the changes leave, written out.
@@ -222,10 +252,14 @@ import Testing
             providerKey("a"), providerKey("b", team: "U"), try topicKey("d"),
             providerKey("e").revoked(at: Moment(milliseconds: 8)), providerKey("f"),
         ]
-        registry.topics = [TopicRecord(topic: try #require(Topic("com.example.a")), team: "U")]
+        registry.topics = [
+            TopicRecord(topic: try #require(Topic("com.example.a")), team: "U", takesBroadcasts: false)
+        ]
         registry.enrolmentKeys = [
             enrolmentKey("e\u{301}", 1), enrolmentKey("z", 4), enrolmentKey("\u{e9}", 2),
         ]
+        registry.channels = [try channel(1), try channel(2, .nothing)]
+        registry.broadcasts = [try broadcast(1, "{\"a\":\"ü\"}")]
         return registry
     }
 }

@@ -1,0 +1,197 @@
+import Notifications
+
+/// The channels of the apps whose home a shard is: the single writer of which there are, of what they have stored and
+/// of the order of their broadcasts.
+///
+/// Pure: orders come in as method calls with the time, what is to be done about them goes out as effects, in order.
+/// Changes are in force when the ledger has made them durable, and are announced then.
+struct ChannelDesk {
+    /// What the home has to do.
+    enum Effect {
+        /// Tell the provider.
+        case answer(Receipt, ChannelAnswer)
+        /// Make it durable, then say ``ChannelDesk/applied(_:isDurable:_:)``.
+        case apply(RegistryChange, Step)
+        /// Send it to every shard.
+        case publish(Broadcast)
+        /// Tell every shard that the channel is gone.
+        case announceEnd(ChannelIdentity)
+    }
+
+    /// What was waiting for the ledger.
+    enum Step: Sendable {
+        case creation(ChannelRecord, Receipt)
+        /// Nobody waits for the answer where the receipt is nil.
+        case removal(ChannelIdentity, Receipt?)
+        case broadcast(Broadcast, Receipt)
+        case expiry(ChannelIdentity)
+    }
+
+    private struct Channel {
+        let record: ChannelRecord
+        var stored: Broadcast?
+        /// Broadcasts that are with the ledger.
+        var storing = 0
+    }
+
+    private var channels: [ChannelIdentity: Channel] = [:]
+    /// Channels of each app, those included that are being created.
+    private var counts: [ChannelOwner: Int] = [:]
+
+    /// The number of channels.
+    var count: Int { channels.count }
+
+    // MARK: Start-up
+
+    /// Takes on a channel that was found on the disk.
+    mutating func restore(_ record: ChannelRecord) {
+        channels[record.identity] = Channel(record: record)
+        counts[record.owner, default: 0] += 1
+    }
+
+    /// Takes on a stored broadcast that was found on the disk, after the channels.
+    mutating func restore(_ broadcast: Broadcast) { channels[broadcast.channel]?.stored = broadcast }
+
+    // MARK: Orders
+
+    /// Works off a provider's order. `draw` draws the name of a channel.
+    mutating func work(
+        off order: ChannelOrder, of owner: ChannelOwner, for receipt: Receipt, now: Moment,
+        draw: () -> ChannelIdentity, _ effects: inout [Effect]
+    ) {
+        switch order {
+        case .create(let storage):
+            create(storage, owner, receipt, now, draw(), &effects)
+        case .list:
+            let names = channels.values.filter { $0.record.owner == owner }
+                .sorted {
+                    ($0.record.createdAt, $0.record.identity) < ($1.record.createdAt, $1.record.identity)
+                }
+                .map(\.record.identity)
+            effects.append(.answer(receipt, .list(names)))
+        case .read(let identity):
+            let channel = channel(identity, of: owner)
+            let answer = channel.map { ChannelAnswer.settings($0.record.storage) }
+            effects.append(.answer(receipt, answer ?? .rejected(.channelNotRegistered)))
+        case .remove(let identity):
+            guard channel(identity, of: owner) != nil else {
+                effects.append(.answer(receipt, .rejected(.channelNotRegistered)))
+                return
+            }
+            effects.append(.apply(.removeChannel(identity), .removal(identity, receipt)))
+        case .broadcast(let broadcast, let isNowOrNever):
+            send(broadcast, isNowOrNever: isNowOrNever, owner, receipt, &effects)
+        }
+    }
+
+    private mutating func create(
+        _ storage: ChannelStorage, _ owner: ChannelOwner, _ receipt: Receipt, _ now: Moment,
+        _ identity: ChannelIdentity, _ effects: inout [Effect]
+    ) {
+        guard counts[owner, default: 0] < Limits.channelsPerApp else {
+            effects.append(.answer(receipt, .rejected(.cannotCreateChannel)))
+            return
+        }
+        counts[owner, default: 0] += 1
+        let record = ChannelRecord(identity: identity, owner: owner, storage: storage, createdAt: now)
+        effects.append(.apply(.putChannel(record), .creation(record, receipt)))
+    }
+
+    private mutating func send(
+        _ broadcast: Broadcast, isNowOrNever: Bool, _ owner: ChannelOwner, _ receipt: Receipt,
+        _ effects: inout [Effect]
+    ) {
+        guard let channel = channel(broadcast.channel, of: owner) else {
+            effects.append(.answer(receipt, .rejected(.channelNotRegistered)))
+            return
+        }
+        switch channel.record.storage {
+        case .nothing where !isNowOrNever:
+            effects.append(.answer(receipt, .rejected(.badExpirationDate)))
+        case .nothing:
+            effects += [.publish(broadcast), .answer(receipt, .accepted)]
+        case .mostRecent:
+            channels[broadcast.channel]?.storing += 1
+            // One that is not to be kept still ends what was kept: nothing old comes after something new.
+            let change: RegistryChange =
+                broadcast.expiration == .nowOrNever
+                ? .removeBroadcast(of: broadcast.channel) : .putBroadcast(broadcast)
+            effects.append(.apply(change, .broadcast(broadcast, receipt)))
+        }
+    }
+
+    // MARK: What the ledger has done
+
+    /// The ledger has made a step durable, or has failed to. Steps come back in the order in which they were taken.
+    mutating func applied(_ step: Step, isDurable: Bool, _ effects: inout [Effect]) {
+        switch step {
+        case .creation(let record, let receipt):
+            if isDurable {
+                channels[record.identity] = Channel(record: record)
+                effects.append(.answer(receipt, .created(record.identity)))
+            } else {
+                discount(record.owner)
+                effects.append(.answer(receipt, .rejected(.serviceUnavailable)))
+            }
+        case .removal(let identity, let receipt):
+            if isDurable, let channel = channels.removeValue(forKey: identity) {
+                discount(channel.record.owner)
+                effects.append(.announceEnd(identity))
+            }
+            guard let receipt else { return }
+            effects.append(.answer(receipt, isDurable ? .removed : .rejected(.serviceUnavailable)))
+        case .broadcast(let broadcast, let receipt):
+            channels[broadcast.channel]?.storing -= 1
+            guard isDurable else {
+                effects.append(.answer(receipt, .rejected(.serviceUnavailable)))
+                return
+            }
+            channels[broadcast.channel]?.stored = broadcast.expiration == .nowOrNever ? nil : broadcast
+            effects += [.publish(broadcast), .answer(receipt, .accepted)]
+        case .expiry:
+            break
+        }
+    }
+
+    // MARK: Subscriptions
+
+    /// Whether there is a channel for a device that wants to subscribe, and the broadcast that it is to be sent.
+    func find(_ request: SubscriptionRequest, now: Moment) -> (isKnown: Bool, stored: Broadcast?) {
+        guard let channel = channel(request.channel, of: request.owner) else { return (false, nil) }
+        guard let stored = channel.stored, stored.identity != request.last, !stored.hasExpired(at: now)
+        else { return (true, nil) }
+        return (true, stored)
+    }
+
+    // MARK: Time, and the operator
+
+    /// Gives up what has passed its expiration.
+    mutating func sweep(now: Moment, _ effects: inout [Effect]) {
+        let due = channels.values.filter { $0.storing == 0 && $0.stored?.hasExpired(at: now) ?? false }
+            .map(\.record.identity).sorted()
+        for identity in due {
+            channels[identity]?.stored = nil
+            effects.append(.apply(.removeBroadcast(of: identity), .expiry(identity)))
+        }
+    }
+
+    /// Removes the channels of apps that may not have any, or not any more.
+    func removeChannels(where isForbidden: (ChannelOwner) -> Bool, _ effects: inout [Effect]) {
+        for owner in counts.keys where isForbidden(owner) {
+            for identity in channels.values.filter({ $0.record.owner == owner }).map(\.record.identity)
+                .sorted()
+            {
+                effects.append(.apply(.removeChannel(identity), .removal(identity, nil)))
+            }
+        }
+    }
+
+    private func channel(_ identity: ChannelIdentity, of owner: ChannelOwner) -> Channel? {
+        channels[identity].flatMap { $0.record.owner == owner ? $0 : nil }
+    }
+
+    private mutating func discount(_ owner: ChannelOwner) {
+        let rest = counts[owner, default: 1] - 1
+        counts[owner] = rest > 0 ? rest : nil
+    }
+}

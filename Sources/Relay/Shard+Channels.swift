@@ -1,0 +1,181 @@
+import Courier
+import Notifications
+
+/// What became of broadcasts.
+struct BroadcastTally: Sendable, Equatable {
+    /// Accepted by the home of their channel.
+    var accepted: UInt64 = 0
+    /// Written to a device's stream.
+    var sent: UInt64 = 0
+    /// Not written to a device's stream because too much was waiting there.
+    var dropped: UInt64 = 0
+
+    static func += (left: inout BroadcastTally, right: BroadcastTally) {
+        left.accepted += right.accepted
+        left.sent += right.sent
+        left.dropped += right.dropped
+    }
+}
+
+/// What a shard keeps of channels: those whose home it is, and who of its devices is subscribed to any.
+struct ChannelShelf {
+    var desk = ChannelDesk()
+    var audience = Audience<DeviceSession>()
+    var tally = BroadcastTally()
+    /// The broadcast that was framed last: many devices subscribe to one channel at a time.
+    var framed: (broadcast: Broadcast, frame: [UInt8])?
+
+    /// The bytes that carry a broadcast to any device of this shard.
+    mutating func frame(_ broadcast: Broadcast) -> [UInt8] {
+        if let framed, framed.broadcast === broadcast { return framed.frame }
+        let frame = frameBroadcast(broadcast)
+        framed = (broadcast, frame)
+        return frame
+    }
+}
+
+/// A shard's three parts in the life of a channel: where its providers are, where it is at home, and where its
+/// subscribers are.
+extension Shard {
+    /// Takes on the channels whose home this is.
+    func restoreChannels(_ registry: Registry) {
+        for record in registry.channels where record.owner.home(among: switchboard.shardCount) == index {
+            channels.desk.restore(record)
+        }
+        for broadcast in registry.broadcasts { channels.desk.restore(broadcast) }
+    }
+
+    func open(_ letter: ChannelLetter) {
+        switch letter {
+        case .order(let order, let owner, let receipt): work(off: order, of: owner, for: receipt)
+        case .answer(let receipt, let answer): providers[receipt.connection]?.answer(receipt.stream, answer)
+        case .subscribe(let request):
+            let (isKnown, stored) = channels.desk.find(request, now: now)
+            let letter = ChannelLetter.subscribed(request, isKnown: isKnown, stored)
+            switchboard.send(.channel(letter), to: request.shard)
+        case .subscribed(let request, let isKnown, let stored): subscribed(request, isKnown: isKnown, stored)
+        case .broadcast(let broadcast): deliver(broadcast)
+        case .removed(let channel): end(channel)
+        }
+    }
+
+    // MARK: The home
+
+    private func work(off order: ChannelOrder, of owner: ChannelOwner, for receipt: Receipt) {
+        if case .broadcast = order, (0..<switchboard.shardCount).contains(where: switchboard.isCongested) {
+            switchboard.send(.channel(.answer(receipt, .rejected(.tooManyRequests))), to: Int(receipt.shard))
+            return
+        }
+        var effects: [ChannelDesk.Effect] = []
+        channels.desk.work(
+            off: order, of: owner, for: receipt, now: now,
+            draw: { ChannelIdentity(high: random.next(), low: random.next()) }, &effects)
+        perform(effects)
+    }
+
+    private func perform(_ effects: [ChannelDesk.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .answer(let receipt, let answer):
+                switchboard.send(.channel(.answer(receipt, answer)), to: Int(receipt.shard))
+            case .apply(let change, let step):
+                apply([change]) { [unowned self] result in
+                    var effects: [ChannelDesk.Effect] = []
+                    channels.desk.applied(step, isDurable: result.isSuccess, &effects)
+                    perform(effects)
+                    if case .creation = step { removeForbiddenChannels() }
+                }
+            case .publish(let broadcast):
+                channels.tally.accepted += 1
+                switchboard.sendToAll(.channel(.broadcast(broadcast)))
+            case .announceEnd(let channel):
+                switchboard.sendToAll(.channel(.removed(channel)))
+            }
+        }
+    }
+
+    /// Gives up stored broadcasts that have passed their expiration.
+    func sweepChannels() {
+        var effects: [ChannelDesk.Effect] = []
+        channels.desk.sweep(now: now, &effects)
+        perform(effects)
+    }
+
+    /// Removes the channels of apps that the operator does not let have any, or not any more.
+    func removeForbiddenChannels() {
+        var effects: [ChannelDesk.Effect] = []
+        channels.desk.removeChannels(where: { !authority.broadcastTopics.contains($0.topic) }, &effects)
+        perform(effects)
+    }
+
+    // MARK: Subscribers
+
+    /// A device of this shard wants the broadcasts of a channel; the channel's home knows whether there is one.
+    func subscribe(_ wish: Subscribe, by session: DeviceSession, at seat: DeviceSeat) {
+        guard let topic = Topic(wish.topic), let number = seat.device.registration(of: topic) else {
+            session.refuse(wish.channel, "The topic is not registered on this device.")
+            return
+        }
+        let isNew = session.subscriptions[wish.channel] == nil
+        guard !isNew || session.subscriptions.count < Limits.subscriptionsPerDevice else {
+            session.refuse(wish.channel, "The device has too many subscriptions.")
+            return
+        }
+        let request = SubscriptionRequest(
+            channel: wish.channel,
+            owner: ChannelOwner(topic: topic, environment: number.environment),
+            last: wish.last,
+            shard: index,
+            connection: session.number,
+            ticket: drawNumber()
+        )
+        session.subscriptions[wish.channel] = .init(topic: topic, ticket: request.ticket)
+        let home = request.owner.home(among: switchboard.shardCount)
+        switchboard.send(.channel(.subscribe(request)), to: home)
+    }
+
+    /// The home has answered. From here on the channel's broadcasts come, in its order.
+    private func subscribed(_ request: SubscriptionRequest, isKnown: Bool, _ stored: Broadcast?) {
+        guard let session = devices[request.connection],
+            session.subscriptions[request.channel]?.ticket == request.ticket
+        else { return }
+        guard isKnown else {
+            unsubscribe(request.channel, by: session)
+            session.refuse(request.channel, "The app has no such channel.")
+            return
+        }
+        channels.audience.add(session, to: request.channel)
+        session.say(.subscribed(request.channel))
+        if let stored { send(channels.frame(stored), to: session) }
+    }
+
+    /// A device wants no more of them.
+    func unsubscribe(_ channel: ChannelIdentity, by session: DeviceSession) {
+        session.subscriptions[channel] = nil
+        channels.audience.remove(session, from: channel)
+    }
+
+    /// An app is gone from a device, or the device is: its subscriptions end with it. Nil: all of them.
+    func endSubscriptions(of session: DeviceSession, for topic: Topic? = nil) {
+        let channels = session.subscriptions.filter { topic == nil || $0.value.topic == topic }.keys
+        for channel in channels { unsubscribe(channel, by: session) }
+    }
+
+    private func deliver(_ broadcast: Broadcast) {
+        let sessions = channels.audience[broadcast.channel]
+        guard !sessions.isEmpty else { return }
+        let frame = channels.frame(broadcast)
+        for session in sessions { send(frame, to: session) }
+    }
+
+    private func send(_ frame: [UInt8], to session: DeviceSession) {
+        if session.broadcast(frame) { channels.tally.sent += 1 } else { channels.tally.dropped += 1 }
+    }
+
+    private func end(_ channel: ChannelIdentity) {
+        for session in channels.audience.removeAll(from: channel) {
+            session.subscriptions[channel] = nil
+            session.refuse(channel, "The channel was deleted.")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Courier
+import Notifications
+import Testing
+
+/// A device's subscriptions on one link.
+extension SimulatedDeviceSession {
+    /// Asks for a channel, if the link is open.
+    func subscribe(to index: Int) {
+        guard let identity = world.channels.all[index].identity,
+            let message = link?.subscribe(
+                Subscribe(
+                    topic: world.channels.all[index].topic, channel: identity,
+                    last: device.lastBroadcast[identity]))
+        else { return }
+        awaited.insert(identity)
+        if !dismissed.contains(identity), asked[identity] == nil {
+            asked[identity] = (world.events, world.now)
+        }
+        say(message)
+    }
+
+    func unsubscribe(from index: Int) {
+        guard let identity = world.channels.all[index].identity, let message = link?.unsubscribe(identity)
+        else { return }
+        awaited.remove(identity)
+        // What was sent before the relay hears of this may still come: nothing is held against it.
+        dismissed.insert(identity)
+        asked[identity] = nil
+        say(message)
+    }
+
+    /// An app changes over to another environment: its channels end without a word.
+    func forgetChannels(of topic: String, outside environment: Notifications.Environment) {
+        for index in device.channels {
+            let channel = world.channels.all[index]
+            guard channel.topic == topic, channel.environment != environment, let identity = channel.identity
+            else { continue }
+            device.channels.remove(index)
+            awaited.remove(identity)
+            dismissed.insert(identity)
+            asked[identity] = nil
+        }
+    }
+
+    /// After the welcome: everything that the device wants.
+    func subscribeToAll() {
+        for index in device.channels.sorted() where world.channels.all[index].deletionAskedAt == nil {
+            subscribe(to: index)
+        }
+    }
+
+    func subscribed(to channel: ChannelIdentity) { awaited.remove(channel) }
+
+    func unsubscribed(_ end: Unsubscribed) {
+        let index = world.channels.index(of: end.channel)
+        let isDeleted = index.map { world.channels.all[$0].deletionAskedAt != nil } ?? false
+        #expect(end.reason.isEmpty || isDeleted, "\(end.channel) is there: \(end.reason)")
+        if !end.reason.isEmpty { awaited.remove(end.channel) }
+    }
+
+    func heard(_ deliver: Deliver) {
+        let question = deliver.channel.flatMap { asked[$0] }
+        world.heard(deliver, by: device, isNewestLink: device.session === self, asked: question)
+    }
+}

@@ -1,0 +1,73 @@
+import Endpoints
+import HTTP2
+import Notifications
+import Testing
+
+/// A provider's requests about channels.
+extension SimulatedProvider {
+    /// False: the connection takes no more requests.
+    func send(
+        _ wish: ChannelWish, _ world: World, _ topic: String, _ storage: ChannelStorage = .nothing
+    ) -> Bool {
+        let channels = world.channels
+        var (method, path, body) = ("POST", "/1/apps/\(topic)/channels", [UInt8]())
+        var channel: ChannelIdentity?
+        switch wish {
+        case .create:
+            body = Array(#"{"message-storage-policy":\#(storage.rawValue),"push-type":"LiveActivity"}"#.utf8)
+        case .delete(let index):
+            method = "DELETE"
+            channel = channels.all[index].identity
+        case .broadcast(let number):
+            path = "/4/broadcasts/apps/\(topic)"
+            body = channels.broadcasts[number].payload
+            channel = channels.all[channels.broadcasts[number].channel].identity
+        }
+        // Pseudo-header fields come first (RFC 9113 section 8.3).
+        var head: HeaderBlock = [":scheme": "https", ":authority": "relay"]
+        head.add(":method", method)
+        head.add(":path", path)
+        head.add("authorization", Self.authorization)
+        if let channel { head.add("apns-channel-id", "\(channel)") }
+        if case .broadcast(let number) = wish {
+            let broadcast = channels.broadcasts[number]
+            head.add("apns-request-id", "\(broadcast.identity)")
+            head.add("apns-expiration", broadcast.expiresAt.map { "\($0.milliseconds / 1000)" } ?? "0")
+            head.add("apns-priority", "10")
+            head.add("apns-push-type", "liveactivity")
+        }
+        do throws(SessionError) {
+            let stream = try endpoint.streams.request(head, body: body)
+            wishes[stream] = wish
+            endpoint.setNeedsFlush()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// An answer's head. False: it is not one about channels.
+    func takeAnswer(_ stream: Int32, _ block: HeaderBlock) -> Bool {
+        guard let wish = wishes[stream] else { return false }
+        let status = block.text(of: ":status").flatMap { Int($0) } ?? 0
+        let request = block.text(of: "apns-request-id")
+        #expect(request.flatMap { NotificationIdentity($0) } != nil, "every answer has a name")
+        if case .broadcast(let number) = wish {
+            let name = "\(NotificationIdentity(high: 0xB, low: UInt64(number)))"
+            #expect(request == name && block.text(of: "apns-id") == name, "a broadcast has both names")
+        }
+        wishAnswers[stream] = (status, block.text(of: "apns-channel-id").flatMap { ChannelIdentity($0) })
+        return true
+    }
+
+    /// An answer's end. False: it is not one about channels.
+    func endAnswer(_ stream: Int32, _ world: World) -> Bool {
+        guard let wish = wishes.removeValue(forKey: stream) else { return false }
+        guard let answer = wishAnswers.removeValue(forKey: stream) else {
+            Issue.record("stream \(stream) ended without an answer")
+            return true
+        }
+        world.answered(wish, answer.status, answer.channel)
+        return true
+    }
+}

@@ -1,0 +1,236 @@
+import Courier
+import Notifications
+import Testing
+
+@testable import Relay
+
+/// A channel as the observer knows it.
+struct SimulatedChannel {
+    let topic: String
+    let environment: Notifications.Environment
+    let storage: ChannelStorage
+    /// Once its creation is answered.
+    var identity: ChannelIdentity?
+    /// The number of the event with which its deletion was asked for first.
+    var deletionAskedAt: Int?
+    /// The number of the event with which a deletion was answered with 204.
+    var deletedAt: Int?
+}
+
+/// A broadcast as its provider sees it.
+struct SimulatedBroadcast {
+    let number: Int
+    let channel: Int
+    /// Nil: now or never.
+    let expiresAt: Moment?
+    let sentAt: Int
+    var status: Int?
+    var answeredAt: Int?
+
+    var identity: NotificationIdentity { NotificationIdentity(high: 0xB, low: UInt64(number)) }
+    var payload: [UInt8] {
+        Array(#"{"n":\#(number),"pad":"\#(String(repeating: "x", count: number % 5 * 300))"}"#.utf8)
+    }
+}
+
+/// What a provider asks about channels.
+enum ChannelWish {
+    case create(Int)
+    case delete(Int)
+    case broadcast(Int)
+}
+
+/// All channels of a run, and what became of what was broadcast to them.
+struct SimulatedChannels {
+    var all: [SimulatedChannel] = []
+    var broadcasts: [SimulatedBroadcast] = []
+    /// Broadcasts that devices heard for the first time.
+    var heard = 0
+    /// Of these, those that had been accepted before the device asked.
+    var replayed = 0
+
+    var alive: [Int] {
+        all.indices.filter { all[$0].identity != nil && all[$0].deletionAskedAt == nil }
+    }
+
+    func index(of identity: ChannelIdentity) -> Int? { all.firstIndex { $0.identity == identity } }
+
+    /// Those of a channel that may be the last one accepted.
+    func lastOnes(of channel: Int) -> [SimulatedBroadcast] {
+        let mine = broadcasts.filter { $0.channel == channel && ($0.status == 200 || $0.status == nil) }
+        return mine.filter { one in
+            one.answeredAt.map { answered in !mine.contains { $0.status == 200 && $0.sentAt > answered } }
+                ?? true
+        }
+    }
+}
+
+extension World {
+    // MARK: What may happen
+
+    func stepChannels() {
+        switch chance.number(0...19) {
+        case 0: createChannel()
+        case 1 where channels.alive.count < 3: createChannel()
+        case 1 where chance.once(in: 3): deleteChannel()
+        case 2..<10: subscribeSomebody()
+        default: broadcast()
+        }
+    }
+
+    private func createChannel() {
+        guard let provider = chance.pick(providers) else { return }
+        let topic = chance.pick(Self.topics) ?? Self.topics[0]
+        let channel = SimulatedChannel(
+            topic: topic, environment: provider.environment,
+            storage: chance.once(in: 3) ? .nothing : .mostRecent)
+        if provider.send(.create(channels.all.count), self, topic, channel.storage) {
+            channels.all.append(channel)
+        }
+    }
+
+    private func deleteChannel() {
+        guard let index = chance.pick(channels.alive), let provider = provider(for: index) else { return }
+        guard provider.send(.delete(index), self, channels.all[index].topic) else { return }
+        channels.all[index].deletionAskedAt = events
+    }
+
+    /// Somebody of the channel's environment.
+    private func provider(for index: Int) -> SimulatedProvider? {
+        chance.pick(providers.filter { $0.environment == channels.all[index].environment })
+    }
+
+    private func subscribeSomebody() {
+        guard let device = chance.pick(devices),
+            let index = chance.pick(
+                channels.alive.filter {
+                    device.wanted[channels.all[$0].topic] == channels.all[$0].environment
+                })
+        else { return }
+        if chance.once(in: 5) {
+            device.channels.remove(index)
+            device.session?.unsubscribe(from: index)
+        } else {
+            device.channels.insert(index)
+            device.session?.subscribe(to: index)
+        }
+    }
+
+    private func broadcast() {
+        let candidates = channels.all.indices.filter { channels.all[$0].identity != nil }
+        guard let index = chance.pick(candidates), let provider = provider(for: index) else { return }
+        let isNowOrNever = channels.all[index].storage == .nothing || chance.once(in: 8)
+        let lifetime = chance.once(in: 4) ? chance.number(1_000...15_000) : 3_600_000
+        let until = now.milliseconds + Int64(lifetime)
+        send(index, until: isNowOrNever ? nil : Moment(seconds: until / 1000), by: provider)
+    }
+
+    private func send(_ index: Int, until moment: Moment?, by provider: SimulatedProvider) {
+        let broadcast = SimulatedBroadcast(
+            number: channels.broadcasts.count, channel: index, expiresAt: moment, sentAt: events)
+        channels.broadcasts.append(broadcast)
+        if !provider.send(.broadcast(broadcast.number), self, channels.all[index].topic) {
+            channels.broadcasts[broadcast.number].status = 0
+        }
+    }
+
+    // MARK: What the observer is told
+
+    func answered(_ wish: ChannelWish, _ status: Int, _ identity: ChannelIdentity?) {
+        switch wish {
+        case .create(let index):
+            #expect([201, 429, 503].contains(status) && (status == 201) == (identity != nil))
+            #expect(
+                identity.map { channels.index(of: $0) == nil } ?? true, "a channel's name is never reissued")
+            channels.all[index].identity = identity
+        case .delete(let index):
+            #expect([204, 429, 503].contains(status))
+            if status == 204 { channels.all[index].deletedAt = events }
+        case .broadcast(let number):
+            let broadcast = channels.broadcasts[number]
+            let channel = channels.all[broadcast.channel]
+            #expect(broadcast.status == nil, "broadcast \(number) is answered once")
+            #expect([200, 400, 429, 503].contains(status))
+            #expect(status != 400 || channel.deletionAskedAt != nil, "the channel of \(number) is there")
+            #expect(status != 200 || channel.deletedAt.map { $0 >= broadcast.sentAt } ?? true)
+            channels.broadcasts[number].status = status
+            channels.broadcasts[number].answeredAt = events
+        }
+    }
+
+    /// A broadcast has come to a device that asked for it at `askedAt`, when the time was `askedTime`.
+    func heard(
+        _ deliver: Deliver, by device: SimulatedDevice, isNewestLink: Bool, asked: (event: Int, time: Moment)?
+    ) {
+        let number = Int(deliver.identity.low)
+        guard channels.broadcasts.indices.contains(number), let identity = deliver.channel,
+            let index = channels.index(of: identity)
+        else {
+            Issue.record("a broadcast that nobody sent")
+            return
+        }
+        let broadcast = channels.broadcasts[number]
+        #expect(broadcast.channel == index && deliver.topic == channels.all[index].topic)
+        #expect(deliver.payload == broadcast.payload && deliver.delivery == 0)
+        #expect(broadcast.status ?? 200 == 200, "\(number) was refused")
+        if let asked, let answeredAt = broadcast.answeredAt, broadcast.status == 200, answeredAt < asked.event
+        {
+            channels.replayed += 1
+            #expect(channels.all[index].storage == .mostRecent, "\(number) was not to be stored")
+            #expect(broadcast.expiresAt.map { $0 > asked.time } ?? false, "\(number) is replayed too late")
+        }
+        guard device.knownBroadcasts.insert(number).inserted else { return }
+        channels.heard += 1
+        device.lastBroadcast[identity] = deliver.identity
+        guard isNewestLink else { return }
+        let youngest = device.youngestBroadcast[index] ?? 0
+        if let answeredAt = broadcast.answeredAt {
+            #expect(answeredAt >= youngest, "\(number) comes after one that was sent when it was accepted")
+        }
+        device.youngestBroadcast[index] = max(youngest, broadcast.sentAt)
+    }
+
+    // MARK: The end
+
+    /// Everybody is connected and nothing is on its way: stored broadcasts are there, and a new one reaches all.
+    func checkChannels() {
+        for device in devices {
+            for index in device.channels where channels.all[index].deletionAskedAt == nil {
+                checkStored(index, device)
+            }
+        }
+        let alive = channels.alive
+        let first = channels.broadcasts.count
+        for index in alive {
+            if let provider = provider(for: index) { send(index, until: nil, by: provider) }
+        }
+        let last = channels.broadcasts[first...]
+        restForChannels()
+        for broadcast in last {
+            #expect(channels.broadcasts[broadcast.number].status == 200)
+            for device in devices where device.channels.contains(broadcast.channel) {
+                #expect(
+                    device.knownBroadcasts.contains(broadcast.number),
+                    "device \(device.index) is subscribed to channel \(broadcast.channel)")
+            }
+        }
+        // A channel whose deletion was asked for and did not come about may still have its subscribers.
+        let undeleted = channels.all.indices.filter { channels.all[$0].deletedAt == nil }
+        let least = devices.reduce(0) { sum, device in sum + device.channels.filter(alive.contains).count }
+        let most = devices.reduce(0) { sum, device in sum + device.channels.filter(undeleted.contains).count }
+        let audience = relay.shards.reduce(0) { $0 + $1.channels.audience.count }
+        #expect((least...most).contains(audience), "nobody is forgotten, and nobody stays")
+        #expect(relay.shards.reduce(0) { $0 + $1.channels.desk.count } >= alive.count)
+    }
+
+    private func checkStored(_ index: Int, _ device: SimulatedDevice) {
+        let last = channels.lastOnes(of: index)
+        guard channels.all[index].storage == .mostRecent, !last.isEmpty,
+            last.allSatisfy({ $0.expiresAt.map { $0.milliseconds > now.milliseconds + 60_000 } ?? false }),
+            last.allSatisfy({ $0.status == 200 })
+        else { return }
+        #expect(
+            last.contains { device.knownBroadcasts.contains($0.number) },
+            "device \(device.index) has not the last broadcast of channel \(index)")
+    }
+}

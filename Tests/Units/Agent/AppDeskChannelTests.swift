@@ -1,0 +1,101 @@
+import Courier
+import Notifications
+import Testing
+
+@testable import Agent
+
+@Suite("The desk, for channels")
+struct AppDeskChannelTests {
+    private let rig: DeskRig
+    private let wish = Subscribe(topic: RecordedApp.topic, channel: ChannelIdentity(high: 1, low: 2))
+
+    init() throws { rig = try DeskRig() }
+
+    private func broadcast(_ number: UInt64) -> Deliver {
+        Deliver(
+            delivery: 0, identity: NotificationIdentity(high: 7, low: number), topic: wish.topic,
+            payload: Array("{}".utf8), priority: .immediate, expiration: .nowOrNever, collapseIdentifier: nil,
+            pushType: "liveactivity", acceptedAt: Moment(milliseconds: 1), channel: wish.channel)
+    }
+
+    private func last(_ number: UInt64?) -> Subscribe {
+        Subscribe(
+            topic: wish.topic, channel: wish.channel,
+            last: number.map { NotificationIdentity(high: 7, low: $0) })
+    }
+
+    @Test("remembers a channel across kills, and asks for it on every link with the last that is safe")
+    func memory() throws {
+        var app = rig.attached()
+        rig.desk.subscribe(wish, for: app.stream)
+        #expect(rig.line.subscriptions == [last(nil)])
+        rig.desk.subscribed(to: wish.channel)
+        #expect(app.told.last == .subscribed(wish.channel))
+        for number in [4, 9] as [UInt64] { rig.desk.broadcast(broadcast(number)) }
+        #expect(app.delivered.isEmpty, "nothing is handed over before it is safe")
+        rig.desk.endTurn()
+        #expect(app.identities == [4, 9] && app.delivered.allSatisfy { $0.channel == wish.channel })
+        #expect(rig.line.acknowledged.isEmpty, "a broadcast is not acknowledged")
+        try rig.kill()
+        rig.line.subscriptions = []
+        rig.desk.subscribeAnew()
+        #expect(rig.line.subscriptions == [last(9)])
+        app = rig.attached()
+        #expect(app.identities == [4, 9], "what was not handled comes again")
+        rig.desk.broadcast(broadcast(9))
+        rig.desk.endTurn()
+        #expect(app.identities == [4, 9], "a copy is known as one")
+    }
+
+    @Test("asks for no channel whose app has given it up, or its topic")
+    func ends() throws {
+        let app = rig.attached()
+        rig.desk.subscribe(wish, for: app.stream)
+        rig.desk.unsubscribe(wish, for: app.stream)
+        #expect(rig.line.unsubscribed == [wish.channel])
+        #expect(app.told.last == .unsubscribed(Unsubscribed(channel: wish.channel, reason: "")))
+        rig.line.subscriptions = []
+        rig.desk.subscribeAnew()
+        #expect(rig.line.subscriptions.isEmpty)
+        rig.desk.subscribe(wish, for: app.stream)
+        rig.desk.unregister(wish.topic, for: app.stream)
+        rig.line.subscriptions = []
+        rig.desk.subscribeAnew()
+        #expect(rig.line.subscriptions.isEmpty)
+    }
+
+    @Test("tells the app what the relay has ended, and forgets it")
+    func refusal() {
+        let app = rig.attached()
+        rig.desk.subscribe(wish, for: app.stream)
+        let end = Unsubscribed(channel: wish.channel, reason: "The channel was deleted.")
+        rig.desk.unsubscribed(end)
+        #expect(app.told.last == .unsubscribed(end))
+        rig.line.subscriptions = []
+        rig.desk.subscribeAnew()
+        #expect(rig.line.subscriptions.isEmpty)
+    }
+
+    @Test("lets nobody subscribe for an app that is another user's, or not registered")
+    func strangers() {
+        let stranger = RecordedApp(user: 1001)
+        rig.desk.subscribe(wish, for: stranger.stream)
+        #expect(stranger.told.count == 1 && rig.line.subscriptions.isEmpty)
+        _ = rig.attached()
+        rig.desk.subscribe(wish, for: stranger.stream)
+        #expect(stranger.told.count == 2 && rig.line.subscriptions.isEmpty)
+    }
+
+    @Test("has a bound on the channels of a device")
+    func bound() {
+        let app = rig.attached()
+        for number in 0...UInt64(Limits.subscriptionsPerDevice) {
+            rig.desk.subscribe(
+                Subscribe(topic: wish.topic, channel: ChannelIdentity(high: 0, low: number)), for: app.stream)
+        }
+        #expect(rig.line.subscriptions.count == Limits.subscriptionsPerDevice)
+        rig.desk.subscribe(
+            Subscribe(topic: wish.topic, channel: ChannelIdentity(high: 0, low: 3)), for: app.stream)
+        #expect(rig.line.subscriptions.count == Limits.subscriptionsPerDevice + 1)
+    }
+}
