@@ -77,14 +77,15 @@ extension World {
             || push.expiresAt.map { $0.milliseconds / 1000 * 1000 <= now.milliseconds } ?? false
     }
 
-    /// Whether a push in its slot that may have come to the home after it was accepted, or may have been.
+    /// Whether another push took its slot that may have come to the home after it. One that was refused with 503 may
+    /// have done so all the same, if the relay was killed before the disk forgot it; then it is with the device.
     private func isReplaced(_ push: Push) -> Bool {
         let canBeReplaced = storage == .latest ? !push.isNowOrNever : push.collapse != nil
         guard canBeReplaced else { return false }
         return pushes.contains {
             $0.number != push.number && $0.device == push.device && $0.topic == push.topic
                 && (storage == .latest ? !$0.isNowOrNever : $0.collapse == push.collapse) && $0.fault == .none
-                && ($0.status == 200 || $0.status == nil)
+                && ($0.status == 200 || $0.status == nil || devices[$0.device].known.contains($0.number))
                 && ($0.answeredAt.map { $0 >= push.sentAt } ?? true)
         }
     }
