@@ -127,4 +127,27 @@ public enum Limits {
     public static let letters = 65_536
     /// Operations in one ledger transaction.
     public static let ledgerBatch = 1024
+
+    // What is remembered of pushes that are done with (docs/trace.md).
+
+    /// Bytes of one segment of the trace, and segments: 256 MiB of disk. A push takes about 200 bytes.
+    public static let traceSegmentBytes = 16 * 1024 * 1024
+    /// Segments of the trace; then the oldest goes.
+    public static let traceSegments = 16
+    /// Records on their way to the trace. At about 150 bytes each: 10 MiB. Beyond that they are lost, and counted.
+    public static let traceLetters = 65_536
+    /// Records that a shard collects before it hands them over.
+    public static let traceHandover = 512
+    /// Milliseconds after which it hands over what it has.
+    public static let traceDelayMilliseconds = 20
+    /// One push of how many is traced, at most.
+    public static let traceSample = 1_000_000
+    /// Pushes in one answer about the trace. With their events: about 4 MiB.
+    public static let tracedPushes = 1000
+    /// Events of one push in such an answer.
+    public static let tracedEvents = 100
+    /// Records in one answer to whoever follows the trace.
+    public static let traceFeed = 1000
+    /// Questions about the trace that wait for their answers.
+    public static let traceQuestions = 16
 }

@@ -24,6 +24,10 @@ public final class Notification: Sendable {
     public let payload: [UInt8]
     /// When the relay admitted it.
     public let acceptedAt: Moment
+    /// `apns-unique-id`, nil where the provider is told none. Not kept on the disk, as ``proof``: it is for the trace.
+    public let uniqueIdentity: NotificationIdentity?
+    /// How its provider proved who it is.
+    public let proof: ProviderProof?
 
     /// A notification from its parts.
     public init(
@@ -36,7 +40,9 @@ public final class Notification: Sendable {
         expiration: Expiration,
         collapseIdentifier: String?,
         payload: [UInt8],
-        acceptedAt: Moment
+        acceptedAt: Moment,
+        uniqueIdentity: NotificationIdentity? = nil,
+        proof: ProviderProof? = nil
     ) {
         self.identity = identity
         self.device = device
@@ -48,6 +54,8 @@ public final class Notification: Sendable {
         self.collapseIdentifier = collapseIdentifier
         self.payload = payload
         self.acceptedAt = acceptedAt
+        self.uniqueIdentity = uniqueIdentity
+        self.proof = proof
     }
 
     /// The place that this notification takes among a device's pending ones; a later one in the same slot

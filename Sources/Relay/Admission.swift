@@ -10,6 +10,8 @@ struct Admission {
     let environment: Environment
     let fidelity: Fidelity
     let now: Moment
+    /// The `apns-unique-id` that the provider will be told, if any.
+    var uniqueIdentity: NotificationIdentity?
 
     /// The notification that a complete request stands for.
     ///
@@ -72,7 +74,9 @@ struct Admission {
             expiration: expiration,
             collapseIdentifier: collapseIdentifier,
             payload: payload,
-            acceptedAt: now
+            acceptedAt: now,
+            uniqueIdentity: uniqueIdentity,
+            proof: permission.proof
         )
     }
 

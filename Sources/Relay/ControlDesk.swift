@@ -27,6 +27,7 @@ final class ControlDesk {
 
     /// Works off one request; `respond` is called once, now or when the ledger or the shards have answered.
     func handle(_ method: String, _ path: String, body: [UInt8], respond: @escaping (Answer) -> Void) {
+        let (path, query) = Self.parted(path)
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         guard parts.first == "v1", (2...3).contains(parts.count) else {
             respond(Self.refusal(404, "There is no \(path) on the control socket."))
@@ -35,6 +36,7 @@ final class ControlDesk {
         let name = parts.count == 3 ? parts[2] : nil
         switch (method, parts[1], name) {
         case ("GET", "status", nil): status(respond)
+        case ("GET", "trace", nil): trace(query, respond)
         case ("GET", "keys", nil): listProviderKeys(respond)
         case ("PUT", "keys", let name?): putProviderKey(name, body, respond)
         case ("DELETE", "keys", let name?): removeProviderKey(name, respond)
@@ -49,6 +51,12 @@ final class ControlDesk {
         case ("DELETE", "devices", let name?): removeDevice(name, respond)
         default: respond(Self.refusal(404, "There is no \(method) \(path) on the control socket."))
         }
+    }
+
+    /// A path without its query, and the query.
+    private static func parted(_ path: String) -> (path: Substring, query: Substring) {
+        guard let mark = path.firstIndex(of: "?") else { return (path[...], "") }
+        return (path[..<mark], path[path.index(after: mark)...])
     }
 
     // MARK: Topics

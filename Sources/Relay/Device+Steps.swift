@@ -93,6 +93,7 @@ extension Device {
     ) -> Pending? {
         guard var pending = takeOut(older, &tally) else { return nil }
         tally.replaced += 1
+        effects.append(.note(.replaced, older, detail: row.value))
         let receipts = (pending.receipt.map { [$0] } ?? []) + (alsoWaiting.removeValue(forKey: older) ?? [])
         if !receipts.isEmpty { alsoWaiting[row, default: []] += receipts }
         if pending.durability == .stored {
@@ -144,6 +145,7 @@ extension Device {
         let older = displaced.removeValue(forKey: row)
         if queue[row]?.expiresAt == nil, let pending = takeOut(row, &tally) {
             tally.discarded += 1
+            effects.append(.note(.discarded, row))
             answerAll(pending, .accepted, &effects)
         } else {
             drop(row, .unstorable, answering: .rejected(rejection), &tally, &effects)
@@ -155,6 +157,7 @@ extension Device {
             return
         }
         queue.putBack(older)
+        effects.append(.note(.recalled, older.row))
         registrations[older.registration]?.pending += 1
         tally.pending += 1
         tally.replaced -= 1
@@ -193,13 +196,20 @@ extension Device {
             self.link?.rows[delivery] = pending.row
             queue.advance(delivery: delivery)
             effects.append(.send(delivery: delivery, notification))
+            effects.append(.note(.sent, pending.row))
         }
+    }
+
+    /// Whether anything has passed its expiration and is not in the device's hands.
+    func hasExpired(at now: Moment) -> Bool {
+        queue.contains { $0.delivery == nil && $0.hasExpired(at: now) }
     }
 
     /// Gives a notification up because its time is over.
     mutating func expire(_ row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]) {
         guard let pending = takeOut(row, &tally) else { return }
         tally.expired += 1
+        effects.append(.note(.expired, row))
         settle(pending, &effects)
         answerAll(pending, .accepted, &effects)
     }
@@ -214,6 +224,7 @@ extension Device {
     ) {
         guard let pending = takeOut(row, &tally) else { return }
         tally[cause] += 1
+        effects.append(.note(.dropped, row, detail: Int64(cause.rawValue)))
         settle(pending, &effects)
         answerAll(pending, verdict, &effects)
     }

@@ -19,6 +19,10 @@ struct Device {
         case settle(QueueRow)
         /// Fetch these from the disk.
         case load([QueueRow])
+        /// Tell the trace that it was taken on.
+        case noteAccepted(QueuedNotification)
+        /// Tell the trace what happened to it. Of a connection the home knows the number.
+        case note(TraceEvent.Kind, QueueRow, detail: Int64 = 0)
     }
 
     /// One app on the device.
@@ -110,12 +114,14 @@ struct Device {
         tally.accepted += 1
         guard let registration = registrations[entry.registration], registration.unregisteredAt == nil else {
             tally[.unregistered] += 1
+            effects.append(.note(.dropped, entry.row, detail: Int64(Tally.Drop.unregistered.rawValue)))
             effects.append(.settle(entry.row))
             return
         }
         let slot = rules.storage == .latest ? .latest(entry.registration) : entry.slot
         if let older = queue.row(in: slot), let pending = takeOut(older, &tally) {
             tally.replaced += 1
+            effects.append(.note(.replaced, older, detail: entry.row.value))
             settle(pending, &effects)
         }
         queue.append(
@@ -159,15 +165,18 @@ struct Device {
             return
         }
         tally.accepted += 1
+        effects.append(.noteAccepted(QueuedNotification(row: row, notification: notification)))
         let slot = notification.slot(rules.storage)
         let older = queue.row(in: slot)
         if let older, isSame(notification, as: older, in: slot) {
+            effects.append(.note(.merged, row, detail: older.value))
             merge(receipt, into: older, &tally, &effects)
             return
         }
         if link == nil, notification.expiration == .nowOrNever {
             // Its one attempt has failed; what waits in its slot goes on waiting.
             tally.discarded += 1
+            effects.append(.note(.discarded, row))
             effects.append(.answer(receipt, .accepted))
             return
         }
@@ -197,6 +206,7 @@ struct Device {
             }
             return
         }
+        effects.append(.note(.stored, row))
         settleDisplaced(by: row, &effects)
         let staysInMemory = pending.delivery != nil || link != nil && queue.count <= Limits.deliveryWindow * 4
         queue.update(row) { pending in
@@ -219,6 +229,7 @@ struct Device {
             // One that was replaced or dropped while it was in flight is accounted for already.
             guard let pending = takeOut(row, &tally) else { continue }
             tally.delivered += 1
+            effects.append(.note(.acknowledged, row))
             settle(pending, &effects)
             answerAll(pending, .accepted, &effects)
         }
@@ -240,6 +251,7 @@ struct Device {
         for row in queue.rows(where: { $0.durability == .memoryOnly }) {
             giveUp(row, answering: .serviceUnavailable, &tally, &effects)
         }
+        for row in queue.rows(where: { $0.delivery != nil }) { effects.append(.note(.returned, row)) }
         queue.rewind()
         keepLatest(&tally, &effects)
         for row in queue.rows(where: { $0.durability == .stored && $0.notification != nil }) {
@@ -266,11 +278,6 @@ struct Device {
             drop(row, .unreadable, answering: .accepted, &tally, &effects)
         }
         sendNext(now, &tally, &effects)
-    }
-
-    /// Whether anything has passed its expiration and is not in the device's hands.
-    func hasExpired(at now: Moment) -> Bool {
-        queue.contains { $0.delivery == nil && $0.hasExpired(at: now) }
     }
 
     /// Gives up what has passed its expiration and is not in the device's hands.

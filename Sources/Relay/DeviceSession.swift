@@ -171,15 +171,16 @@ final class DeviceSession: EndpointOwner {
     }
 
     /// Sends a notification as the delivery of this number. After a goodbye nothing is sent; it stays
-    /// pending.
-    func deliver(_ notification: Notification, as delivery: UInt64) {
-        guard let linkStream, !isEnding, let number = link.deliver() else { return }
+    /// pending. True: it was sent.
+    func deliver(_ notification: Notification, as delivery: UInt64) -> Bool {
+        guard let linkStream, !isEnding, let number = link.deliver() else { return false }
         precondition(number == delivery, "the device and its link count the same deliveries")
         shard.withFrame { frame in
             frameDeliver(notification, delivery: delivery, into: &frame)
             endpoint.streams.send(linkStream, frame.span)
         }
         endpoint.setNeedsFlush()
+        return true
     }
 
     /// Whether the device was let in and nobody has said goodbye.

@@ -39,6 +39,8 @@ enum Letter: Sendable {
     case question(Question, id: UInt64, asker: Int)
     /// To the shard that asked.
     case reply(Reply, id: UInt64)
+    /// From the trace, to the shard that asked.
+    case traced(ticket: UInt64, ControlDesk.Answer)
     /// To every shard: take on no more pushes, answer those that are open, say goodbye.
     case drain
     /// To every shard: all are drained and the ledger is closed; the loop ends.

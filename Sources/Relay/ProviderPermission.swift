@@ -17,6 +17,14 @@ enum ProviderPermission {
         }
     }
 
+    /// How the provider has proved who it is.
+    var proof: ProviderProof {
+        switch self {
+        case .token(let key): .key(key.identifier)
+        case .certificate: .certificate
+        }
+    }
+
     /// Whether a push of this type may go to this topic; if not, it is `TopicDisallowed`.
     func allows(_ topic: Topic, _ pushType: PushType?, by authority: Authority) -> Bool {
         switch self {

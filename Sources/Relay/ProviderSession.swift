@@ -14,8 +14,9 @@ final class ProviderSession: EndpointOwner {
     enum Exchange {
         /// The request is still arriving.
         case receiving(PushRequest)
-        /// The push is with the device's home; this is the `apns-id` of the reply.
-        case waiting(echo: [UInt8])
+        /// The push is with the device's home; these are the `apns-id` and, in the development environment, the
+        /// `apns-unique-id` of the reply.
+        case waiting(echo: [UInt8], unique: NotificationIdentity?)
         /// The order is with the home of the app's channels.
         case ordering(ChannelEcho)
     }
@@ -51,8 +52,8 @@ final class ProviderSession: EndpointOwner {
 
     /// Tells the provider what became of a push. One that was reset meanwhile is forgotten.
     func answer(_ stream: Int32, _ verdict: Verdict) {
-        guard case .waiting(let echo) = exchanges.removeValue(forKey: stream) else { return }
-        respond(stream, verdict, echo)
+        guard case .waiting(let echo, let unique) = exchanges.removeValue(forKey: stream) else { return }
+        respond(stream, verdict, echo, unique)
         closeIfDrained()
     }
 
@@ -99,13 +100,17 @@ final class ProviderSession: EndpointOwner {
     func ended(_ stream: Int32) {
         guard case .receiving(let request) = exchanges[stream] else { return }
         let echo = request.echo
+        // What Apple's console finds a notification by; in production it is not told.
+        let unique =
+            environment == .development
+            ? NotificationIdentity(random: shard.random.next(), shard.random.next()) : nil
         if isAboutChannels(request) {
             takeOrder(request, stream)
-        } else if let rejection = take(request, stream) {
+        } else if let rejection = take(request, stream, unique) {
             exchanges[stream] = nil
-            respond(stream, .rejected(rejection), echo)
+            respond(stream, .rejected(rejection), echo, nil)
         } else {
-            exchanges[stream] = .waiting(echo: echo)
+            exchanges[stream] = .waiting(echo: echo, unique: unique)
         }
         shard.recycle(request)
     }
@@ -127,7 +132,9 @@ final class ProviderSession: EndpointOwner {
     // MARK: A request's way
 
     /// Admits a complete request and sends it to the device's home, or tells why not.
-    private func take(_ request: PushRequest, _ stream: Int32) -> Rejection? {
+    private func take(
+        _ request: PushRequest, _ stream: Int32, _ unique: NotificationIdentity?
+    ) -> Rejection? {
         guard !isDraining else { return .shutdown }
         let admission = Admission(
             authority: shard.authority,
@@ -135,7 +142,8 @@ final class ProviderSession: EndpointOwner {
             seal: shard.seal,
             environment: environment,
             fidelity: shard.fidelity,
-            now: shard.now
+            now: shard.now,
+            uniqueIdentity: unique
         )
         do throws(Rejection) {
             let notification = try admission.admit(request, &credentials)
@@ -156,18 +164,16 @@ final class ProviderSession: EndpointOwner {
         }
     }
 
-    private func respond(_ stream: Int32, _ verdict: Verdict, _ echo: [UInt8]) {
+    private func respond(
+        _ stream: Int32, _ verdict: Verdict, _ echo: [UInt8], _ unique: NotificationIdentity?
+    ) {
         raiseStreamLimit()
         shard.reply.removeAll()
         switch verdict {
         case .accepted:
             shard.reply.add(":status", "200")
             shard.reply.addUnindexed("apns-id", echo.span)
-            if environment == .development {
-                // What Apple's console finds a notification by; in production it is not told.
-                let unique = NotificationIdentity(random: shard.random.next(), shard.random.next())
-                shard.reply.addUnindexed("apns-unique-id", unique.lowerCaseText.span)
-            }
+            if let unique { shard.reply.addUnindexed("apns-unique-id", unique.lowerCaseText.span) }
             endpoint.streams.respond(stream, shard.reply)
         case .rejected(let rejection, let since):
             shard.reply.add(":status", String(rejection.status))

@@ -21,10 +21,13 @@ public final class Relay: Sendable {
     private let mailboxes: RelayMailboxes
     private let drained: Countdown
     private let closed: Countdown
+    private let stopped: Countdown
+    /// Nil: nothing is traced.
+    private let trace: TraceThread?
 
     private init(
         _ listening: ShardThread.Listening, _ tls: RelayTLS, _ mailboxes: RelayMailboxes, drained: Countdown,
-        closed: Countdown
+        closed: Countdown, stopped: Countdown, _ trace: TraceThread?
     ) {
         providerAddress = listening.provider
         developmentProviderAddress = listening.developmentProvider
@@ -33,17 +36,23 @@ public final class Relay: Sendable {
         self.mailboxes = mailboxes
         self.drained = drained
         self.closed = closed
+        self.stopped = stopped
+        self.trace = trace
     }
 
     /// Starts a relay. It listens, and everything in its store is loaded, when this returns.
     ///
-    /// - Parameter openStore: opens the store; called on the ledger's thread, which owns it from then on.
+    /// - Parameters:
+    ///   - openStore: opens the store; called on the ledger's thread, which owns it from then on.
+    ///   - openTrace: opens what the trace is kept in, likewise on a thread of its own, after the store; nil: there is
+    ///     no trace. One that cannot be opened is no reason not to serve; the log says so.
     /// - Throws: `CryptoError`, `TransportError` or ``Notifications/StoreError``, each with one sentence for
     ///   the operator.
     public static func start(
         _ configuration: RelayConfiguration,
         log: Log,
-        openStore: @escaping @Sendable () throws(StoreError) -> any Store
+        openStore: @escaping @Sendable () throws(StoreError) -> any Store,
+        openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil
     ) async throws -> Relay {
         let tls = try RelayTLS(configuration)
         try Listener.requireFree(configuration.providerAddress)
@@ -62,7 +71,10 @@ public final class Relay: Sendable {
             log: log
         )
         let gate = SourceGate(configuration.sourceLimits)
-        let rows = RowCounter(after: loaded.lastRow)
+        let (trace, tracedRow) = await startTrace(configuration, mailboxes, log, openTrace)
+        // A row that never reached the disk may be in the trace.
+        let rows = RowCounter(after: max(loaded.lastRow, tracedRow))
+        let stopped = Countdown(from: configuration.shards)
         var configuration = configuration
         var listening: ShardThread.Listening?
         for index in 0..<configuration.shards {
@@ -76,6 +88,8 @@ public final class Relay: Sendable {
                 authority: authority,
                 loaded: loaded,
                 drained: drained,
+                stopped: stopped,
+                trace: trace,
                 log: log
             )
             let addresses = try await thread.start()
@@ -86,7 +100,25 @@ public final class Relay: Sendable {
             listening = addresses
         }
         guard let listening else { preconditionFailure("a relay has at least one shard") }
-        return Relay(listening, tls, mailboxes, drained: drained, closed: closed)
+        return Relay(
+            listening, tls, mailboxes, drained: drained, closed: closed, stopped: stopped, trace)
+    }
+
+    /// Opens the trace, if there is to be one, and answers the highest row that it tells of.
+    private static func startTrace(
+        _ configuration: RelayConfiguration, _ mailboxes: RelayMailboxes, _ log: Log,
+        _ openTrace: (@Sendable () throws(StoreError) -> any TraceStore)?
+    ) async -> (TraceThread?, QueueRow) {
+        guard let openTrace, let sample = configuration.traceSample else { return (nil, QueueRow(0)) }
+        let thread = TraceThread(
+            mailboxes: mailboxes, losses: TraceLosses(), sample: sample, closed: Countdown(from: 1), log: log,
+            openTrace: openTrace)
+        do {
+            return (thread, try await thread.start())
+        } catch {
+            log.error("pushes are not traced: \(error)")
+            return (nil, QueueRow(0))
+        }
     }
 
     /// Reads the certificate, its key and the trust file again, from where `configuration` says; nothing else of it
@@ -105,6 +137,10 @@ public final class Relay: Sendable {
         mailboxes.ledger.postEvenIfFull(.close)
         await closed.reachesZero()
         mailboxes.postToAllShards(.stop)
+        await stopped.reachesZero()
+        guard let trace else { return }
+        mailboxes.trace.postEvenIfFull(.close)
+        await trace.closed.reachesZero()
     }
 }
 
@@ -112,12 +148,14 @@ public final class Relay: Sendable {
 final class RelayMailboxes: Sendable {
     let shards: [Mailbox<Letter>]
     let ledger: Mailbox<LedgerLetter>
+    let trace: Mailbox<TraceLetter>
 
     init(shards count: Int) throws(TransportError) {
         var shards: [Mailbox<Letter>] = []
         for _ in 0..<count { shards.append(try Mailbox(capacity: Limits.letters)) }
         self.shards = shards
         ledger = try Mailbox(capacity: Limits.letters)
+        trace = try Mailbox(capacity: Limits.traceLetters)
     }
 
     /// The way of a shard to everybody else, or, for nil, of the ledger.

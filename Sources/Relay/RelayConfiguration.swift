@@ -26,6 +26,8 @@ public struct RelayConfiguration: Sendable {
     public var pushesPerSecond: Int? = Limits.pushesPerSecond
     /// Days after which the tokens of a device that was not seen are expired until it returns; nil: they never are.
     public var deviceExpiryDays: Int?
+    /// One push of so many is traced; nil: none is.
+    public var traceSample: Int? = 1
     /// The number of event loops; each has a thread of its own.
     public var shards: Int
     /// The user who may use the control socket, besides root.

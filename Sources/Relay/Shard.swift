@@ -48,6 +48,8 @@ final class Shard {
     var listeners: [Listener] = []
     /// Takes connections of devices off this shard's loop and puts them onto it.
     let porter: ConnectionPorter
+    /// What this shard tells the trace.
+    let trace: TraceRecorder
 
     /// Reused from one push to the next.
     private var requestPool: [PushRequest] = []
@@ -75,7 +77,8 @@ final class Shard {
         deviceRules: DeviceRules = DeviceRules(),
         providerIdleMilliseconds: Int = Limits.providerIdleSeconds.usual * 1000,
         log: Log,
-        porter: ConnectionPorter
+        porter: ConnectionPorter,
+        trace: TraceRecorder = TraceRecorder()
     ) {
         self.index = index
         self.scheduler = scheduler
@@ -89,6 +92,7 @@ final class Shard {
         self.providerIdleMilliseconds = providerIdleMilliseconds
         self.log = log
         self.porter = porter
+        self.trace = trace
     }
 
     /// Begins the work that time brings.
@@ -96,6 +100,7 @@ final class Shard {
         sweepTimer = scheduler.makeTimer { [unowned self] in sweep() }
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
         retryTimer = scheduler.makeTimer {}
+        trace.start(on: scheduler)
     }
 
     /// A request to be filled, an old one where there is one.
@@ -162,6 +167,7 @@ final class Shard {
             switchboard.takeOwn(into: &ownLetters)
         }
         sendDepartures()
+        trace.turnEnded()
         if !switchboard.post() {
             // A mailbox was full: have another turn soon, even if nothing else happens.
             retryTimer?.arm(afterMilliseconds: 1)
@@ -185,8 +191,11 @@ final class Shard {
             removeForbiddenChannels()
         case .question(let question, let id, let asker): reply(to: question, id, asker)
         case .reply(let reply, let id): collect(reply, id)
+        case .traced(let ticket, let answer): trace.answered(ticket, answer)
         case .drain: drain()
-        case .stop: onStop?()
+        case .stop:
+            trace.flush()
+            onStop?()
         }
     }
 
@@ -238,13 +247,21 @@ final class Shard {
 
     /// Does what a device's events ask for, in order.
     private func perform(for seat: DeviceSeat) {
+        var isSent = false
         for effect in effects {
             switch effect {
             case .answer(let receipt, let verdict): answer(receipt, verdict)
-            case .send(let delivery, let notification): seat.session?.deliver(notification, as: delivery)
+            case .send(let delivery, let notification):
+                isSent = seat.session?.deliver(notification, as: delivery) ?? false
             case .store(let queued): switchboard.send(.store(queued))
             case .settle(let row): switchboard.send(.settle(row))
             case .load(let rows): switchboard.send(.load(seat.device.record.identity, rows))
+            case .noteAccepted(let queued): trace.noteAccepted(queued, at: now)
+            case .note(.sent, let row, _):
+                guard isSent, let session = seat.session else { continue }
+                trace.note(
+                    .sent, row, detail: TraceEvent.connection(session.number, ofShard: index), at: now)
+            case .note(let kind, let row, let detail): trace.note(kind, row, detail: detail, at: now)
             }
         }
         effects.removeAll(keepingCapacity: true)

@@ -21,6 +21,9 @@ struct ShardThread: Sendable {
     let authority: Authority
     let loaded: LoadedStore
     let drained: Countdown
+    let stopped: Countdown
+    /// Nil: nothing is traced.
+    let trace: TraceThread?
     let log: Log
 
     /// Starts the thread; the shard listens when this returns.
@@ -61,10 +64,14 @@ struct ShardThread: Sendable {
             deviceRules: DeviceRules(configuration),
             providerIdleMilliseconds: configuration.providerIdleSeconds * 1000,
             log: log,
-            porter: ConnectionPorter(on: loop)
+            porter: ConnectionPorter(on: loop),
+            trace: trace?.recorder(ofShard: index) ?? TraceRecorder()
         )
         shard.onDrained = { drained.countDown() }
-        shard.onStop = { [unowned loop] in loop.stop() }
+        shard.onStop = { [unowned loop] in
+            loop.stop()
+            stopped.countDown()
+        }
         loop.turnEnded = { [unowned shard] in shard.turnEnded() }
         try loop.attach(mailboxes.shards[index]) { [unowned shard] letters in shard.receive(&letters) }
         return shard

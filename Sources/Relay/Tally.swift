@@ -1,7 +1,8 @@
 /// What became of every notification that a shard's devices accepted. The counters balance at every moment:
 /// `accepted = delivered + pending + expired + replaced + discarded + dropped`.
 struct Tally: Sendable, Equatable {
-    /// Why an accepted notification was given up, where it is nobody's wish.
+    /// Why an accepted notification was given up, where it is nobody's wish. Their numbers are in the trace's files:
+    /// a new one comes last.
     enum Drop: Int, CaseIterable, Sendable {
         /// The app had ``Limits/pendingPerRegistration`` others pending.
         case overflow

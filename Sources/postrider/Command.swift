@@ -51,6 +51,7 @@ enum Commands {
         ServeCommand.self,
         TokenCommand.self,
         StatusCommand.self,
+        TraceCommand.self,
         KeysCommand.self,
         TopicsCommand.self,
         EnrolmentKeysCommand.self,

@@ -56,9 +56,19 @@ extension Settings {
         }
         relay.sourceConnections = try count(.sourceConnections)
         relay.sourceRate = try count(.sourceRate) ?? relay.sourceRate
+        relay.traceSample = try traceSample()
         let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
         let logLevel = try value(.logLevel, form: "one of \(levels)", LogLevel.init(rawValue:))
         return ForRelay(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)
+    }
+
+    /// One push of how many is traced; nil: none is.
+    private func traceSample() throws -> Int? {
+        let isTraced = try value(.trace, form: "true or false") { ["true": true, "false": false][$0] }
+        let sample = try value(
+            .traceSample, form: "a whole number from 1 to \(Limits.traceSample)"
+        ) { Int($0).flatMap { (1...Limits.traceSample).contains($0) ? $0 : nil } }
+        return isTraced == false ? nil : sample ?? 1
     }
 
     /// As many shards as there are cores that this process may use.

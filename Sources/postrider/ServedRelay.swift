@@ -17,13 +17,18 @@ struct ServedRelay {
         _ configuration: RelayConfiguration, dataDirectory: String, changes: [RegistryChange] = [], log: Log
     ) async throws -> ServedRelay {
         let requests = try Termination.requests()
-        let relay = try await Relay.start(configuration, log: log) { () throws(StoreError) in
-            let store = try SQLiteStore(directory: dataDirectory, log: log)
-            var outcome: Result<Void, StoreError> = .success(())
-            if !changes.isEmpty { store.apply(changes) { outcome = $0 } }
-            try outcome.get()
-            return store
-        }
+        let relay = try await Relay.start(
+            configuration, log: log,
+            openStore: { () throws(StoreError) in
+                let store = try SQLiteStore(directory: dataDirectory, log: log)
+                var outcome: Result<Void, StoreError> = .success(())
+                if !changes.isEmpty { store.apply(changes) { outcome = $0 } }
+                try outcome.get()
+                return store
+            },
+            openTrace: { () throws(StoreError) in
+                try FileTrace(directory: dataDirectory + "/trace", log: log)
+            })
         return ServedRelay(relay: relay, requests: requests, log: log)
     }
 

@@ -22,6 +22,8 @@ enum Setting: String, CaseIterable {
     case storage = "storage"
     case spellings = "spellings"
     case streamLimitRamp = "stream-limit-ramp"
+    case trace = "trace"
+    case traceSample = "trace-sample"
     case logLevel = "log-level"
 
     /// How closely the relay keeps to Apple (docs/fidelity.md).
@@ -44,6 +46,8 @@ enum Setting: String, CaseIterable {
         case .controlAddress: "unix:PATH"
         case .certificate, .privateKey, .providerTrust: "FILE"
         case .dataDirectory: "DIRECTORY"
+        case .trace: "true|false"
+        case .traceSample: "NUMBER"
         case .shards, .providerIdleSeconds, .pushesPerSecond, .deviceExpiryDays, .sourceConnections,
             .sourceRate:
             "NUMBER"
@@ -88,6 +92,8 @@ enum Setting: String, CaseIterable {
         case .spellings: "documented (if not given) or live: how reasons are spelled where Apple does both."
         case .streamLimitRamp:
             "Whether a provider may have one stream open until its first good push; false if not given."
+        case .trace: "Whether the lives of pushes are written down for 'postrider trace'; true if not given."
+        case .traceSample: "Trace one push of so many; 1, every push, if not given."
         case .logLevel: "error, warning, notice, info (if not given) or debug."
         }
     }

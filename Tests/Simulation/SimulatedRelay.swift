@@ -12,6 +12,9 @@ final class SimulatedRelay {
     private(set) var drainedCount = 0
     private(set) var isClosed = false
     private var ledger: Ledger?
+    private var trace: TraceKeeper?
+    /// What the trace has not been told because its mailbox was full.
+    let traceLosses = TraceLosses()
     private var mail: [[Letter]]
     private var ledgerMail: [LedgerLetter] = []
     private let chance: Chance
@@ -20,7 +23,7 @@ final class SimulatedRelay {
 
     init(
         shards count: Int, store: any Store, clock: SimulatedClock, chance: Chance,
-        storage: Fidelity.StorageDepth
+        storage: Fidelity.StorageDepth, trace disk: MemoryTrace.Disk
     ) throws {
         self.chance = chance
         mail = Array(repeating: [], count: count)
@@ -28,11 +31,16 @@ final class SimulatedRelay {
         let authority = Authority(
             generation: 1, providerKeys: loaded.registry.providerKeys, topics: loaded.registry.topics,
             enrolmentKeys: loaded.registry.enrolmentKeys, log: .none)
-        let rows = RowCounter(after: loaded.lastRow)
+        let rows = RowCounter(after: max(loaded.lastRow, MemoryTrace(disk: disk).lastRow))
         ledger = Ledger(
             store: store, shardCount: count, log: .none,
             post: { [unowned self] letter, shard in mail[shard].append(letter) },
             onClosed: { [unowned self] in isClosed = true })
+        let trace = TraceKeeper(
+            MemoryTrace(disk: disk, segmentRecords: 500, mostSegments: .max), sample: 1, losses: traceLosses,
+            log: .none, now: Moment(milliseconds: SimulatedClock.beginning + clock.milliseconds),
+            post: { [unowned self] letter, shard in mail[shard].append(letter) }, onClosed: {})
+        self.trace = trace
         for index in 0..<count {
             let shard = Shard(
                 index: index,
@@ -44,7 +52,12 @@ final class SimulatedRelay {
                 random: chance,
                 deviceRules: DeviceRules(storage: storage),
                 log: .none,
-                porter: porter(of: index))
+                porter: porter(of: index),
+                trace: TraceRecorder(ofShard: index, sample: 1, losses: traceLosses) { letters in
+                    trace.receive(letters)
+                    letters.removeAll()
+                    return true
+                })
             shard.onDrained = { [unowned self] in drainedCount += 1 }
             shard.restore(loaded)
             shard.start()

@@ -1,5 +1,6 @@
 import Courier
 import Notifications
+import Storage
 import Testing
 
 @testable import Relay
@@ -104,5 +105,48 @@ extension World {
         #expect(left == 0, "nothing is left on the disk")
         #expect(relay.shards.map(\.providers.count).reduce(0, +) == providers.count)
         #expect(relay.shards.map(\.devices.count).reduce(0, +) == sessions.count)
+        checkTrace()
+    }
+
+    /// The trace and the counters tell the same, each of the present relay's life; and no push ends twice in one.
+    private func checkTrace() {
+        for shard in relay.shards { shard.trace.flush() }
+        #expect(relay.traceLosses.count == 0)
+        var counts: [TraceEvent.Kind: UInt64] = [:]
+        var accepted: Set<QueueRow> = []
+        var over: Set<QueueRow> = []
+        let trace = MemoryTrace(disk: traceDisk)
+        for segment in trace.segments {
+            _ = try? trace.visit(from: TracePosition(segment: segment), limit: .max) { record in
+                switch record {
+                case .acceptance(let push):
+                    #expect(accepted.insert(push.row).inserted, "row \(push.row.value) is drawn twice")
+                case .event(let event) where event.kind == .started: (counts, over) = ([:], [])
+                case .event(let event):
+                    counts[event.kind, default: 0] += 1
+                    if event.kind == .recalled { over.remove(event.row) }
+                    guard event.kind.isEnding else { return }
+                    #expect(over.insert(event.row).inserted, "row \(event.row.value) ends twice")
+                }
+            }
+        }
+        var tally = Tally()
+        for shard in relay.shards { tally += shard.tally }
+        let count = { counts[$0] ?? 0 }
+        #expect(count(.acknowledged) == tally.delivered)
+        #expect(count(.replaced) + count(.merged) - count(.recalled) == tally.replaced)
+        #expect(count(.expired) == tally.expired && count(.discarded) == tally.discarded)
+        #expect(count(.dropped) == tally.dropped)
+        #expect(UInt64(over.count) == tally.accepted - tally.pending, "every push of this life has its end")
+        for push in pushes where push.status == 200 { checkLife(of: push, in: trace) }
+    }
+
+    /// A push that was answered 200 is found by its identity, unless the relay died before it told the trace.
+    private func checkLife(of push: Push, in trace: MemoryTrace) {
+        guard lives == 1 else { return }
+        var search = TraceSearch(TraceFilter(identity: push.identity), last: 10, in: trace)
+        while (try? search.step(trace)) == false {}
+        let ends = search.found.map { $0.events.contains(where: \.kind.isEnding) }
+        #expect(ends.contains(true) && !ends.contains(false), "push \(push.number) has no end in the trace")
     }
 }

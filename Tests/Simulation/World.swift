@@ -22,6 +22,7 @@ final class World {
     let clock = SimulatedClock()
     let disk = MemoryStore.Disk()
     let memory = WatchedStore.Memory()
+    let traceDisk = MemoryTrace.Disk()
     private(set) var relay: SimulatedRelay
     /// How much waits for an absent device: with every second seed the latest of each app, as at Apple.
     let storage: Fidelity.StorageDepth
@@ -47,7 +48,8 @@ final class World {
         let store = WatchedStore(disk, memory)
         store.apply(Self.registry(chance)) { _ in }
         relay = try SimulatedRelay(
-            shards: Self.shardCount, store: store, clock: clock, chance: chance, storage: storage)
+            shards: Self.shardCount, store: store, clock: clock, chance: chance, storage: storage,
+            trace: traceDisk)
         devices = (0..<7).map { index in
             SimulatedDevice(
                 index: index,
@@ -228,7 +230,7 @@ final class World {
         lives += 1
         relay = try SimulatedRelay(
             shards: Self.shardCount, store: WatchedStore(disk, memory), clock: clock, chance: chance,
-            storage: storage)
+            storage: storage, trace: traceDisk)
     }
 
     private func restartInOrder() throws {

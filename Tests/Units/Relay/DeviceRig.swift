@@ -14,6 +14,17 @@ extension Device.Effect: CustomStringConvertible {
         case .store(let queued): "store r\(queued.row.value)"
         case .settle(let row): "settle r\(row.value)"
         case .load(let rows): "load \(rows.map { "r\($0.value)" }.joined(separator: ","))"
+        case .noteAccepted(let queued): "accepted r\(queued.row.value)"
+        case .note(let kind, let row, 0): "\(kind) r\(row.value)"
+        case .note(let kind, let row, let detail): "\(kind) r\(row.value) \(detail)"
+        }
+    }
+
+    /// Whether it is for the trace only.
+    var isNote: Bool {
+        switch self {
+        case .note, .noteAccepted: true
+        case .answer, .send, .store, .settle, .load: false
         }
     }
 }
@@ -26,6 +37,8 @@ struct DeviceRig {
     var now = Samples.now
     var rules = DeviceRules()
     private(set) var disk: [QueueRow: Notification] = [:]
+    /// What the trace was told, as text.
+    private(set) var notes: [String] = []
     private var row: Int64 = 0
 
     init(
@@ -44,7 +57,8 @@ struct DeviceRig {
         }
         #expect(tally.isBalanced)
         #expect(tally.pending == UInt64(device.pendingCount))
-        return effects.map(\.description)
+        notes += effects.filter(\.isNote).map(\.description)
+        return effects.filter { !$0.isNote }.map(\.description)
     }
 
     /// A push of the next number, which is its row and its stream.

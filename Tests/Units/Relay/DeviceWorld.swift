@@ -37,6 +37,8 @@ struct DeviceWorld {
     private var inFlight: [UInt64: QueueRow] = [:]
     private var sends = 0
     private(set) var events = 0
+    /// The pushes that the trace takes for pending, by number.
+    private var untold: Set<Int64> = []
 
     init(seed: UInt64) {
         random = Seeded(seed)
@@ -169,6 +171,7 @@ struct DeviceWorld {
         inFlight = [:]
         let known = device.registrations
         (device, tally) = (Device(Samples.record), Tally())
+        untold = []
         for number in pushes.keys where pushes[number]?.answers.isEmpty == true { pushes[number] = nil }
         for (number, registration) in known {
             let record = Samples.registration(
@@ -180,6 +183,7 @@ struct DeviceWorld {
             if pushes[row.value] == nil {
                 pushes[row.value] = Push(notification: notification, isRestored: true)
             }
+            untold.insert(row.value)
             after { [rules] in $0.restore(QueueEntry(row: row, notification: notification), rules, &$1, &$2) }
         }
     }
@@ -193,6 +197,8 @@ struct DeviceWorld {
         for effect in effects { note(effect) }
         #expect(tally.isBalanced)
         #expect(tally.pending == UInt64(device.pendingCount))
+        let pending = Set(device.queue.rows { _ in true }.map(\.value))
+        #expect(untold == pending, "the trace tells of every push's end, once")
         #expect(rules.storage == .queue || device.keepsLatestOnly)
         #expect(device.link.map { $0.window.outstandingCount <= Limits.deliveryWindow } ?? true)
     }
@@ -215,6 +221,11 @@ struct DeviceWorld {
         case .store(let queued): work.append(.store(queued.row))
         case .settle(let row): work.append(.settle(row))
         case .load(let rows): work.append(.load(rows))
+        case .noteAccepted(let queued): #expect(untold.insert(queued.row.value).inserted)
+        case .note(.recalled, let row, _): #expect(untold.insert(row.value).inserted)
+        case .note(let kind, let row, _):
+            let isUntold = kind.isEnding ? untold.remove(row.value) != nil : untold.contains(row.value)
+            #expect(isUntold, "\(kind) is told of push \(row.value), which has come to its end before")
         }
     }
 

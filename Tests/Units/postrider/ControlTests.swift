@@ -14,7 +14,9 @@ import Transport
 struct ControlTests {
     /// A relay on its own folder, for one test.
     static func withRelay(
-        holding changes: [RegistryChange] = [], _ body: (ControlClient, DevFolder) async throws -> Void
+        holding changes: [RegistryChange] = [],
+        trace openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil,
+        _ body: (ControlClient, DevFolder) async throws -> Void
     ) async throws {
         let folder = DevFolder(FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path)
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
@@ -25,11 +27,13 @@ struct ControlTests {
             deviceAddress: try SocketAddress("127.0.0.1:0"),
             controlAddress: control, certificateChainFile: folder.certificateFile,
             privateKeyFile: folder.privateKeyFile, shards: 2, user: geteuid())
-        let relay = try await Relay.start(configuration, log: .none) {
-            let store = MemoryStore()
-            store.apply(changes) { _ in }
-            return store
-        }
+        let relay = try await Relay.start(
+            configuration, log: .none,
+            openStore: {
+                let store = MemoryStore()
+                store.apply(changes) { _ in }
+                return store
+            }, openTrace: openTrace)
         try await body(ControlClient(address: control), folder)
         await relay.stop()
     }

@@ -38,9 +38,23 @@ struct SettingsTests {
         #expect(settings.relay.deviceAddress.description == "0.0.0.0:5223")
         #expect(settings.relay.fidelity == Fidelity())
         #expect(settings.relay.providerIdleSeconds == 3600)
+        #expect(settings.relay.traceSample == 1)
         #expect(settings.relay.controlAddress.description == "unix:d/control.sock")
         #expect(settings.relay.shards == Settings.usualShards)
         #expect(settings.logLevel == .info)
+    }
+
+    @Test(
+        "say whether pushes are traced, and how many of them",
+        arguments: [
+            (["--trace", "true"], 1), (["--trace", "false"], nil), (["--trace-sample", "100"], 100),
+            (["--trace", "false", "--trace-sample", "100"], nil),
+        ] as [([String], Int?)])
+    func trace(_ options: [String], _ sample: Int?) throws {
+        #expect(try Self.settings(Self.complete + options).forRelay().relay.traceSample == sample)
+        for wrong in [["--trace", "yes"], ["--trace-sample", "0"], ["--trace-sample", "1000001"]] {
+            #expect(throws: UsageError.self) { try Self.settings(Self.complete + wrong).forRelay() }
+        }
     }
 
     @Test("say where the development environment is, how long to wait, and how closely to keep to Apple")

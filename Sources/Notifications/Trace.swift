@@ -1,0 +1,196 @@
+/// How a provider has proved who it is.
+public enum ProviderProof: Hashable, Sendable {
+    /// By a token of the key with this identifier.
+    case key(String)
+    /// By a client certificate.
+    case certificate
+}
+
+/// The beginning of a traced push's life: what it was when a device's home took it on.
+public struct TraceAcceptance: Hashable, Sendable {
+    /// The number under which the rest of its life is told; no other push ever has it.
+    public let row: QueueRow
+    /// When its home took it on.
+    public let moment: Moment
+    /// Its `apns-id`.
+    public let identity: NotificationIdentity
+    /// Its `apns-unique-id`, nil where the provider was told none.
+    public let uniqueIdentity: NotificationIdentity?
+    /// The addressed device.
+    public let device: DeviceIdentity
+    /// The addressed app's registration on it.
+    public let registration: RegistrationNumber
+    /// The app.
+    public let topic: Topic
+    /// `apns-push-type`, nil where the provider sent none.
+    public let pushType: PushType?
+    /// `apns-priority`.
+    public let priority: Priority
+    /// How long it is worth keeping.
+    public let expiration: Expiration
+    /// Whether it has a collapse identifier.
+    public let collapses: Bool
+    /// Bytes of its payload, at most `UInt32.max`.
+    public let payloadBytes: Int
+    /// How its provider proved who it is; nil where nobody knows any more.
+    public let proof: ProviderProof?
+
+    /// An acceptance from its parts.
+    public init(
+        row: QueueRow, moment: Moment, identity: NotificationIdentity,
+        uniqueIdentity: NotificationIdentity?, device: DeviceIdentity, registration: RegistrationNumber,
+        topic: Topic, pushType: PushType?, priority: Priority, expiration: Expiration, collapses: Bool,
+        payloadBytes: Int, proof: ProviderProof?
+    ) {
+        self.row = row
+        self.moment = moment
+        self.identity = identity
+        self.uniqueIdentity = uniqueIdentity
+        self.device = device
+        self.registration = registration
+        self.topic = topic
+        self.pushType = pushType
+        self.priority = priority
+        self.expiration = expiration
+        self.collapses = collapses
+        self.payloadBytes = payloadBytes
+        self.proof = proof
+    }
+
+    /// The acceptance of a notification that was taken on at a row.
+    public init(_ queued: QueuedNotification, at moment: Moment) {
+        let notification = queued.notification
+        self.init(
+            row: queued.row, moment: moment, identity: notification.identity,
+            uniqueIdentity: notification.uniqueIdentity, device: notification.device,
+            registration: notification.registration, topic: notification.topic,
+            pushType: notification.pushType, priority: notification.priority,
+            expiration: notification.expiration, collapses: notification.collapseIdentifier != nil,
+            payloadBytes: notification.payload.count, proof: notification.proof)
+    }
+}
+
+/// One thing that happened to a push after it was accepted.
+public struct TraceEvent: Hashable, Sendable {
+    /// What happened. The numbers are those in the files.
+    public enum Kind: UInt8, CaseIterable, Sendable {
+        /// The relay started; it is about no push, and its row is 0.
+        case started = 1
+        /// It is on the disk.
+        case stored = 2
+        /// It was written to the device's connection; the detail is ``TraceEvent/connection(_:ofShard:)``.
+        case sent = 3
+        /// The connection was lost before the device acknowledged it; it waits again.
+        case returned = 4
+        /// What had replaced it could not be stored; it waits again.
+        case recalled = 5
+        /// The device acknowledged it.
+        case acknowledged = 6
+        /// A newer one took its slot; the detail is the newer one's row.
+        case replaced = 7
+        /// The same push was waiting already; the detail is that one's row.
+        case merged = 8
+        /// Its time was over before it was delivered.
+        case expired = 9
+        /// It was now or never, and its one attempt failed.
+        case discarded = 10
+        /// It was given up; the detail is the number of the cause.
+        case dropped = 11
+        /// The agent handed it to the app. For reports of agents, which do not come yet, as the two below.
+        case handedOver = 12
+        /// The user was shown it.
+        case shown = 13
+        /// The user acted on it.
+        case actedOn = 14
+
+        /// Whether the relay is done with the push. One that was replaced may be recalled.
+        public var isEnding: Bool {
+            switch self {
+            case .acknowledged, .replaced, .merged, .expired, .discarded, .dropped: true
+            case .started, .stored, .sent, .returned, .recalled, .handedOver, .shown, .actedOn: false
+            }
+        }
+    }
+
+    /// What happened.
+    public let kind: Kind
+    /// When.
+    public let moment: Moment
+    /// To which push.
+    public let row: QueueRow
+    /// What else there is to say; what it means depends on the kind.
+    public let detail: Int64
+
+    /// An event from its parts.
+    public init(_ kind: Kind, at moment: Moment, row: QueueRow, detail: Int64 = 0) {
+        self.kind = kind
+        self.moment = moment
+        self.row = row
+        self.detail = detail
+    }
+
+    /// The detail of ``Kind/sent``: a shard and the number of one of its connections, below 2⁴⁸.
+    public static func connection(_ number: UInt64, ofShard shard: Int) -> Int64 {
+        Int64(shard) << 48 | Int64(truncatingIfNeeded: number & 0xFFFF_FFFF_FFFF)
+    }
+
+    /// The connection that a ``Kind/sent`` tells of.
+    public var connection: (shard: Int, number: UInt64) {
+        (Int(detail >> 48), UInt64(truncatingIfNeeded: detail & 0xFFFF_FFFF_FFFF))
+    }
+}
+
+/// What a trace consists of, in the order in which it was written down.
+public enum TraceRecord: Hashable, Sendable {
+    /// A push was accepted.
+    case acceptance(TraceAcceptance)
+    /// Something happened to it.
+    case event(TraceEvent)
+
+    /// The push.
+    public var row: QueueRow {
+        switch self {
+        case .acceptance(let acceptance): acceptance.row
+        case .event(let event): event.row
+        }
+    }
+}
+
+/// A place between two records of a trace.
+public struct TracePosition: Hashable, Sendable {
+    /// The segment's number.
+    public let segment: Int
+    /// How far into the segment; 0 is its beginning. Only the store knows what it counts.
+    public let offset: Int
+
+    /// A position from its parts.
+    public init(segment: Int, offset: Int = 0) {
+        self.segment = segment
+        self.offset = offset
+    }
+}
+
+/// The seam behind which the trace is kept: segments that are written to the end, the oldest of which goes when there
+/// are too many. Nothing is promised of it: what was written last may be lost when the machine stops.
+///
+/// One thread calls it, the trace's own; everything completes before the call returns.
+public protocol TraceStore: AnyObject {
+    /// The highest row that the trace tells of, even if it has forgotten it meanwhile; 0 where there is none.
+    var lastRow: QueueRow { get }
+    /// The numbers of the segments, oldest first; they rise for ever.
+    var segments: ClosedRange<Int> { get }
+    /// Where the next record will be.
+    var end: TracePosition { get }
+
+    /// Writes records down, at the end. Where it throws, none, some or all of them are lost.
+    func append(_ records: [TraceRecord]) throws(StoreError)
+
+    /// Visits at most `limit` records of one segment in their order, and answers where to go on; where the segment is
+    /// gone already, those of the oldest that is there.
+    func visit(
+        from position: TracePosition, limit: Int, _ visit: (TraceRecord) -> Void
+    ) throws(StoreError) -> TracePosition
+
+    /// Ends the trace's work. Nothing may be called after it.
+    func close()
+}

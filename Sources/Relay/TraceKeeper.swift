@@ -1,0 +1,118 @@
+import Notifications
+
+/// The one that writes the trace and reads it, on a thread of its own: no push waits for it, and no question about
+/// pushes is answered by a shard.
+final class TraceKeeper {
+    /// What whoever asks is told while too many others do.
+    static let busy = "Too much is asked of the trace at once: ask again in a moment."
+
+    private let store: any TraceStore
+    private let sample: Int
+    private let losses: TraceLosses
+    private let log: Log
+    private let post: (Letter, Int) -> Void
+    private var onClosed: (() -> Void)?
+    private var records: [TraceRecord] = []
+    private var isFailing = false
+    private var searches: [(search: TraceSearch, ticket: UInt64, asker: Int)] = []
+
+    /// A keeper of `store`, in which it notes that the relay started. `post` addresses a letter to a shard;
+    /// `onClosed` is called after a ``TraceLetter/close``.
+    init(
+        _ store: any TraceStore, sample: Int, losses: TraceLosses, log: Log, now: Moment,
+        post: @escaping (Letter, Int) -> Void, onClosed: @escaping () -> Void
+    ) {
+        self.store = store
+        self.sample = sample
+        self.losses = losses
+        self.log = log
+        self.post = post
+        self.onClosed = onClosed
+        write([.event(TraceEvent(.started, at: now, row: QueueRow(0)))])
+    }
+
+    /// Whether a question waits for ``work()``.
+    var hasWork: Bool { !searches.isEmpty }
+
+    /// Takes on letters in the order of their arrival.
+    func receive(_ letters: [TraceLetter]) {
+        for letter in letters {
+            guard onClosed != nil else { return }
+            switch letter {
+            case .record(let record): records.append(record)
+            case .question(let question, let ticket, let asker): take(question, ticket, asker)
+            case .close: close()
+            }
+        }
+        writeDown()
+    }
+
+    /// Goes through one segment for the oldest question.
+    func work() {
+        guard !searches.isEmpty else { return }
+        var (search, ticket, asker) = searches.removeFirst()
+        do throws(StoreError) {
+            if try search.step(store) {
+                let answer = Control.Trace(search, lost: losses.count, sample: sample)
+                post(.traced(ticket: ticket, ControlDesk.answer(answer)), asker)
+            } else {
+                searches.insert((search, ticket, asker), at: 0)
+            }
+        } catch {
+            post(.traced(ticket: ticket, ControlDesk.refusal(503, error.description)), asker)
+        }
+    }
+
+    private func take(_ question: TraceQuestion, _ ticket: UInt64, _ asker: Int) {
+        writeDown()
+        switch question {
+        case .search(let filter, let last):
+            guard searches.count < Limits.traceQuestions else {
+                return post(.traced(ticket: ticket, ControlDesk.refusal(503, Self.busy)), asker)
+            }
+            searches.append((TraceSearch(filter, last: last, in: store), ticket, asker))
+        case .feed(let position):
+            post(.traced(ticket: ticket, feed(after: position ?? store.end)), asker)
+        }
+    }
+
+    private func feed(after position: TracePosition) -> ControlDesk.Answer {
+        var records: [TraceRecord] = []
+        do throws(StoreError) {
+            let next = try store.visit(from: position, limit: Limits.traceFeed) { records.append($0) }
+            return ControlDesk.answer(Control.TraceFeed(records, next, lost: losses.count))
+        } catch {
+            return ControlDesk.refusal(503, error.description)
+        }
+    }
+
+    private func writeDown() {
+        guard !records.isEmpty else { return }
+        write(records)
+        records.removeAll(keepingCapacity: true)
+    }
+
+    /// A disk that fails is told of once, and once when it is well again.
+    private func write(_ records: [TraceRecord]) {
+        do throws(StoreError) {
+            try store.append(records)
+            if isFailing { log.notice("the trace is written again; \(losses.count) records are lost") }
+            isFailing = false
+        } catch {
+            losses.add(records.count)
+            if !isFailing { log.error("the trace is not written: \(error)") }
+            isFailing = true
+        }
+    }
+
+    private func close() {
+        writeDown()
+        for (_, ticket, asker) in searches {
+            post(.traced(ticket: ticket, ControlDesk.refusal(503, "The relay is shutting down.")), asker)
+        }
+        searches = []
+        store.close()
+        onClosed?()
+        onClosed = nil
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import Notifications
+import Options
+import Relay
+
+/// `postrider trace`: where a push is, and how it came there.
+enum TraceCommand: Command {
+    static let name = "trace"
+    static let summary = "Show the life of a push, or of the latest ones."
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try table.parse(arguments)
+        if options.asksForHelp {
+            Console.say(table.helpText)
+            return 0
+        }
+        let order = try TraceOrder(options)
+        let client = ControlClient(address: try ControlAddress.find(options))
+        if options.isSet("follow") { return try await follow(order, client, asJSON: options.isSet("json")) }
+        let (trace, text) = try await client.list(order.path, of: Control.Trace.self)
+        if options.isSet("json") {
+            Console.say(text)
+        } else if order.identity == nil {
+            Console.say(TraceListing.list(trace))
+        } else if !trace.pushes.isEmpty {
+            Console.say(trace.pushes.map { TraceListing.life(of: $0, in: trace) }.joined(separator: "\n\n"))
+        }
+        guard trace.pushes.isEmpty, let identity = order.identity else { return 0 }
+        throw CommandFailure(
+            "The trace has no push \(identity): it was not accepted, is too long ago, or is not "
+                + "in the sample (1 of \(trace.sample)).")
+    }
+
+    /// Tells what happens from now on, until the user has enough.
+    private static func follow(_ order: TraceOrder, _ client: ControlClient, asJSON: Bool) async throws
+        -> Int32
+    {
+        var cursor: String?
+        var follower = TraceFollower(order)
+        while true {
+            let path = "/v1/trace?follow" + (cursor.map { "=" + $0 } ?? "")
+            let (feed, _) = try await client.list(path, of: Control.TraceFeed.self)
+            for event in follower.take(feed) {
+                Console.say(asJSON ? try Console.json(event) : TraceListing.line(event))
+            }
+            // As long as there is more than one answer holds, there is no pause.
+            if feed.pushes.isEmpty && feed.events.isEmpty || cursor == nil {
+                try await Task.sleep(for: .milliseconds(300))
+            }
+            cursor = feed.cursor
+        }
+    }
+
+    static let table = OptionTable(
+        command: "postrider trace",
+        summary: """
+            Show the life of a push: when it was accepted and stored, to which connection it was sent, and \
+            whether it was acknowledged, replaced, has expired or was dropped. Without an identity, list the \
+            latest pushes.
+            """,
+        operands: [.optional("APNS-ID")],
+        options: [
+            .value("device", "IDENTITY", "Only pushes to this device."),
+            .value("topic", "TOPIC", "Only pushes to this app."),
+            .value(
+                "last", "NUMBER", "How many of the latest; 50 if not given, \(Limits.tracedPushes) at most."),
+            .flag("follow", short: "f", "Show what happens from now on, until Control-C."),
+        ] + ControlAddress.options + [
+            .flag("json", "Print the relay's answer, as JSON; with --follow one line for each event.")
+        ],
+        examples: [
+            .init(
+                "What became of a push, by its apns-id or apns-unique-id",
+                "postrider trace 6F0C2E5A-4C1B-4B6E-9D6F-0A3F5E7C9B1D"),
+            .init("The last ten to a device", "postrider trace --device 0123456789abcdef01234567 --last 10"),
+            .init("See pushes to an app go by", "postrider trace --topic com.example.app --follow"),
+        ]
+    )
+}
+
+/// Which pushes the user asks for.
+struct TraceOrder {
+    let identity: String?
+    let device: String?
+    let topic: String?
+    let last: Int?
+
+    init(_ options: ParsedOptions) throws {
+        identity = options.operands.first
+        device = options.string("device")
+        topic = options.string("topic")
+        last = try options.integer("last", in: 1...Limits.tracedPushes)
+        if let identity, NotificationIdentity(identity) == nil {
+            throw options.error("'\(identity)' is no apns-id; that is a UUID of 36 characters")
+        }
+        if let device, DeviceIdentity(hex: device) == nil {
+            throw options.error("--device must be 24 hexadecimal digits, not '\(device)'")
+        }
+        if let topic, Topic(topic) == nil {
+            throw options.error("--topic must be a bundle identifier such as com.example.app, not '\(topic)'")
+        }
+        if options.isSet("follow"), last != nil {
+            throw options.error("--follow begins now; it takes no --last")
+        }
+    }
+
+    /// What the relay is asked.
+    var path: String {
+        let parts: [(String, String?)] = [
+            ("id", identity), ("device", device), ("topic", topic), ("last", last.map(String.init)),
+        ]
+        let query = parts.compactMap { name, value in value.map { "\(name)=\($0)" } }
+        return "/v1/trace" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+    }
+
+    /// Whether a push is one of these.
+    func wants(_ push: Control.TracedPush) -> Bool {
+        if let identity {
+            let isNamed = [push.identity, push.uniqueIdentity].contains {
+                $0?.caseInsensitiveCompare(identity) == .orderedSame
+            }
+            guard isNamed else { return false }
+        }
+        return (device.map { push.device.caseInsensitiveCompare($0) == .orderedSame } ?? true)
+            && (topic.map { push.topic == $0 } ?? true)
+    }
+}
+
+/// Whoever follows the trace knows only the pushes that were accepted meanwhile.
+struct TraceFollower {
+    /// What happened to a push, with the push.
+    struct Event: Encodable {
+        let push: Control.TracedPush
+        /// Nil: it was accepted.
+        let event: Control.TracedEvent?
+    }
+
+    private let order: TraceOrder
+    private var pushes: [Int64: Control.TracedPush] = [:]
+    private var rows: [Int64] = []
+    /// Pushes that are remembered.
+    private static let most = 10_000
+
+    init(_ order: TraceOrder) { self.order = order }
+
+    /// What the user wants to see of an answer, in the order of time.
+    mutating func take(_ feed: Control.TraceFeed) -> [Event] {
+        let wanted = feed.pushes.filter(order.wants)
+        for push in wanted {
+            pushes[push.row] = push
+            rows.append(push.row)
+        }
+        var events = wanted.map { Event(push: $0, event: nil) }
+        for event in feed.events {
+            guard let push = pushes[event.row] else { continue }
+            events.append(Event(push: push, event: event))
+        }
+        let surplus = max(rows.count - Self.most, 0)
+        for row in rows.prefix(surplus) { pushes[row] = nil }
+        rows.removeFirst(surplus)
+        // Stable: of one moment, acceptances come first.
+        return events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+            .map(\.element)
+    }
+}
+
+extension TraceFollower.Event {
+    /// When it happened.
+    var at: Int64 { event?.at ?? push.acceptedAt }
+}

@@ -1,0 +1,128 @@
+import Relay
+
+/// The trace as people read it.
+enum TraceListing {
+    /// The whole life of one push.
+    static func life(of push: Control.TracedPush, in trace: Control.Trace) -> String {
+        let provider = push.key.map { "key \($0)" } ?? (push.hasCertificate ? "a certificate" : "not known")
+        let expiration = push.expiresAt.map { "kept until \(Listing.time($0))" } ?? "now or never"
+        let facts: [(String, String)] = [
+            ("push", push.identity), ("unique", push.uniqueIdentity ?? ""),
+            ("topic", "\(push.topic), \(push.environment)"), ("device", push.device), ("provider", provider),
+            (
+                "what",
+                "\(push.pushType ?? "no push type"), priority \(push.priority), \(push.payloadBytes) bytes"
+                    + (push.collapses ? ", collapses" : "") + ", \(expiration)"
+            ),
+            ("state", state(of: push)),
+        ]
+        let head = facts.filter { !$0.1.isEmpty }.map { name, text in
+            name + String(repeating: " ", count: 10 - name.count) + Listing.printable(text)
+        }
+        let table = Listing.columns(["MOMENT", "AFTER", "WHAT"], rows(of: push, in: trace))
+        let note = push.isCut ? "\nThere were more events; the last one is the last." : ""
+        return head.joined(separator: "\n") + "\n\n" + table + note + losses(of: trace)
+    }
+
+    /// One line for each push.
+    static func list(_ trace: Control.Trace) -> String {
+        let rows = trace.pushes.map { push in
+            let end = push.events.last.map { duration($0.at - push.acceptedAt) } ?? ""
+            return [time(push.acceptedAt), push.identity, push.topic, push.device, state(of: push), end]
+        }
+        return Listing.columns(["ACCEPTED", "APNS-ID", "TOPIC", "DEVICE", "STATE", "AFTER"], rows)
+            + (trace.sample > 1 ? "\nOne push of \(trace.sample) is traced." : "") + losses(of: trace)
+    }
+
+    /// One thing that happened, for whoever looks on.
+    static func line(_ event: TraceFollower.Event) -> String {
+        let what = event.event.map(words) ?? accepted(event.push)
+        let after = event.event == nil ? "" : " (\(duration(event.at - event.push.acceptedAt)))"
+        return Listing.printable(
+            "\(time(event.at))  \(event.push.identity)  \(event.push.topic)  \(what)\(after)")
+    }
+
+    /// Where a push is, in a word.
+    static func state(of push: Control.TracedPush) -> String {
+        // One that was replaced may have been recalled.
+        let last = push.events.last { $0.isEnding || $0.what == "recalled" }
+        switch last?.what {
+        case nil, "recalled": return "pending"
+        case "acknowledged": return "delivered"
+        case "dropped": return "dropped: \(last?.cause ?? "?")"
+        case let what?: return what
+        }
+    }
+
+    private static func rows(of push: Control.TracedPush, in trace: Control.Trace) -> [[String]] {
+        let isOver = push.events.contains(where: \.isEnding)
+        let end = isOver ? push.events.map(\.at).max() ?? .max : .max
+        let starts = trace.starts.filter { $0 >= push.acceptedAt && $0 <= end }
+            .map { (at: $0, text: "the relay was started again") }
+        let events = [(at: push.acceptedAt, text: accepted(push))] + push.events.map { ($0.at, words($0)) }
+        // Where the moments are the same, the start comes after what the relay before it said.
+        return (events + starts).enumerated().sorted {
+            ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
+        }
+        .map { _, event in [time(event.at), duration(event.at - push.acceptedAt), event.text] }
+    }
+
+    private static func accepted(_ push: Control.TracedPush) -> String {
+        "accepted: \(push.payloadBytes) bytes for device \(push.device)"
+    }
+
+    private static func words(_ event: Control.TracedEvent) -> String {
+        let other = event.other.map { "push \($0)" } ?? "one that the trace does not know"
+        switch event.what {
+        case "stored": return "stored: it is on the disk"
+        case "sent":
+            return "sent to connection \(event.connection.map(String.init) ?? "?") of shard "
+                + (event.shard.map(String.init) ?? "?")
+        case "returned": return "its connection was lost before the device acknowledged it; it waits again"
+        case "recalled": return "what had replaced it could not be stored; it waits again"
+        case "acknowledged": return "acknowledged: the device has it"
+        case "replaced": return "replaced by \(other)"
+        case "merged": return "the same push was waiting already (\(other))"
+        case "expired": return "expired"
+        case "discarded": return "discarded: it was now or never, and the device was not there or left"
+        case "dropped": return "dropped: \(event.cause.map(because) ?? "nobody knows why")"
+        case "handedOver": return "handed over to the app"
+        case "shown": return "shown to the user"
+        case "actedOn": return "the user acted on it"
+        default: return event.what
+        }
+    }
+
+    private static func because(_ cause: String) -> String {
+        switch cause {
+        case "overflow": "overflow, too many waited for the app"
+        case "unregistered": "unregistered, the app or the device has gone"
+        case "unstorable": "unstorable, the store failed and the provider was told so"
+        case "unreadable": "unreadable, the store had lost it"
+        default: cause
+        }
+    }
+
+    private static func losses(of trace: Control.Trace) -> String {
+        trace.lost == 0
+            ? ""
+            : "\nThe trace has lost \(trace.lost) records since the relay was started; lives may have gaps."
+    }
+
+    /// To the millisecond, which a date that is formatted with its fraction is not.
+    private static func time(_ milliseconds: Int64) -> String {
+        let fraction = String(1000 + milliseconds % 1000).dropFirst()
+        return Listing.time(milliseconds / 1000 * 1000).dropLast() + ".\(fraction)Z"
+    }
+
+    /// Milliseconds, in the two largest units that say something.
+    static func duration(_ milliseconds: Int64) -> String {
+        let seconds = milliseconds / 1000
+        switch milliseconds {
+        case ..<10_000: return "\(milliseconds) ms"
+        case ..<600_000: return "\(seconds).\(milliseconds % 1000 / 100) s"
+        case ..<86_400_000: return "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+        default: return "\(seconds / 86_400) d \(seconds % 86_400 / 3600) h"
+        }
+    }
+}

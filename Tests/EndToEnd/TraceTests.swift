@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    @Suite("The life of a push", .serialized)
+    struct TraceTests {
+        /// What `postrider trace` prints once it has these words in it. The trace is a moment behind what happens.
+        private func trace(
+            _ arguments: [String], until words: String, of relay: RelayUnderTest, on stage: Stage
+        ) async throws -> [String] {
+            let control = ["--control", relay.description.controlAddress]
+            var output: [String] = []
+            for _ in 0..<100 {
+                let program = try stage.start("postrider", ["trace"] + control + arguments)
+                _ = try await program.exitCode()
+                output = program.output
+                if output.contains(where: { $0.contains(words) }) { return output }
+            }
+            throw Failure("the trace does not say '\(words)': \(output)")
+        }
+
+        private func send(_ token: String, _ options: [String], on stage: Stage) async throws -> String {
+            let program = try stage.start(
+                "postrider", ["send", "--directory", stage.path("dev")] + options + ["--title", "t", token])
+            #expect(try await program.exitCode() == 0, "\(program.transcript)")
+            return try #require(program.output.first?.split(separator: " ").last.map(String.init))
+        }
+
+        private func device(on stage: Stage) async throws -> (program: Program, token: String) {
+            let program = try stage.start(
+                "postrider",
+                ["device", "--directory", stage.path("dev"), "--state", stage.path("device.json")]
+                    + ["--topic", "com.example.app"])
+            let line = try await program.line { $0.hasPrefix("device token for ") }
+            return (program, try #require(line.split(separator: " ").last.map(String.init)))
+        }
+
+        @Test(
+            "is told by postrider trace: of one that is delivered, and one that waits over a restart"
+        )
+        func lives() async throws {
+            try await onStage { stage in
+                let ports = try await stage.lastingPorts()
+                var relay = try await stage.startRelay(ports)
+                var (program, token) = try await device(on: stage)
+                let delivered = try await send(token, [], on: stage)
+                var life = try await trace([delivered], until: "acknowledged", of: relay, on: stage)
+                #expect(
+                    life.contains { $0.contains("accepted: ") } && life.contains { $0.contains("sent to ") })
+                #expect(life.contains("provider  key DEVKEY0001") && life.contains("state     delivered"))
+
+                program.send(SIGTERM)
+                #expect(try await program.exitCode() == 0)
+                let older = try await send(token, ["--collapse-id", "c"], on: stage)
+                let newer = try await send(token, ["--collapse-id", "c"], on: stage)
+                _ = try await trace([older], until: "replaced by push \(newer)", of: relay, on: stage)
+                _ = try await trace([newer], until: "stored", of: relay, on: stage)
+
+                relay.program.send(SIGTERM)
+                #expect(try await relay.program.exitCode() == 0, "\(relay.program.transcript)")
+                relay = try await stage.startRelay(ports)
+                life = try await trace(
+                    [newer.lowercased()], until: "the relay was started", of: relay, on: stage)
+                #expect(life.contains("state     pending"))
+                (program, token) = try await device(on: stage)
+                life = try await trace([newer], until: "acknowledged", of: relay, on: stage)
+                let words = ["accepted", "stored", "the relay was started again", "sent to", "acknowledged"]
+                let moments = life.filter { $0.hasPrefix("20") }
+                #expect(
+                    zip(moments, words).allSatisfy { $0.contains($1) } && moments.count == words.count,
+                    "\(life)")
+                let list = try await trace(["--last", "10"], until: newer, of: relay, on: stage)
+                #expect(list.count == 4 && list.contains { $0.contains(older) && $0.contains("replaced") })
+            }
+        }
+
+        @Test("is found by the unique identifier that the development environment tells")
+        func unique() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let device = try await stage.startDevice(of: relay, isDevelopment: true)
+                let (_, output) = try await stage.run(
+                    "curl",
+                    [
+                        "--silent", "--show-error", "--http2", "--cacert", relay.description.authorityFile,
+                        "--include", "--header", "authorization: \(device.bearer)",
+                        "--header", "apns-topic: \(relay.topic)", "--data", #"{"aps":{"alert":"curl"}}"#,
+                        relay.url(device.token, isDevelopment: true),
+                    ])
+                let header = try #require(output.first { $0.hasPrefix("apns-unique-id: ") })
+                let unique = header.dropFirst(16).filter { !$0.isWhitespace }
+                let life = try await trace([unique], until: "acknowledged", of: relay, on: stage)
+                #expect(life.contains("unique    \(unique)") && life[2].hasSuffix(", development"))
+            }
+        }
+
+        @Test("is shown as it goes on to whoever follows")
+        func follow() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let (_, token) = try await device(on: stage)
+                let follower = try stage.start(
+                    "postrider", ["trace", "--follow", "--control", relay.description.controlAddress])
+                // It begins when it has asked for the first time: until then it sees nothing.
+                var seen: String?
+                for _ in 0..<100 where seen == nil {
+                    let identity = try await send(token, [], on: stage)
+                    seen = follower.output.isEmpty ? nil : identity
+                }
+                let last = try await send(token, [], on: stage)
+                try await follower.line { $0.contains(last) && $0.contains("acknowledged") }
+                follower.send(SIGTERM)
+            }
+        }
+    }
+}

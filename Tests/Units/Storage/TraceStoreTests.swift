@@ -1,0 +1,214 @@
+import Foundation
+import Notifications
+import Testing
+
+@testable import Storage
+
+@Suite("A trace, in memory and in files")
+struct TraceStoreTests {
+    /// A trace of one engine, which can be opened again.
+    final class Trace {
+        let scratch = Scratch()
+        let disk = MemoryTrace.Disk()
+        let engine: Engine
+        private(set) var store: any TraceStore
+        var folder: String { scratch.path + "/trace" }
+
+        init(_ engine: Engine) throws {
+            self.engine = engine
+            store = MemoryTrace()
+            try reopen()
+        }
+
+        func reopen() throws {
+            store =
+                switch engine {
+                case .memory: MemoryTrace(disk: disk, segmentRecords: 8, mostSegments: 3)
+                case .sqlite: try Self.file(folder)
+                }
+        }
+
+        static func file(_ path: String) throws -> FileTrace {
+            try FileTrace(directory: path, log: .none, segmentBytes: 1500, mostSegments: 3)
+        }
+    }
+
+    static func acceptance(_ number: Int64) throws -> TraceRecord {
+        let sample = try sample(number, collapse: number % 2 == 0 ? "c" : nil)
+        let it = sample.notification
+        return .acceptance(
+            TraceAcceptance(
+                row: sample.row, moment: it.acceptedAt, identity: it.identity,
+                uniqueIdentity: number % 3 == 0 ? NotificationIdentity(high: 1, low: UInt64(number)) : nil,
+                device: it.device, registration: it.registration, topic: it.topic,
+                pushType: number % 4 == 0 ? nil : .voip, priority: it.priority,
+                expiration: number % 5 == 0 ? .nowOrNever : it.expiration,
+                collapses: number % 2 == 0, payloadBytes: Int(number) * 7,
+                proof: [nil, .certificate, .key("KEY\(number % 2)")][Int(number % 3)]))
+    }
+
+    static func event(_ row: Int64, _ kind: TraceEvent.Kind = .sent) -> TraceRecord {
+        .event(
+            TraceEvent(
+                kind, at: Moment(milliseconds: 1_700_000_000_000 + row), row: QueueRow(row),
+                detail: TraceEvent.connection(UInt64(row) << 40 | 3, ofShard: 255)))
+    }
+
+    /// All records, segment by segment.
+    private static func records(_ store: any TraceStore) throws -> [TraceRecord] {
+        var records: [TraceRecord] = []
+        for segment in store.segments {
+            _ = try store.visit(from: TracePosition(segment: segment), limit: .max) { records.append($0) }
+        }
+        return records
+    }
+
+    @Test(
+        "gives back every field of what was written, also when it is opened again", arguments: Engine.allCases
+    )
+    func fields(_ engine: Engine) throws {
+        let trace = try Trace(engine)
+        let written = try (1...6).flatMap { try [Self.acceptance($0), Self.event($0)] }
+        try trace.store.append(written)
+        #expect(try Self.records(trace.store) == written)
+        try trace.reopen()
+        #expect(try Self.records(trace.store) == written && trace.store.lastRow == QueueRow(6))
+        try trace.store.append([Self.acceptance(7)])
+        #expect(try Self.records(trace.store) == written + [try Self.acceptance(7)])
+        #expect(Self.event(9).row == QueueRow(9))
+    }
+
+    @Test("is bounded: the oldest segments go, and what is left is the end of it", arguments: Engine.allCases)
+    func bounds(_ engine: Engine) throws {
+        let trace = try Trace(engine)
+        var written: [TraceRecord] = []
+        for row in 1...100 as ClosedRange<Int64> {
+            let some = try [Self.acceptance(row), Self.event(row)]
+            try trace.store.append(some)
+            written += some
+            if row % 10 == 0 { try trace.reopen() }
+        }
+        let left = try Self.records(trace.store)
+        #expect(trace.store.segments.count == 3 && trace.store.segments.lowerBound > 1)
+        #expect(left.count > 10 && left == written.suffix(left.count))
+        if engine == .sqlite {
+            let files = try FileManager.default.contentsOfDirectory(atPath: trace.folder)
+            #expect(files.count == 3)
+            for file in files {
+                #expect(try Scratch.size(trace.folder + "/" + file) <= 1500)
+                #expect(try Scratch.permissions(trace.folder + "/" + file) == 0o600)
+            }
+            #expect(try Scratch.permissions(trace.folder) == 0o700)
+        }
+    }
+
+    @Test("is followed from where one has come to, some at a time", arguments: Engine.allCases)
+    func following(_ engine: Engine) throws {
+        let trace = try Trace(engine)
+        var (position, seen, written) = (trace.store.end, [TraceRecord](), [TraceRecord]())
+        for row in 1...20 as ClosedRange<Int64> {
+            let some = try [Self.acceptance(row), Self.event(row)]
+            try trace.store.append(some)
+            written += some
+            for _ in 0..<3 { position = try trace.store.visit(from: position, limit: 1) { seen.append($0) } }
+        }
+        while position != trace.store.end {
+            position = try trace.store.visit(from: position, limit: 5) { seen.append($0) }
+        }
+        #expect(seen == written)
+        for _ in 0..<3 {
+            for row in 21...50 as ClosedRange<Int64> { try trace.store.append([Self.event(row)]) }
+        }
+        var first: TraceRecord?
+        _ = try trace.store.visit(from: position, limit: 1) { first = $0 }
+        #expect(try first == Self.records(trace.store).first, "what has gone is left out")
+        let future = TracePosition(segment: 1000, offset: 7)
+        #expect(try trace.store.visit(from: future, limit: 1) { _ in Issue.record() } == trace.store.end)
+    }
+
+    @Test(
+        "goes on after its highest row, even if the segment that told of it has gone",
+        arguments: Engine.allCases)
+    func rows(_ engine: Engine) throws {
+        let trace = try Trace(engine)
+        #expect(trace.store.lastRow == QueueRow(0))
+        try trace.store.append([Self.event(1000)])
+        for _ in 0..<200 { try trace.store.append([Self.event(3)]) }
+        try trace.reopen()
+        #expect(trace.store.lastRow == QueueRow(1000))
+        #expect(try !Self.records(trace.store).contains(Self.event(1000)))
+    }
+
+    @Test("is cut where its end was not written whole, and goes on there")
+    func tornTail() throws {
+        let trace = try Trace(.sqlite)
+        let written = try [Self.acceptance(1), Self.event(1), Self.acceptance(2), Self.event(2)]
+        try trace.store.append(written)
+        let file = trace.folder + "/00000001.segment"
+        let whole = try Data(contentsOf: URL(filePath: file))
+        for length in 0...whole.count {
+            try whole.prefix(length).write(to: URL(filePath: file))
+            for name in try FileManager.default.contentsOfDirectory(atPath: trace.folder)
+            where name != "00000001.segment" {
+                try FileManager.default.removeItem(atPath: trace.folder + "/" + name)
+            }
+            let torn = try Trace.file(trace.folder)
+            let left = try Self.records(torn)
+            #expect(
+                left == Array(written.prefix(left.count)) && left.count == written.count
+                    || length < whole.count)
+            try torn.append([Self.event(3)])
+            #expect(try Self.records(torn) == left + [Self.event(3)], "cut at \(length)")
+        }
+    }
+
+    @Test(
+        "is cut before what the disk has not kept: zeros, or other bytes",
+        arguments: [0, 0xFF, 0x5A] as [UInt8])
+    func damage(_ byte: UInt8) throws {
+        let trace = try Trace(.sqlite)
+        let written = try [Self.acceptance(1), Self.event(1), Self.acceptance(2), Self.event(2)]
+        try trace.store.append(written)
+        let file = URL(filePath: trace.folder + "/00000001.segment")
+        let whole = try Data(contentsOf: file)
+        for place in stride(from: 32, to: whole.count, by: 16) {
+            var data = whole
+            data.replaceSubrange(place..<place + 16, with: repeatElement(byte, count: 16))
+            guard data != whole else { continue }
+            try data.write(to: file)
+            let damaged = try Trace.file(trace.folder)
+            let left = try Self.records(damaged)
+            #expect(left.count < written.count && left == Array(written.prefix(left.count)))
+        }
+    }
+
+    @Test("leaves files alone that are not its own, and begins anew behind a segment of another version")
+    func strangers() throws {
+        let trace = try Trace(.sqlite)
+        try trace.store.append([Self.event(1)])
+        try "a letter".write(toFile: trace.folder + "/README", atomically: false, encoding: .utf8)
+        try "another version".write(
+            toFile: trace.folder + "/00000002.segment", atomically: false, encoding: .utf8)
+        let next = try Trace.file(trace.folder)
+        try next.append([Self.event(2)])
+        #expect(next.segments == 1...3)
+        #expect(try Self.records(next) == [Self.event(1), Self.event(2)])
+        #expect(next.lastRow == QueueRow(2))
+        #expect(try String(contentsOfFile: trace.folder + "/README", encoding: .utf8) == "a letter")
+    }
+
+    @Test("holds the longest names")
+    func longNames() throws {
+        let trace = try Trace(.sqlite)
+        let topic = try #require(Topic(String(repeating: "t", count: Limits.topicBytes)))
+        let push = TraceAcceptance(
+            row: QueueRow(1), moment: Moment(milliseconds: 1),
+            identity: NotificationIdentity(high: 1, low: 2),
+            uniqueIdentity: nil, device: DeviceIdentity(high: 3, low: 4),
+            registration: RegistrationNumber(1, in: .development), topic: topic, pushType: .alert,
+            priority: .low, expiration: .nowOrNever, collapses: false, payloadBytes: 5120,
+            proof: .key(String(repeating: "k", count: Limits.keyIdentifierBytes)))
+        try trace.store.append([.acceptance(push)])
+        #expect(try Self.records(trace.store) == [.acceptance(push)])
+    }
+}
