@@ -1,4 +1,5 @@
 public import Courier
+import Notifications
 public import Transport
 
 /// What an agent is to do, as the command line and the configuration file say it.
@@ -23,6 +24,11 @@ public struct AgentConfiguration: Sendable {
     public var keepaliveSeconds: UInt32 = 0
     /// The declared topics, each with the user whose processes may be that app.
     public var apps: [String: UInt32] = [:]
+
+    /// The apps that the agent starts, by their topics; their users are theirs as above.
+    public var manifests: [AppManifest] = []
+    /// How often an app is handed over a notification that it does not handle.
+    public var deliveryAttempts = Limits.deliveryAttempts.usual
 
     /// What an app is answered that asks to be allowed to notify; `notDetermined`: the owner of the device is waited
     /// for.

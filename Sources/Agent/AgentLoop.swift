@@ -1,4 +1,6 @@
 import Clients
+import Crypto
+import Foundation
 import Notifications
 import Storage
 import Transport
@@ -8,6 +10,9 @@ final class AgentLoop {
     private unowned let loop: EventLoop
     private let state: AgentState
     private let desk: AppDesk
+    private let keeper: AppKeeper
+    private let launcher: ProcessLauncher
+    private let owner: OwnerDesk
     private let door: AppDoor
     private let link: RelayLink
     private let alarm: WallAlarm
@@ -18,8 +23,8 @@ final class AgentLoop {
 
     /// Milliseconds between two sweeps of the state: an hour.
     private static let sweepMilliseconds = 3_600_000
-    /// Milliseconds that connections have to end when the agent stops.
-    private static let stopMilliseconds = 3_000
+    /// Milliseconds that apps and connections have to end when the agent stops.
+    private static let stopMilliseconds = 3 * Limits.farewellMilliseconds
 
     /// Opens the state and lets apps connect.
     ///
@@ -32,14 +37,26 @@ final class AgentLoop {
         guard try configuration.enrolmentKey != nil || state.device() != nil else {
             throw AgentFailure.notEnrolled
         }
-        desk = AppDesk(state, declarations: configuration.apps, scheduler: loop, log: log)
-        door = AppDoor(desk: desk, log: log)
+        var declarations = configuration.apps
+        for manifest in configuration.manifests { declarations[manifest.topic] = manifest.user }
+        desk = AppDesk(state, declarations: declarations, scheduler: loop, log: log)
+        launcher = ProcessLauncher(
+            on: loop, socketPath: URL(filePath: configuration.socketPath).path)
+        let entropy = Entropy()
+        keeper = AppKeeper(
+            configuration.manifests, state: state, desk: desk, launcher: launcher, scheduler: loop, log: log,
+            random: { entropy.next() })
+        owner = OwnerDesk(state, desk: desk, keeper: keeper, log: log)
+        door = AppDoor(desk: desk, owner: owner, log: log)
         link = RelayLink(
             configuration, to: relay, state: state, desk: desk, on: loop, log: log, failed: failed)
         alarm = try WallAlarm(on: loop, for: desk.center)
         self.loop = loop
         self.log = log
         desk.line = link
+        desk.keeper = keeper
+        desk.mostAttempts = configuration.deliveryAttempts
+        owner.isLinked = { [unowned link] in link.isUp }
         desk.center.alarm = alarm
         desk.center.latenessMilliseconds = configuration.latenessMilliseconds
         desk.center.answerToAll = configuration.authorization
@@ -49,15 +66,17 @@ final class AgentLoop {
     /// Goes for the relay.
     func start() {
         sweep()
+        keeper.start()
         desk.center.start()
+        desk.stirAll()
         link.start()
     }
 
     /// Ends everything in good order, then the loop.
     func stop() {
         guard !link.isStopping else { return }
-        door.close()
         timer.arm(afterMilliseconds: Self.stopMilliseconds)
+        keeper.stop { [unowned self] in door.close() }
         link.stop { [unowned self] in hasLinkEnded = true }
     }
 

@@ -17,6 +17,10 @@ final class AgentState {
     let channels: ChannelRegister
     /// What has arrived for them.
     let inbox: Inbox
+    /// What they could not handle.
+    let deadLetters: DeadLetters
+    /// The processes of those that the agent has started.
+    let processes: ProcessRegister
 
     private let directory: OwnedDirectory
     private let database: Database
@@ -31,7 +35,9 @@ final class AgentState {
         centers = try CenterRegister(database)
         timetable = try Timetable(database)
         channels = try ChannelRegister(database)
-        inbox = try Inbox(database)
+        deadLetters = try DeadLetters(database)
+        inbox = try Inbox(database, deadLetters: deadLetters)
+        processes = try ProcessRegister(database)
     }
 
     /// What the relay answered when the device enrolled; nil before that.
@@ -88,5 +94,6 @@ final class AgentState {
             "ALTER TABLE apps ADD COLUMN environment TEXT NOT NULL DEFAULT 'production'",
             Timetable.schemaStep,
             ChannelRegister.schemaStep,
+            DeadLetters.schemaStep + ProcessRegister.schemaStep,
         ])
 }

@@ -21,19 +21,26 @@ final class AppDesk {
     private(set) lazy var center = CenterDesk(state, desk: self, scheduler: scheduler, log: log)
 
     /// The streams of each topic, the newest last, and how far the newest has come in the inbox.
-    private var attachments: [String: Attachments] = [:]
-    private var arrivals: [Inbox.Arrival] = []
-    private var acknowledgements: [UInt64] = []
+    var attachments: [String: Attachments] = [:]
+    var arrivals: [Inbox.Arrival] = []
+    var acknowledgements: [UInt64] = []
     private var handled: [Int64] = []
+    private var failures: [Inbox.Failure] = []
+    /// How often an app is handed over what it does not handle.
+    var mostAttempts = Limits.deliveryAttempts.usual
+    /// What failed, and waits for its next attempt.
+    private(set) lazy var sickbay = Sickbay(scheduler) { [unowned self] in retry($0) }
+    /// The declared apps; its owner, which also owns this, sets it.
+    weak var keeper: AppKeeper?
     /// Topics that may have something to be handed over.
-    private var stirred: Set<String> = []
+    var stirred: Set<String> = []
     /// Topics of which the relay has yet to say that they are unregistered as it was asked to; an app may have come
     /// back.
-    private var leaving: Set<String> = []
+    var leaving: Set<String> = []
     /// Armed while the disk refuses what has to be written.
     private lazy var retry = scheduler.makeTimer { [unowned self] in endTurn() }
 
-    private struct Attachments {
+    struct Attachments {
         var streams: [AppStream] = []
         var lastRow: Int64 = 0
     }
@@ -48,7 +55,7 @@ final class AppDesk {
         self.log = log
     }
 
-    private var now: Moment { Moment(milliseconds: scheduler.wallMilliseconds) }
+    var now: Moment { Moment(milliseconds: scheduler.wallMilliseconds) }
 
     // MARK: Apps
 
@@ -86,7 +93,7 @@ final class AppDesk {
             return
         }
         let others = attachments[text]?.streams.filter { $0 !== stream } ?? []
-        if state.centers[record.number] == nil { attachments[text] = nil }
+        if state.centers[record.number] == nil, keeper?.isDeclared(text) != true { attachments[text] = nil }
         for stream in others + [stream] { stream.tell(.unregistered(topic: text)) }
         leaving.insert(text)
         line?.unregister(text)
@@ -95,8 +102,21 @@ final class AppDesk {
     /// An app is done with deliveries. False: one of them was never sent to it.
     func handled(_ deliveries: [UInt64], by stream: AppStream) -> Bool {
         guard let rows = stream.settle(deliveries) else { return false }
-        handled += rows
+        handled += rows.map(\.row)
+        for topic in Set(rows.map(\.topic)) { keeper?.handle(.handled, topic) }
         for (topic, attachments) in attachments where attachments.streams.last === stream {
+            stirred.insert(topic)
+        }
+        return true
+    }
+
+    /// An app could not handle a delivery. False: it was never sent to it.
+    func failed(_ failed: Failed, by stream: AppStream) -> Bool {
+        guard let rows = stream.settle([failed.delivery]) else { return false }
+        for (row, topic) in rows {
+            // Nothing of this row is handed over before the failure is counted.
+            sickbay.admit(row, of: topic)
+            failures.append(Inbox.Failure(row: row, topic: topic, reason: failed.reason))
             stirred.insert(topic)
         }
         return true
@@ -106,16 +126,23 @@ final class AppDesk {
     var hasHandled: Bool { !handled.isEmpty }
 
     /// An app's stream is gone. What was under way on it is pending again, for the stream that now is the newest.
-    func left(_ stream: AppStream) {
+    /// Where it broke, what had been under way for longest has failed: apps handle one after the other.
+    func left(_ stream: AppStream, isBroken: Bool = false) {
         center.left(stream)
+        if isBroken, let (row, topic) = stream.oldestUnderWay, attachments[topic]?.streams.last === stream {
+            failures.append(Inbox.Failure(row: row, topic: topic, reason: Self.brokenReason))
+        }
         for (topic, var remaining) in attachments {
             guard let index = remaining.streams.firstIndex(where: { $0 === stream }) else { continue }
             remaining.streams.remove(at: index)
             if index == remaining.streams.count { remaining.lastRow = 0 }
             attachments[topic] = remaining.streams.isEmpty ? nil : remaining
             stirred.insert(topic)
+            if remaining.streams.isEmpty { keeper?.handle(.detached, topic) }
         }
     }
+
+    private static let brokenReason = "The app ended, or lost its connection, without having handled it."
 
     /// The app of a topic, if it may be that of the stream's user, with a token in this environment; nil: it asks for
     /// none.
@@ -148,86 +175,7 @@ final class AppDesk {
         present.lastRow = 0
         attachments[topic] = present
         stirred.insert(topic)
-    }
-
-    // MARK: The relay
-
-    /// The link is up, and these registrations are alive at the relay.
-    func welcomed(_ registrations: [Registered]) {
-        registrations.forEach(registered)
-        let alive = Set(registrations.map(\.topic))
-        for topic in state.apps.unwanted.subtracting(alive) { forget(topic) }
-        leaving = state.apps.unwanted.intersection(alive)
-    }
-
-    /// A registration is alive: its app is told, if this is news. One in another environment than the app's answers
-    /// an older question, or was made before the app changed over; the link sees to that.
-    func registered(_ registered: Registered) {
-        guard var record = state.apps[registered.topic], record.isWanted,
-            record.environment == registered.environment, record.token != registered.deviceToken
-        else { return }
-        record.token = registered.deviceToken
-        guard keep(record) else { return }
-        tell(registered.topic, .registered(registered))
-    }
-
-    /// A registration has ended: because its app wished so, or by the operator.
-    func unregistered(_ topic: String) {
-        guard var record = state.apps[topic] else { return }
-        let wasAskedFor = leaving.remove(topic) != nil
-        guard record.isWanted else { return forget(topic) }
-        guard !wasAskedFor else { return }
-        record.token = nil
-        guard keep(record) else { return }
-        tell(topic, .unregistered(topic: topic))
-    }
-
-    /// A registration cannot be made.
-    func refused(_ refused: Refused) {
-        log.notice("the relay refused topic \(refused.topic): \(refused.reason)")
-        tell(refused.topic, .refused(refused))
-    }
-
-    /// A notification has come down the link. It is acknowledged when it is safe.
-    func delivered(_ deliver: Deliver) {
-        acknowledgements.append(deliver.delivery)
-        arrived(deliver)
-    }
-
-    /// Takes on what came down the link, until the turn ends.
-    func arrived(_ deliver: Deliver) {
-        if let record = state.apps[deliver.topic], record.isWanted {
-            arrivals.append(Inbox.Arrival(app: record.number, parcel: .remote(deliver)))
-            stirred.insert(deliver.topic)
-        } else {
-            log.info("a notification for \(deliver.topic), which no app wants, was dropped")
-        }
-    }
-
-    /// The link is gone, and what came down it cannot be acknowledged any more. It comes again, and is known then.
-    func linkEnded() { acknowledgements.removeAll() }
-
-    func tell(_ topic: String, _ message: AgentMessage) {
-        for stream in attachments[topic]?.streams ?? [] { stream.tell(message) }
-    }
-
-    /// The relay knows that an app is gone: so does the agent.
-    private func forget(_ topic: String) {
-        guard let record = state.apps[topic], !record.isWanted, state.centers[record.number] == nil else {
-            return
-        }
-        do throws(StoreError) { try state.apps.remove(record) } catch { log.error("\(error)") }
-    }
-
-    /// False: it could not be stored, and is not so.
-    private func keep(_ record: AppRecord) -> Bool {
-        do throws(StoreError) {
-            try state.apps.put(record)
-            return true
-        } catch {
-            log.error("\(error)")
-            return false
-        }
+        keeper?.handle(.attached, topic)
     }
 
     // MARK: The end of a turn
@@ -237,9 +185,13 @@ final class AppDesk {
 
     /// Makes safe what this turn has brought, then answers for it, then hands over what is due.
     func endTurn() {
-        if !arrivals.isEmpty || !handled.isEmpty || !acknowledgements.isEmpty { commit() }
+        let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
+        if isChanged || !acknowledgements.isEmpty { commit() }
         guard !stirred.isEmpty else { return }
-        for topic in stirred { handOver(topic) }
+        for topic in stirred {
+            callApp(topic)
+            handOver(topic)
+        }
         stirred.removeAll(keepingCapacity: true)
     }
 
@@ -250,13 +202,16 @@ final class AppDesk {
             acknowledgements.removeAll(keepingCapacity: true)
         }
         do throws(StoreError) {
-            if !arrivals.isEmpty || !handled.isEmpty {
-                let outcome = try state.inbox.commit(arrivals, handled: handled, now: now)
+            if !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty {
+                let outcome = try state.inbox.commit(
+                    arrivals, handled: handled, failures: failures, mostAttempts: mostAttempts, now: now)
+                told(outcome)
                 if outcome.dropped > 0 {
                     log.warning("\(outcome.dropped) notifications were dropped: an app's inbox is full")
                 }
             }
             handled.removeAll(keepingCapacity: true)
+            failures.removeAll(keepingCapacity: true)
             if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
         } catch {
             log.error("\(error)")
@@ -272,7 +227,7 @@ final class AppDesk {
         else { return }
         do throws(StoreError) {
             try state.inbox.forEachPending(of: record.number, after: present.lastRow) { row, parcel in
-                stream.send(parcel, from: row)
+                if !sickbay.holds(row) { stream.send(parcel, from: row) }
                 present.lastRow = row
                 return stream.hasRoom
             }
@@ -280,20 +235,5 @@ final class AppDesk {
             log.error("\(error)")
         }
         attachments[topic] = present
-    }
-}
-
-/// Why an app's registration is refused by the agent itself.
-enum AppRefusal: Error {
-    case notATopic
-    case notYours(Topic)
-    case tooMany
-
-    var reason: String {
-        switch self {
-        case .notATopic: "This is no topic: write a bundle identifier such as com.example.app."
-        case .notYours(let topic): "The topic \(topic) belongs to another user of this device."
-        case .tooMany: "This device has too many apps."
-        }
     }
 }

@@ -5,12 +5,14 @@ import Transport
 /// The app socket: lets processes of this device in, so many of each user.
 final class AppDoor {
     let desk: AppDesk
+    let owner: OwnerDesk
     let log: Log
     private var sessions: [ObjectIdentifier: AppSession] = [:]
     private var listener: Listener?
 
-    init(desk: AppDesk, log: Log) {
+    init(desk: AppDesk, owner: OwnerDesk, log: Log) {
         self.desk = desk
+        self.owner = owner
         self.log = log
     }
 

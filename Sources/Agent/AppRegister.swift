@@ -82,8 +82,10 @@ final class AppRegister {
             update.bind(record.number)
             try update.run()
             guard !record.isWanted else { return }
-            try database.execute(
-                "DELETE FROM inbox WHERE app = \(record.number) AND kind = \(Parcel.remoteKind)")
+            for table in ["inbox", "dead_letters"] {
+                try database.execute(
+                    "DELETE FROM \(table) WHERE app = \(record.number) AND kind = \(Parcel.remoteKind)")
+            }
             try database.execute("DELETE FROM subscriptions WHERE app = \(record.number)")
         }
         records[record.topic.text] = record
@@ -92,7 +94,7 @@ final class AppRegister {
     /// Removes an app and every trace of it.
     func remove(_ record: AppRecord) throws(StoreError) {
         try database.transaction { () throws(StoreError) in
-            for table in ["inbox", "seen", "subscriptions"] {
+            for table in ["inbox", "seen", "dead_letters", "subscriptions"] {
                 try database.execute("DELETE FROM \(table) WHERE app = \(record.number)")
             }
             try database.execute("DELETE FROM apps WHERE number = \(record.number)")

@@ -12,6 +12,8 @@ final class AppSession: EndpointOwner {
     private unowned let door: AppDoor
     private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
     private var streams: [Int32: (stream: AppStream, framing: MessageFraming)] = [:]
+    /// Requests of the owner's commands.
+    private var orders: [Int32: (method: String, path: String, body: [UInt8])] = [:]
     private var frame: [UInt8] = []
 
     private static let settings: SessionSettings = {
@@ -37,6 +39,10 @@ final class AppSession: EndpointOwner {
         block.forEach { name, value in
             if name.spells(":path") { method = CourierMethod(path: value) }
         }
+        if let path = block.text(of: ":path"), path.hasPrefix("/v1/"), let verb = block.text(of: ":method") {
+            orders[stream] = (verb, path, [])
+            return
+        }
         guard method == .attach else {
             refuse(stream, .unimplemented, "The service is postrider.agent.v1.Apps, its method Attach.")
             return
@@ -52,6 +58,7 @@ final class AppSession: EndpointOwner {
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard orders[stream] == nil else { return gather(bytes, on: stream) }
         guard let (app, held) = streams[stream] else { return }
         var framing = held
         framing.feed(bytes)
@@ -64,14 +71,23 @@ final class AppSession: EndpointOwner {
         }
     }
 
-    func ended(_ stream: Int32) { end(stream, .ok, "") }
+    func ended(_ stream: Int32) {
+        if let order = orders.removeValue(forKey: stream) { return obey(order, on: stream) }
+        end(stream, .ok, "")
+    }
 
-    func closed(_ stream: Int32, errorCode: UInt32) { forget(stream) }
+    /// An app that cancels has not failed; one whose connection breaks has. The streams of a broken connection end
+    /// with it.
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        orders[stream] = nil
+        if endpoint.wire != nil { forget(stream) }
+    }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
     func disconnected(_ reason: CloseReason) {
-        for stream in streams.keys { forget(stream) }
+        let isOwnDoing = [.localClose, .loopStopped].contains(reason)
+        for stream in streams.keys { forget(stream, isBroken: !isOwnDoing) }
         door.closed(self)
     }
 
@@ -88,6 +104,10 @@ final class AppSession: EndpointOwner {
         case .center(let call): door.desk.center.take(call, from: app)
         case .subscribe(let wish): door.desk.subscribe(wish, for: app)
         case .unsubscribe(let wish): door.desk.unsubscribe(wish, for: app)
+        case .failed(let failed):
+            guard door.desk.failed(failed, by: app) else {
+                throw .outOfOrder("An app fails at what is under way to it, once.")
+            }
         case .unknown: break
         }
     }
@@ -99,9 +119,29 @@ final class AppSession: EndpointOwner {
         endpoint.setNeedsFlush()
     }
 
-    private func forget(_ stream: Int32) {
+    private func forget(_ stream: Int32, isBroken: Bool = false) {
         guard let (app, _) = streams.removeValue(forKey: stream) else { return }
-        door.desk.left(app)
+        door.desk.left(app, isBroken: isBroken)
+    }
+
+    // MARK: The owner of the device
+
+    private func gather(_ bytes: Span<UInt8>, on stream: Int32) {
+        orders[stream]?.body.append(copying: bytes)
+        guard orders[stream]?.body.count ?? 0 > Limits.orderBytes else { return }
+        orders[stream] = nil
+        endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
+    }
+
+    private func obey(_ order: (method: String, path: String, body: [UInt8]), on stream: Int32) {
+        let answer = door.owner.handle(order.method, order.path, body: order.body, from: user)
+        var head = HeaderBlock()
+        head.add(":status", String(answer.status))
+        head.add("content-type", "application/json")
+        endpoint.streams.openResponse(stream, head)
+        endpoint.streams.send(stream, answer.body.span)
+        endpoint.streams.finish(stream)
+        endpoint.setNeedsFlush()
     }
 
     // MARK: The ends of calls ("PROTOCOL-HTTP2", Responses)

@@ -15,7 +15,17 @@ final class Inbox {
         let parcel: Parcel
     }
 
-    /// What became of arrivals.
+    /// An app could not handle what lies in a row.
+    struct Failure: Equatable {
+        let row: Int64
+        let topic: String
+        /// One sentence.
+        let reason: String
+        /// How often it has failed, once it is counted.
+        var attempts = 0
+    }
+
+    /// What became of arrivals, and of what could not be handled.
     struct Outcome: Equatable {
         /// Stored, to be handed over.
         var stored = 0
@@ -23,9 +33,14 @@ final class Inbox {
         var repeated = 0
         /// Dropped for want of room in an app's part of the inbox.
         var dropped = 0
+        /// To be handed over again.
+        var again: [Failure] = []
+        /// Handed over as often as may be.
+        var dead: [Failure] = []
     }
 
     private let database: Database
+    private let deadLetters: DeadLetters
     private let see: Statement
     private let note: Statement
     private let append: Statement
@@ -36,8 +51,9 @@ final class Inbox {
     private let forgetOld: Statement
     private let pending: Statement
 
-    init(_ database: Database) throws(StoreError) {
+    init(_ database: Database, deadLetters: DeadLetters) throws(StoreError) {
         self.database = database
+        self.deadLetters = deadLetters
         see = try database.prepare(
             """
             INSERT INTO seen(app, identity, received_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING row
@@ -59,12 +75,15 @@ final class Inbox {
             """)
         forgetOld = try database.prepare("DELETE FROM seen WHERE received_at < ?")
         pending = try database.prepare(
-            "SELECT row, message, kind FROM inbox WHERE app = ? AND row > ? ORDER BY row")
+            "SELECT row, message, kind, attempts FROM inbox WHERE app = ? AND row > ? ORDER BY row")
     }
 
-    /// Stores what arrived and removes the rows that were handled, in one transaction: both are safe, or neither has
-    /// happened. A row that is not there is no error.
-    func commit(_ arrivals: [Arrival], handled: [Int64], now: Moment) throws(StoreError) -> Outcome {
+    /// Stores what arrived, removes the rows that were handled, and counts those that failed, in one transaction: all
+    /// is safe, or nothing has happened. A row that is not there is no error.
+    func commit(
+        _ arrivals: [Arrival], handled: [Int64], failures: [Failure] = [],
+        mostAttempts: Int = Limits.deliveryAttempts.usual, now: Moment
+    ) throws(StoreError) -> Outcome {
         var outcome = Outcome()
         try database.transaction { () throws(StoreError) in
             for row in handled {
@@ -72,6 +91,13 @@ final class Inbox {
                 try remove.run()
             }
             outcome = try store(arrivals, now: now)
+            for var failure in failures {
+                let count = try deadLetters.fail(
+                    failure.row, reason: failure.reason, mostAttempts: mostAttempts, now: now)
+                guard let count else { continue }
+                failure.attempts = count.attempts
+                if count.isDead { outcome.dead.append(failure) } else { outcome.again.append(failure) }
+            }
         }
         if database.logPages > Limits.logPages { try? database.checkpoint() }
         return outcome
@@ -110,6 +136,16 @@ final class Inbox {
             }
             guard body(pending.integer(0), parcel) else { return }
         }
+    }
+
+    /// How often what lies in an app's rows has failed, by row.
+    func attempts(of app: Int64) throws(StoreError) -> [Int64: Int] {
+        pending.bind(app)
+        pending.bind(0)
+        defer { pending.reset() }
+        var attempts: [Int64: Int] = [:]
+        while try pending.step() { attempts[pending.integer(0)] = Int(pending.integer(3)) }
+        return attempts
     }
 
     /// False: its identity was seen before.

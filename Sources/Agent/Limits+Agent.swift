@@ -1,5 +1,5 @@
 import Courier
-import Notifications
+public import Notifications
 
 extension Limits {
     /// Notifications of one topic that wait for its app. At 5 KiB each: 5 MiB on the disk. The oldest of lowest
@@ -39,4 +39,30 @@ extension Limits {
     static let waitingCallsPerTopic = 64
     /// Local notifications that are settled in one transaction.
     static let settledAtOnce = 64
+}
+
+extension Limits {
+    /// Milliseconds that a program which the agent has started may take until it has a stream to the agent.
+    static let attachMilliseconds = 30_000
+    /// Milliseconds that an app has to end after it was told that it will, and again after SIGTERM.
+    static let farewellMilliseconds = 3000
+    /// Ends of an app without having handled anything, within a window of time, that are a crash loop: more than the
+    /// usual attempts, so that a notification that nobody can handle goes first.
+    static let crashLoopExits = 8
+    /// The window, in milliseconds.
+    static let crashLoopWindowMilliseconds = 600_000
+    /// Milliseconds, and up to a quarter more, until an app in a crash loop is started again.
+    static let crashLoopPauseMilliseconds = 600_000
+    /// How often an app is handed over a notification that it does not handle, and what can be set.
+    public static let deliveryAttempts = (least: 1, usual: 5, most: 100)
+    /// Milliseconds until the second attempt after a handler's failure; twice as long before each further one.
+    static let redeliveryMilliseconds = 1000
+    /// Dead letters of one topic; the oldest go. At 5 KiB each: 500 KiB on the disk.
+    static let deadLettersPerTopic = 100
+    /// Bytes of a failure's reason that are kept.
+    static let reasonBytes = 512
+    /// Bytes of the body of a request of an operator's command.
+    static let orderBytes = 4096
+    /// Manifests of apps, each a file. At about 1 KiB each: 256 KiB.
+    public static let manifests = 256
 }

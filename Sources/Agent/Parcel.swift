@@ -31,6 +31,24 @@ enum Parcel: Hashable {
         }
     }
 
+    /// The app.
+    var topic: String {
+        switch self {
+        case .remote(let deliver): deliver.topic
+        case .fired(let fired): fired.topic
+        case .responded(let responded): responded.topic
+        }
+    }
+
+    /// The parcel as the reason of its app's start.
+    var launch: LaunchReason {
+        switch self {
+        case .remote(let deliver): .remote(deliver)
+        case .fired(let fired): .fired(fired)
+        case .responded(let responded): .responded(responded)
+        }
+    }
+
     /// What is dropped last when an app's part of the inbox is full.
     var priority: Priority {
         switch self {

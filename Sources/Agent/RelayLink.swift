@@ -22,6 +22,8 @@ final class RelayLink: RelayLine {
     private var number: LinkNumber?
     private var isPausing = false
     private(set) var isStopping = false
+    /// Whether the relay has welcomed the device and not gone since.
+    private(set) var isUp = false
     /// Whether there is no going on; somebody has been told why.
     private(set) var hasFailed = false
     private var backoff = Backoff()
@@ -141,11 +143,13 @@ extension RelayLink: DeviceClientDelegate {
 
     func linkDidConnect(_ welcome: Welcome) {
         log.notice("connected to \(relay.destination), \(welcome.pending) notifications wait there")
+        isUp = true
         desk.welcomed(welcome.registrations)
         desk.subscribeAnew()
     }
 
     func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
+        isUp = false
         desk.linkEnded()
         if let nextAttemptMilliseconds {
             log.notice(

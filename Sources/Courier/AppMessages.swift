@@ -16,6 +16,8 @@ public enum AppMessage: CourierMessage {
     case attach(topic: String)
     /// It asks something of its user notification centre.
     case center(CenterCall)
+    /// It could not handle a delivery.
+    case failed(Failed)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -24,7 +26,7 @@ public enum AppMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard [1, 2, 3, 4, 5, 10, 11].contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 5, 10, 11, 12].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1:
@@ -35,7 +37,8 @@ public enum AppMessage: CourierMessage {
             case 4: self = .subscribe(try Subscribe(decoding: content))
             case 5: self = .unsubscribe(try Subscribe(decoding: content))
             case 10: self = .attach(topic: try TopicMessage.decode(content))
-            default: self = .center(try CenterCall(decoding: content))
+            case 11: self = .center(try CenterCall(decoding: content))
+            default: self = .failed(try Failed(decoding: content))
             }
         }
     }
@@ -51,6 +54,7 @@ public enum AppMessage: CourierMessage {
         case .unsubscribe(let subscribe): output.appendField(5, message: subscribe.encode)
         case .attach(let topic): output.appendField(10) { $0.appendField(1, topic) }
         case .center(let call): output.appendField(11, message: call.encode)
+        case .failed(let failed): output.appendField(12, message: failed.encode)
         case .unknown: break
         }
     }
@@ -78,6 +82,8 @@ public enum AgentMessage: CourierMessage {
     case responded(Responded)
     /// What the owner of the device says about the app's alerts: upon `attach`, and whenever it changes.
     case authorization(Authorization)
+    /// What happens to a declared app.
+    case lifeCycle(LifeCycle)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -86,7 +92,7 @@ public enum AgentMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard [1, 2, 3, 4, 5, 6, 10, 11, 12, 13].contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 14].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .registered(try Registered(decoding: content))
@@ -98,7 +104,8 @@ public enum AgentMessage: CourierMessage {
             case 10: self = .answer(try CenterAnswer(decoding: content))
             case 11: self = .fired(try Fired(decoding: content))
             case 12: self = .responded(try Responded(decoding: content))
-            default: self = .authorization(try Authorization(decoding: content))
+            case 13: self = .authorization(try Authorization(decoding: content))
+            default: self = .lifeCycle(try LifeCycle(decoding: content))
             }
         }
     }
@@ -116,6 +123,7 @@ public enum AgentMessage: CourierMessage {
         case .fired(let fired): output.appendField(11, message: fired.encode)
         case .responded(let responded): output.appendField(12, message: responded.encode)
         case .authorization(let authorization): output.appendField(13, message: authorization.encode)
+        case .lifeCycle(let lifeCycle): output.appendField(14, message: lifeCycle.encode)
         case .unknown: break
         }
     }

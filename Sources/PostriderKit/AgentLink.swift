@@ -16,6 +16,8 @@ enum LinkLetter: Sendable {
     case channels
     /// Every observer of this notification has returned.
     case observed(NotificationIdentity)
+    /// An observer of this notification has reported that it failed.
+    case failed(NotificationIdentity, reason: String)
     case stop
 }
 
@@ -87,6 +89,10 @@ final class AgentLink: EndpointOwner {
             case .calls: ask(onNewStream: false)
             case .observed(let identity):
                 if let delivery = handOver.observed(identity) { handled.append(delivery) }
+            case .failed(let identity, let reason):
+                if let delivery = handOver.failed(identity) {
+                    say(.failed(Failed(delivery: delivery, reason: reason)))
+                }
             case .stop:
                 isStopping = true
                 retry.disarm()
@@ -101,7 +107,11 @@ final class AgentLink: EndpointOwner {
             handled.removeAll(keepingCapacity: true)
         }
         guard isStopping else { return }
-        if !hasLeft { endpoint?.close(.localClose) }
+        if !hasLeft {
+            // In order: what has not been handled did not fail.
+            if let stream { endpoint?.streams.finish(stream) }
+            endpoint?.close(.localClose)
+        }
         hasLeft = true
         // Not before the agent has closed too: what was said last would be lost with an early end.
         if loop.connectionCount == 0 { loop.stop() }
@@ -223,6 +233,7 @@ final class AgentLink: EndpointOwner {
         case .unsubscribed(let end):
             toldChannels[end.channel] = nil
             application()?.unsubscribed(end)
+        case .lifeCycle(let change): application()?.changed(change)
         case .unknown: break
         }
     }

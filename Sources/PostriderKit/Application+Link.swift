@@ -60,10 +60,42 @@ extension Application {
         queue.async { [self] in
             let (mailbox, isStopped) = state.withLock { ($0.mailbox, $0.isStopped) }
             guard let mailbox, !isStopped else { return }
+            state.withLock { $0.failure = nil }
             dispatcher.post(notification(), sender: self)
-            guard mailbox.post(.observed(identity)) else {
+            let failure = state.withLock { $0.failure }
+            let letter = failure.map { LinkLetter.failed(identity, reason: $0) } ?? .observed(identity)
+            guard mailbox.post(letter) else {
                 preconditionFailure("a window of deliveries fits into the mailbox")
             }
+        }
+    }
+
+    /// Something happens to the app. It may be told again.
+    func changed(_ change: LifeCycle) {
+        let isNews = state.withLock { state in
+            switch change.event {
+            case .didFinishLaunching:
+                defer { state.hasLaunched = true }
+                return !state.hasLaunched
+            case .didBecomeActive:
+                defer { state.isActive = true }
+                return state.isActive != true
+            case .didEnterBackground:
+                defer { state.isActive = false }
+                return state.isActive != false
+            case .willTerminate:
+                defer { state.isTerminating = true }
+                return !state.isTerminating
+            }
+        }
+        guard isNews else { return }
+        switch change.event {
+        case .didFinishLaunching: post(ApplicationDidFinishLaunching(reason: LaunchReason(change.launch)))
+        case .didBecomeActive: post(ApplicationDidBecomeActive())
+        case .didEnterBackground: post(ApplicationDidEnterBackground())
+        case .willTerminate:
+            post(ApplicationWillTerminate())
+            queue.async { [self] in stop() }
         }
     }
 

@@ -52,6 +52,12 @@ public final class Application: Sendable {
         var channels: [ChannelIdentity: Bool] = [:]
         var areChannelsPosted = false
         var lastTicket: UInt64 = 0
+        /// What has been told of the app's life; nil: nothing yet.
+        var hasLaunched = false
+        var isActive: Bool?
+        var isTerminating = false
+        /// Why an observer of the present notification has failed.
+        var failure: String?
         var waitingForToken: [UInt64: CheckedContinuation<String, any Error>] = [:]
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
@@ -129,6 +135,13 @@ public final class Application: Sendable {
         state.withLock { $0.deviceToken = nil }
         try wish(false)
     }
+
+    /// Says that what is being observed could not be handled: the agent hands it over again, later each time, and gives
+    /// it up after so many attempts, for the device's owner to see. For observers of a push, a local notification or
+    /// a response, before they return.
+    ///
+    /// - Parameter reason: one sentence for the device's owner.
+    public func reportFailure(_ reason: String) { state.withLock { $0.failure = reason } }
 
     /// Ends the connection to the agent. Observers that are at work finish, and what they have handled is told to the
     /// agent; what they have not been given yet waits there for the next time. An observer may call this: it is the

@@ -46,6 +46,13 @@ struct HandOver {
         return entries[index].delivery
     }
 
+    /// An observer has failed: when the agent hands the notification over again, it is new. The answer is the delivery
+    /// that has failed, nil where its stream is gone.
+    mutating func failed(_ identity: NotificationIdentity) -> UInt64? {
+        guard let index = entries.firstIndex(where: { $0.identity == identity }) else { return nil }
+        return entries.remove(at: index).delivery
+    }
+
     /// The stream is gone, and with it the numbers of its deliveries.
     mutating func streamEnded() {
         for index in entries.indices { entries[index].delivery = nil }

@@ -26,6 +26,30 @@ extension NotificationName {
     /// The owner of the device has decided whether the application may notify, or this is the first that it hears of
     /// it. User info: ``UserNotificationKey/authorizationStatus``.
     public static let authorizationDidChange = NotificationName(rawValue: "postrider.authorizationDidChange")
+
+    /// The application is there: the first that a declared app is told. User info: ``LaunchKey``.
+    public static let applicationDidFinishLaunching = NotificationName(
+        rawValue: "postrider.applicationDidFinishLaunching")
+
+    /// The application is what the device is used for.
+    public static let applicationDidBecomeActive = NotificationName(
+        rawValue: "postrider.applicationDidBecomeActive")
+
+    /// The application goes on unseen, or begins so.
+    public static let applicationDidEnterBackground = NotificationName(
+        rawValue: "postrider.applicationDidEnterBackground")
+
+    /// The application is to end, and is stopped when its observers have returned.
+    public static let applicationWillTerminate = NotificationName(
+        rawValue: "postrider.applicationWillTerminate")
+}
+
+/// The names of what the start of an application tells in its user info.
+public enum LaunchKey {
+    /// A text: `none`, `activation`, `remote-notification`, `local-notification` or `response`.
+    public static let reason = "reason"
+    /// Values by name: the user info of the notification that it was started for, which follows by itself.
+    public static let notification = "notification"
 }
 
 /// The names of what registrations tell in their user info.

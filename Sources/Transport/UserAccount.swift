@@ -2,6 +2,9 @@ internal import Glibc
 
 /// The users of this machine, as the system's directories name them.
 public enum UserAccount {
+    /// The user whose process this is.
+    public static var own: UInt32 { getuid() }
+
     /// The identifier of a user: by name, or the number itself; nil where there is nobody of that name.
     public static func identifier(of user: String) -> UInt32? {
         if let number = UInt32(user) { return number }
@@ -12,5 +15,17 @@ public enum UserAccount {
             return nil
         }
         return unsafe entry.pw_uid
+    }
+
+    /// What a process of a user needs to know of it; nil where there is no such user.
+    public static func entry(of identifier: UInt32) -> (name: String, group: UInt32, home: String)? {
+        var entry = unsafe passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 16_384)
+        guard unsafe getpwuid_r(identifier, &entry, &buffer, buffer.count, &found) == 0, unsafe found != nil
+        else { return nil }
+        return unsafe (
+            String(cString: entry.pw_name), entry.pw_gid, String(cString: entry.pw_dir)
+        )
     }
 }

@@ -59,6 +59,7 @@ enum ExampleApp {
                 complain("not subscribed: \(notification.userInfo[ChannelKey.reason]?.string ?? "")")
             },
         ]
+        let life = lifeCycle(of: application, dispatcher)
         let reminders = Reminders(of: application, dispatcher: dispatcher, say: say)
         for channel in channels { try application.subscribe(to: channel) }
         do {
@@ -71,8 +72,28 @@ enum ExampleApp {
             // What had waited was enough.
         }
         await application.untilEnd()
-        withExtendedLifetime((observations, reminders)) {}
+        withExtendedLifetime((observations, life, reminders)) {}
         return 0
+    }
+
+    /// Prints what happens to an app that a manifest declares.
+    private static func lifeCycle(
+        of application: Application, _ dispatcher: NotificationDispatcher
+    ) -> [Observation] {
+        [
+            dispatcher.addObserver(named: .applicationDidFinishLaunching, sender: application) {
+                say("did finish launching: \($0.userInfo[LaunchKey.reason]?.string ?? "")")
+            },
+            dispatcher.addObserver(named: .applicationDidBecomeActive, sender: application) { _ in
+                say("did become active")
+            },
+            dispatcher.addObserver(named: .applicationDidEnterBackground, sender: application) { _ in
+                say("did enter background")
+            },
+            dispatcher.addObserver(named: .applicationWillTerminate, sender: application) { _ in
+                say("will terminate")
+            },
+        ]
     }
 
     /// A notification as lines: title, body, then the provider's own keys by name.

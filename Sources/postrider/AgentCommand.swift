@@ -10,7 +10,22 @@ enum AgentCommand: Command {
     static let summary = "Run the agent of a device: its link to the relay, and its apps."
     static let endsInGoodOrder = true
 
+    static func endsInGoodOrder(_ arguments: [String]) -> Bool { action(arguments) == nil }
+
+    /// The action that the arguments name; nil: they run the agent itself.
+    private static func action(_ arguments: [String]) -> OperatorAction? {
+        arguments.first.flatMap { name in AgentActions.all.first { $0.name == name } }
+    }
+
     static func run(_ arguments: [String]) async throws -> Int32 {
+        if let action = action(arguments) {
+            try await action.run(Array(arguments.dropFirst()))
+            return 0
+        }
+        if let first = arguments.first, !first.hasPrefix("-") {
+            let names = AgentActions.all.map(\.name).joined(separator: ", ")
+            throw table.error("there is no action '\(first)'; there are \(names)")
+        }
         let options = try table.parse(arguments)
         if options.asksForHelp {
             Console.say(table.helpText)
@@ -42,11 +57,14 @@ enum AgentCommand: Command {
         options: [AgentSettings.fileOption] + AgentSetting.allCases.map(\.option),
         sections: [
             .init(
+                "Actions on the agent that runs ('postrider agent ACTION --help' says more)",
+                AgentActions.all.map { ($0.name, $0.table.summary) }),
+            .init(
                 "Environment",
                 [
                     (AgentSettings.fileVariable, "As --config."),
                     (AgentSettings.keyVariable, "The enrolment key itself."),
-                ] + AgentSetting.allCases.map { (Setting.variable($0.rawValue), "As --\($0.rawValue).") })
+                ] + AgentSetting.allCases.map { (Setting.variable($0.rawValue), "As --\($0.rawValue).") }),
         ],
         examples: [
             .init("Run with a configuration file", "postrider agent --config agent.yaml"),

@@ -18,6 +18,8 @@ enum AgentSetting: String, CaseIterable {
     case deviceName = "device-name"
     case keepaliveSeconds = "keepalive-seconds"
     case notifications
+    case appsDirectory = "apps-directory"
+    case deliveryAttempts = "delivery-attempts"
     case logLevel = "log-level"
 
     /// What the command line calls it.
@@ -43,6 +45,15 @@ enum AgentSetting: String, CaseIterable {
             .value(
                 rawValue, "ANSWER",
                 "What apps are told that ask to notify: allow, deny, or ask (if not given), which waits.")
+        case .appsDirectory:
+            .value(
+                rawValue, "DIRECTORY",
+                "The manifests of apps that the agent starts, *.yaml; none if not given.")
+        case .deliveryAttempts:
+            .value(
+                rawValue, "NUMBER",
+                "How often an app is handed over what it does not handle; "
+                    + "\(Limits.deliveryAttempts.usual) if not given.")
         case .logLevel: .value(rawValue, "LEVEL", "error, warning, notice, info (if not given) or debug.")
         }
     }
@@ -83,7 +94,9 @@ struct AgentSettings {
     /// - Parameter readFile: the text of a file, or nil where there is none.
     /// - Throws: ``CommandFailure`` or `UsageError` at the first mistake.
     init(
-        options: ParsedOptions, environment: [String: String], readFile: (String) throws -> String?
+        options: ParsedOptions, environment: [String: String],
+        readManifests: (String) throws -> [AppManifest] = AppManifests.read,
+        readFile: (String) throws -> String?
     ) throws {
         let file = try Self.read(options.string("config") ?? environment[Self.fileVariable], readFile)
         func text(_ setting: AgentSetting) -> String? {
@@ -131,6 +144,14 @@ struct AgentSettings {
         }
         agent.authorization = answer.status
         agent.apps = file.apps
+        if let attempts = text(.deliveryAttempts) {
+            let bounds = Limits.deliveryAttempts
+            guard let number = Int(attempts), (bounds.least...bounds.most).contains(number) else {
+                throw wrong(.deliveryAttempts, "a number from \(bounds.least) to \(bounds.most)")
+            }
+            agent.deliveryAttempts = number
+        }
+        if let directory = text(.appsDirectory) { agent.manifests = try readManifests(directory) }
         guard let level = LogLevel(rawValue: text(.logLevel) ?? "info") else {
             throw wrong(.logLevel, "one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))")
         }

@@ -9,6 +9,8 @@ protocol Command: SendableMetatype {
     /// Whether SIGTERM and SIGINT are kept from the process so that the command can end in good order when it hears
     /// of them (``Termination``, or a loop's `onSignal`). Otherwise they end the process at once.
     static var endsInGoodOrder: Bool { get }
+    /// The same of a command line; only a command that can do several things tells them apart.
+    static func endsInGoodOrder(_ arguments: [String]) -> Bool
     /// Whether SIGHUP is kept from the process too, and asks it to read its files again. Only for a command that
     /// ends in good order; otherwise SIGHUP ends it at once.
     static var reloads: Bool { get }
@@ -21,6 +23,7 @@ protocol Command: SendableMetatype {
 
 extension Command {
     static var endsInGoodOrder: Bool { false }
+    static func endsInGoodOrder(_ arguments: [String]) -> Bool { endsInGoodOrder }
     static var reloads: Bool { false }
 }
 

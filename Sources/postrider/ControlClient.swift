@@ -1,27 +1,41 @@
 import Clients
 import Foundation
-import Relay
 import Transport
 
-/// The operator's end of the control socket (`docs/control.md`).
+/// The operator's end of a control socket: the relay's (`docs/control.md`) or the agent's (`docs/agent.md`).
 struct ControlClient: Sendable {
-    /// Where the relay listens.
+    /// Who listens.
+    enum Party: String {
+        case relay, agent
+
+        /// The option that names its socket.
+        var option: String { self == .relay ? "--control" : "--socket" }
+    }
+
+    /// Where it listens.
     let address: SocketAddress
+    /// Who it is, for sentences.
+    var party = Party.relay
+
+    private struct Refusal: Decodable {
+        let sentence: String
+    }
 
     /// Makes one request and answers the body of its answer.
     ///
-    /// - Throws: ``CommandFailure`` with the relay's own sentence where it refuses, or with one that says that it is
+    /// - Throws: ``CommandFailure`` with the other's own sentence where it refuses, or with one that says that it is
     ///   not there.
     func request(_ method: String, _ path: String, body: [UInt8] = []) async throws -> [UInt8] {
         let response = try await response(to: method, path, body)
         guard response.status != 200 else { return response.body }
-        let refusal = try? JSONDecoder().decode(Control.Refusal.self, from: Data(response.body))
+        let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(response.body))
         throw CommandFailure(
-            refusal?.sentence ?? "The relay at \(address) answered \(response.status) and did not say why.",
+            refusal?.sentence
+                ?? "The \(party) at \(address) answered \(response.status) and did not say why.",
             exitCode: response.status == 400 ? 2 : 1)
     }
 
-    /// What the relay has at a path, and the text in which it said so.
+    /// What there is at a path, and the text in which it said so.
     func list<Item: Decodable>(_ path: String, of type: Item.Type) async throws -> (item: Item, text: String)
     {
         let body = try await request("GET", path)
@@ -31,7 +45,7 @@ struct ControlClient: Sendable {
             )
         } catch {
             throw CommandFailure(
-                "The relay at \(address) speaks another version: use the program that it is of."
+                "The \(party) at \(address) speaks another version: use the program that it is of."
             )
         }
     }
@@ -43,13 +57,14 @@ struct ControlClient: Sendable {
         case .success(let response): return response
         case .failure(.notConnected(let reason)):
             throw CommandFailure(
-                "No relay answers at \(address) (\(reason)): start it, or name its socket with --control.")
+                "No \(party) answers at \(address) (\(reason)): start it, or name its socket with "
+                    + "\(party.option).")
         case .failure(.disconnected), .failure(.unprocessed):
             throw CommandFailure(
-                "The relay at \(address) ended the connection: only root and its own user may use it."
+                "The \(party) at \(address) ended the connection: only root and its own user may use it."
             )
         case .failure(let error):
-            throw CommandFailure("The relay at \(address) did not answer: \(error).")
+            throw CommandFailure("The \(party) at \(address) did not answer: \(error).")
         }
     }
 

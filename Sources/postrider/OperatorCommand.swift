@@ -7,21 +7,28 @@ struct OperatorAction: Sendable {
     let name: String
     /// What it understands; its command ends with the action's name.
     let table: OptionTable
+    /// Finds whoever is to do it.
+    let find: @Sendable (ParsedOptions) throws -> ControlClient
     /// Does it, with what it understood.
     let run: @Sendable (ParsedOptions, ControlClient) async throws -> Void
 
-    /// An action of `command` from its parts. All take the options of ``ControlAddress`` and `--json`.
+    /// An action of `command` from its parts. All take `--json` and the options of its address.
     init(
         _ command: String, _ name: String, _ summary: String, operands: [Operand] = [],
         options: [Option] = [],
         examples: [OptionTable.Example] = [],
+        address: [Option] = ControlAddress.options,
+        find: @escaping @Sendable (ParsedOptions) throws -> ControlClient = {
+            ControlClient(address: try ControlAddress.find($0))
+        },
         run: @escaping @Sendable (ParsedOptions, ControlClient) async throws -> Void
     ) {
         self.name = name
         self.run = run
+        self.find = find
         table = OptionTable(
             command: "postrider \(command) \(name)", summary: summary, operands: operands,
-            options: options + ControlAddress.options + [.flag("json", "Print the relay's answer, as JSON.")],
+            options: options + address + [.flag("json", "Print the answer itself, as JSON.")],
             examples: examples)
     }
 
@@ -31,7 +38,7 @@ struct OperatorAction: Sendable {
         if options.asksForHelp {
             Console.say(table.helpText)
         } else {
-            try await run(options, ControlClient(address: ControlAddress.find(options)))
+            try await run(options, find(options))
         }
     }
 }

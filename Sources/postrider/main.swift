@@ -8,7 +8,9 @@ umask(0o077)
 Signals.ignoreBrokenPipes()
 Descriptors.raiseLimit()
 let arguments = Array(CommandLine.arguments.dropFirst())
-if let command = arguments.first.flatMap(Commands.named), command.endsInGoodOrder {
+if let command = arguments.first.flatMap(Commands.named),
+    command.endsInGoodOrder(Array(arguments.dropFirst()))
+{
     Termination.block(for: command)
 }
 

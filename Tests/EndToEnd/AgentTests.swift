@@ -67,7 +67,7 @@ extension EndToEnd {
 extension Stage {
     /// Starts an agent and returns when apps may connect. One that is started again on the same stage has the same
     /// state.
-    func startAgent(of relay: RelayUnderTest) async throws -> Program {
+    func startAgent(of relay: RelayUnderTest, options: [String] = []) async throws -> Program {
         let agent = try start(
             "postrider",
             [
@@ -75,7 +75,7 @@ extension Stage {
                 "--ca", relay.description.authorityFile,
                 "--enrolment-key-file", relay.description.enrolmentKeyFile,
                 "--state", path("agent"), "--socket", path("agent.sock"),
-            ])
+            ] + options)
         try await agent.line { $0.contains("ready: apps connect to") }
         return agent
     }

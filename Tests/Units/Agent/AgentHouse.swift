@@ -14,6 +14,9 @@ final class AgentHouse: Sendable {
     final class Rooms {
         let desk: AppDesk
         let door: AppDoor
+        let keeper: AppKeeper
+        let owner: OwnerDesk
+        let launcher = RecordedLauncher()
         let line = RecordedLine()
         let loop: EventLoop
         /// The time, as far ahead of the real one as a test wants it.
@@ -24,13 +27,19 @@ final class AgentHouse: Sendable {
 
         init(
             _ state: AgentState, loop: EventLoop, aheadMilliseconds: Int64,
-            answerToAll: Courier.AuthorizationStatus
+            answerToAll: Courier.AuthorizationStatus, manifests: [AppManifest]
         ) {
             self.loop = loop
             clock = MovedClock(loop, aheadMilliseconds)
             desk = AppDesk(state, declarations: [:], scheduler: clock, log: .none)
-            door = AppDoor(desk: desk, log: .none)
+            keeper = AppKeeper(
+                manifests, state: state, desk: desk, launcher: launcher, scheduler: clock, log: .none,
+                random: { 0 })
+            owner = OwnerDesk(state, desk: desk, keeper: keeper, log: .none)
+            door = AppDoor(desk: desk, owner: owner, log: .none)
             desk.line = line
+            desk.keeper = keeper
+            keeper.start()
             desk.center.alarm = alarm
             desk.center.zone = { .gmt }
             desk.center.answerToAll = answerToAll
@@ -44,7 +53,7 @@ final class AgentHouse: Sendable {
     /// Starts over this state and socket.
     init(
         _ scratch: Scratch, aheadMilliseconds: Int64 = 0,
-        answerToAll: Courier.AuthorizationStatus = .authorized,
+        answerToAll: Courier.AuthorizationStatus = .authorized, manifests: [AppManifest] = [],
         onHandled: @escaping @Sendable (Rooms) -> Void = { _ in }
     ) throws {
         let mailbox = try Mailbox<@Sendable (Rooms) -> Void>(capacity: 1000)
@@ -52,7 +61,9 @@ final class AgentHouse: Sendable {
         let (state, socket) = (scratch.state, scratch.socket)
         _ = try Thread.spawn(name: "agent-house") {
             Self.live(state, socket, mailbox, onHandled) { state, loop in
-                Rooms(state, loop: loop, aheadMilliseconds: aheadMilliseconds, answerToAll: answerToAll)
+                Rooms(
+                    state, loop: loop, aheadMilliseconds: aheadMilliseconds, answerToAll: answerToAll,
+                    manifests: manifests)
             }
             end.finish()
         }
@@ -129,7 +140,7 @@ final class MovedClock: Scheduler {
         self.aheadMilliseconds = aheadMilliseconds
     }
 
-    var now: UInt64 { loop.now }
+    var now: UInt64 { loop.now + UInt64(max(0, aheadMilliseconds)) * 1_000_000 }
     var wallMilliseconds: Int64 { loop.wallMilliseconds + aheadMilliseconds }
 
     func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { loop.makeTimer(fire) }

@@ -8,22 +8,46 @@ final class DeskRig {
     let ground: Ground
     let line = RecordedLine()
     let clock = StandingClock()
+    let launcher = RecordedLauncher()
     private(set) var desk: AppDesk
+    private(set) var keeper: AppKeeper
     private let declarations: [String: UInt32]
     private var lastDelivery: UInt64 = 0
 
-    init(declarations: [String: UInt32] = [:]) throws {
+    private let manifests: [AppManifest]
+
+    init(declarations: [String: UInt32] = [:], manifests: [AppManifest] = []) throws {
         ground = try Ground()
         self.declarations = declarations
-        desk = AppDesk(ground.state, declarations: declarations, scheduler: clock, log: .none)
+        self.manifests = manifests
+        (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock)
+        open()
+    }
+
+    private static func furnish(
+        _ ground: Ground, _ declarations: [String: UInt32], _ manifests: [AppManifest],
+        _ launcher: RecordedLauncher, _ clock: StandingClock
+    ) -> (AppDesk, AppKeeper) {
+        let desk = AppDesk(ground.state, declarations: declarations, scheduler: clock, log: .none)
+        let keeper = AppKeeper(
+            manifests, state: ground.state, desk: desk, launcher: launcher, scheduler: clock, log: .none,
+            random: { 0 })
+        return (desk, keeper)
+    }
+
+    private func open() {
         desk.line = line
+        desk.keeper = keeper
+        keeper.start()
+        desk.stirAll()
+        desk.endTurn()
     }
 
     /// The agent is killed and comes back; all its streams and the link are gone.
     func kill() throws {
         try ground.kill()
-        desk = AppDesk(ground.state, declarations: declarations, scheduler: clock, log: .none)
-        desk.line = line
+        (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock)
+        open()
         line.acknowledged = []
         lastDelivery = 0
     }

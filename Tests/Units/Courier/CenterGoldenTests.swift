@@ -158,6 +158,24 @@ import Testing
             AgentMessage.authorization(Authorization(topic: "a.b", status: .denied)), "6a070a03612e621001")
     }
 
+    @Test("what happens to an app, and what it fails at, is written as protobuf writes it")
+    func life() throws {
+        try check(AppMessage.failed(Failed(delivery: 300, reason: "No.")), "620808ac0212034e6f2e")
+        try check(
+            AgentMessage.lifeCycle(LifeCycle(topic: "a.b", event: .willTerminate)), "72070a03612e621004")
+        try check(
+            AgentMessage.lifeCycle(
+                LifeCycle(topic: "a.b", event: .didFinishLaunching, launch: .activation)),
+            "720b0a03612e6210011a022200")
+        let responded = Responded(
+            delivery: 1, identity: NotificationIdentity(high: 0, low: 1), topic: "a.b",
+            subject: .remote(payload: Array("{}".utf8)), action: "x", text: nil)
+        try check(
+            AgentMessage.lifeCycle(
+                LifeCycle(topic: "a.b", event: .didFinishLaunching, launch: .responded(responded))),
+            "722b0a03612e6210011a221a2008011210000000000000000000000000000000011a03612e622a027b7d320178")
+    }
+
     private func check<Message: CourierMessage>(_ message: Message, _ hex: String) throws {
         let golden = try #require(Hexadecimal.bytes(hex))
         #expect(Hexadecimal.text(encoded(message)) == hex)

@@ -36,6 +36,10 @@ private struct SeededBits: RandomNumberGenerator {
         encoded(
             AppMessage.center(
                 CenterCall(call: 2, topic: "a", order: .setCategories(CenterGoldenTests.categories)))),
+        encoded(AppMessage.failed(Failed(delivery: 3, reason: "No."))),
+        encoded(
+            AgentMessage.lifeCycle(
+                LifeCycle(topic: "a.b", event: .didFinishLaunching, launch: .activation))),
         encoded(AgentMessage.answer(CenterAnswer(call: 3, content: .item(CenterGoldenTests.notice)))),
         [],
     ]

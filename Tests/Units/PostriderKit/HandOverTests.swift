@@ -50,4 +50,15 @@ struct HandOverTests {
             #expect(handOver.arrived(identity(number), as: UInt64(index + 1)) == .confirm)
         }
     }
+
+    @Test("is posted again when an observer has failed")
+    func failure() {
+        var handOver = HandOver()
+        #expect(handOver.arrived(identity(1), as: 4) == .post)
+        #expect(handOver.failed(identity(1)) == 4)
+        #expect(handOver.failed(identity(1)) == nil)
+        #expect(handOver.arrived(identity(1), as: 5) == .post)
+        handOver.streamEnded()
+        #expect(handOver.failed(identity(1)) == nil)
+    }
 }

@@ -29,6 +29,15 @@ struct KitNotificationsTests {
         check(Self.firing)
         check(ResponseDidArrive(to: .local(Self.firing), actionIdentifier: "a", userText: ""))
         check(ResponseDidArrive(to: .remote(Self.push), actionIdentifier: "a"))
+        for reason in [
+            .itself, .activation, .remoteNotification(Self.push), .localNotification(Self.firing),
+            .response(ResponseDidArrive(to: .local(Self.firing), actionIdentifier: "a")),
+        ] as [LaunchReason] {
+            check(ApplicationDidFinishLaunching(reason: reason))
+        }
+        check(ApplicationDidBecomeActive())
+        check(ApplicationDidEnterBackground())
+        check(ApplicationWillTerminate())
         for status in [AuthorizationStatus.notDetermined, .denied, .authorized] {
             check(AuthorizationDidChange(status: status))
         }

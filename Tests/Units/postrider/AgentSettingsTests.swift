@@ -57,6 +57,7 @@ struct AgentSettingsTests {
             ["--relay", "localhost:1", "--state", "s", "--keepalive-seconds", "1"],
             ["--relay", "localhost:1", "--state", "s", "--log-level", "loud"],
             ["--relay", "localhost:1", "--state", "s", "--notifications", "maybe"],
+            ["--relay", "localhost:1", "--state", "s", "--delivery-attempts", "0"],
         ])
     func mistakes(arguments: [String]) {
         #expect(throws: UsageError.self) { try settings(arguments) }

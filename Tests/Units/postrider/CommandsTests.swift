@@ -15,7 +15,8 @@ struct CommandsTests {
     @Test(
         "answers wrong usage with exit code 2, and what was asked for with 0",
         arguments: [
-            (["nonsense"], 2), ([], 2), (["keys"], 2), (["keys", "nonsense"], 2), (["--nonsense"], 2),
+            (["nonsense"], 2), ([], 2), (["keys"], 2), (["keys", "nonsense"], 2), (["agent", "nonsense"], 2),
+            (["--nonsense"], 2),
             (["--help"], 0), (["--version"], 0),
         ] as [([String], Int32)]
     )
@@ -25,6 +26,11 @@ struct CommandsTests {
 
     @Test("has a help for every command")
     func help() async {
+        for action in AgentActions.all {
+            #expect(await Commands.run(["agent", action.name, "--help"]) == 0)
+            #expect(!AgentCommand.endsInGoodOrder([action.name]))
+        }
+        #expect(AgentCommand.endsInGoodOrder(["--relay", "status"]))
         for command in Commands.all {
             #expect(await Commands.run([command.name, "--help"]) == 0)
             guard let command = command as? any OperatorCommand.Type else { continue }

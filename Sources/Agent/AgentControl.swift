@@ -1,0 +1,87 @@
+/// What the owner's commands and the agent say to each other on the app socket, as JSON (docs/agent.md). Times are
+/// milliseconds since the epoch.
+public enum AgentControl {
+    /// `GET /v1/status`.
+    public struct Status: Codable, Sendable {
+        /// 24 hexadecimal digits; nil: the device has not enrolled yet.
+        public var device: String?
+        /// Whether the link to the relay is up.
+        public var isConnected: Bool
+        /// Apps that the agent knows.
+        public var apps: Int
+        /// Those of them that run, as far as the agent knows.
+        public var running: Int
+        /// Notifications that wait for their apps.
+        public var inbox: Int
+        /// Local notifications that are not due yet.
+        public var pending: Int
+        /// Notifications that no app could handle.
+        public var deadLetters: Int
+    }
+
+    /// One of `GET /v1/apps`.
+    public struct App: Codable, Sendable {
+        /// Which app it is.
+        public var topic: String
+        /// Whose it is.
+        public var user: UInt32
+        /// How it is: `active`, `background`, `starting`, `ending`, `not running`, `waiting` (to be started again) or
+        /// `crash loop`.
+        public var state: String
+        /// The process that the agent has started.
+        public var process: Int32?
+        /// Whether a manifest declares it.
+        public var isDeclared: Bool
+        /// Whether it has a device token.
+        public var isRegistered: Bool
+        /// What the owner says about its alerts: `ask`, `allow` or `deny`.
+        public var notifications: String
+        /// Notifications that wait for it.
+        public var inbox: Int
+    }
+
+    /// One of `GET /v1/inbox` and `GET /v1/dead-letters`.
+    public struct Letter: Codable, Sendable {
+        /// Its number, for orders.
+        public var number: Int64
+        /// Its app.
+        public var topic: String
+        /// `push`, `local` or `response`.
+        public var kind: String
+        /// Its identity: the `apns-id` of a push.
+        public var identity: String
+        /// How often its app has failed at it.
+        public var attempts: Int
+        /// Why it was given up, and when; nil for one that is not.
+        public var reason: String?
+        /// When it was given up.
+        public var diedAt: Int64?
+    }
+
+    /// One of `GET /v1/pending`.
+    public struct Pending: Codable, Sendable {
+        /// Its app.
+        public var topic: String
+        /// What the app calls it.
+        public var identifier: String
+        /// Its title.
+        public var title: String
+        /// When it is due next.
+        public var at: Int64
+    }
+
+    /// `PUT /v1/authorizations/<topic>`.
+    public struct Decision: Codable, Sendable {
+        /// Whether the app may notify.
+        public var isAllowed: Bool
+
+        /// A decision from its parts.
+        public init(isAllowed: Bool) { self.isAllowed = isAllowed }
+    }
+
+    /// The answer to anything that was not done: one sentence.
+    public struct Refusal: Codable, Sendable {
+        /// What was wrong, where, what to do.
+        public var sentence: String
+    }
+}

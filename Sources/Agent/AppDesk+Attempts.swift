@@ -1,0 +1,111 @@
+import Courier
+import Notifications
+import Storage
+import Transport
+
+// What becomes of what an app does not handle, and of apps that do not run.
+extension AppDesk {
+    /// Every app's topic may have something that waits.
+    func stirAll() {
+        for topic in state.apps.records.keys { stir(topic) }
+    }
+
+    /// A dead letter is to be handed over again; false: there is none in this row.
+    func retryDeadLetter(_ row: Int64) throws(StoreError) -> Bool {
+        guard let app = try state.deadLetters.retry(row) else { return false }
+        if let topic = state.apps.records.first(where: { $0.value.number == app })?.key { retry([topic]) }
+        return true
+    }
+
+    /// What waits first for an app, as the reason of its start.
+    func firstParcel(of topic: String) -> LaunchReason {
+        guard let record = state.apps[topic] else { return .itself }
+        var reason = LaunchReason.itself
+        do throws(StoreError) {
+            try state.inbox.forEachPending(of: record.number, after: 0) { row, parcel in
+                guard !sickbay.holds(row) else { return true }
+                reason = parcel.launch
+                return false
+            }
+        } catch {
+            log.error("\(error)")
+        }
+        return reason
+    }
+
+    /// Has a declared app started that something waits for.
+    func callApp(_ topic: String) {
+        guard let keeper, keeper.isDeclared(topic), firstParcel(of: topic) != .itself else { return }
+        keeper.handle(.needed, topic)
+    }
+
+    /// These topics' rows are looked through from the first again.
+    func retry(_ topics: Set<String>) {
+        for topic in topics {
+            attachments[topic]?.lastRow = 0
+            stir(topic)
+        }
+    }
+
+    /// Failures are safe: their next attempts are waited for, or there is none.
+    func told(_ outcome: Inbox.Outcome) {
+        for failure in outcome.again where sickbay.holds(failure.row) {
+            log.info("\(failure.topic) has failed (attempt \(failure.attempts)): \(failure.reason)")
+            sickbay.rest(failure.row, of: failure.topic, attempts: failure.attempts)
+        }
+        for failure in outcome.dead {
+            sickbay.discharge(failure.row)
+            log.warning(
+                "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "
+                    + "'postrider agent dead-letters list'")
+        }
+    }
+}
+
+/// Rows of the inbox that an app has failed at, until their next attempt: longer after each.
+final class Sickbay {
+    private let scheduler: any Scheduler
+    private let release: (Set<String>) -> Void
+    /// The topic of each row, and in which nanosecond it is let go; nil: the failure is not counted yet.
+    private var rows: [Int64: (topic: String, until: UInt64?)] = [:]
+    private lazy var timer = scheduler.makeTimer { [unowned self] in letGo() }
+
+    /// - Parameter release: is told the topics of rows that were let go.
+    init(_ scheduler: any Scheduler, release: @escaping (Set<String>) -> Void) {
+        self.scheduler = scheduler
+        self.release = release
+    }
+
+    /// Whether it holds nothing.
+    var isEmpty: Bool { rows.isEmpty }
+
+    /// Whether a row is not to be handed over.
+    func holds(_ row: Int64) -> Bool { rows[row] != nil }
+
+    /// Holds a row until it is said for how long.
+    func admit(_ row: Int64, of topic: String) { rows[row] = (topic, nil) }
+
+    /// Lets a row go when so many attempts have earned it.
+    func rest(_ row: Int64, of topic: String, attempts: Int) {
+        let milliseconds = Limits.redeliveryMilliseconds << min(max(attempts - 1, 0), 9)
+        rows[row] = (topic, scheduler.now + UInt64(milliseconds) * 1_000_000)
+        arm()
+    }
+
+    /// Forgets a row.
+    func discharge(_ row: Int64) { rows[row] = nil }
+
+    /// Lets go whatever has waited long enough.
+    func letGo() {
+        let due = rows.filter { $0.value.until.map { $0 <= scheduler.now } ?? false }
+        for row in due.keys { rows[row] = nil }
+        if !due.isEmpty { release(Set(due.values.map(\.topic))) }
+        arm()
+    }
+
+    private func arm() {
+        guard let next = rows.values.compactMap(\.until).min() else { return timer.disarm() }
+        let wait = next > scheduler.now ? next - scheduler.now : 0
+        timer.arm(afterMilliseconds: Int(wait / 1_000_000) + 1)
+    }
+}

@@ -1,0 +1,166 @@
+import Courier
+import Notifications
+import Storage
+import Transport
+
+/// Keeps the declared apps: starts them, tells them what happens to them, and ends them, as their supervisors say.
+final class AppKeeper {
+    /// A declared app.
+    private final class KeptApp {
+        var supervisor: AppSupervisor
+        var process: (any AppProcess)?
+        var timer: (any LoopTimer)?
+        /// What has happened while something else was being worked off.
+        var events: [AppSupervisor.Event] = []
+        var isBusy = false
+
+        init(_ supervisor: AppSupervisor) { self.supervisor = supervisor }
+    }
+
+    private let state: AgentState
+    private unowned let desk: AppDesk
+    private let launcher: any AppLauncher
+    private let scheduler: any Scheduler
+    private let log: Log
+    private let random: () -> UInt64
+    private var apps: [String: KeptApp] = [:]
+    private var whenStopped: (() -> Void)?
+
+    init(
+        _ manifests: [AppManifest], state: AgentState, desk: AppDesk, launcher: any AppLauncher,
+        scheduler: any Scheduler, log: Log, random: @escaping () -> UInt64
+    ) {
+        self.state = state
+        self.desk = desk
+        self.launcher = launcher
+        self.scheduler = scheduler
+        self.log = log
+        self.random = random
+        for manifest in manifests { apps[manifest.topic] = KeptApp(AppSupervisor(manifest)) }
+        for (topic, app) in apps {
+            app.timer = scheduler.makeTimer { [unowned self] in handle(.timeIsUp, topic) }
+        }
+    }
+
+    /// Takes over the processes that an earlier agent has left behind.
+    func start() {
+        for (topic, record) in state.processes.records {
+            guard let app = apps[topic],
+                let process = launcher.adopt(record, ended: { [unowned self] in ended($0, topic) })
+            else {
+                keep(nil, of: topic)
+                continue
+            }
+            log.notice("\(topic) still runs as process \(record.identifier)")
+            app.process = process
+            app.supervisor = AppSupervisor(app.supervisor.manifest, isActive: record.isActive)
+            app.timer?.arm(afterMilliseconds: Limits.attachMilliseconds)
+        }
+    }
+
+    /// Whether there is a manifest of this topic.
+    func isDeclared(_ topic: String) -> Bool { apps[topic] != nil }
+
+    /// The topics of all declared apps.
+    var topics: [String] { Array(apps.keys) }
+
+    /// What is known of an app: how it is, and its process.
+    func status(of topic: String) -> (supervisor: AppSupervisor, process: Int32?)? {
+        apps[topic].map { ($0.supervisor, $0.process?.identifier) }
+    }
+
+    /// Something has happened; false: there is no such app.
+    @discardableResult
+    func handle(_ event: AppSupervisor.Event, _ topic: String) -> Bool {
+        guard let app = apps[topic] else { return false }
+        app.events.append(event)
+        guard !app.isBusy else { return true }
+        app.isBusy = true
+        while !app.events.isEmpty {
+            let event = app.events.removeFirst()
+            let now = Int(scheduler.now / 1_000_000)
+            for action in app.supervisor.handle(event, now: now, random: random()) {
+                perform(action, topic, app)
+            }
+        }
+        app.isBusy = false
+        if let process = app.process {
+            keep(process, app.supervisor.isActive, of: topic)
+        }
+        checkEnd()
+        return true
+    }
+
+    /// Ends the apps that the agent has started; `whenStopped` is called when they are gone.
+    func stop(_ whenStopped: @escaping () -> Void) {
+        for topic in apps.keys { handle(.stop, topic) }
+        self.whenStopped = whenStopped
+        checkEnd()
+    }
+
+    private func checkEnd() {
+        guard let whenStopped, apps.values.allSatisfy({ $0.process == nil }) else { return }
+        self.whenStopped = nil
+        whenStopped()
+    }
+
+    private func perform(_ action: AppSupervisor.Action, _ topic: String, _ app: KeptApp) {
+        switch action {
+        case .start: start(topic, app)
+        case .tell(let event):
+            var launch = LaunchReason.itself
+            if event == .didFinishLaunching, app.process != nil {
+                launch = app.supervisor.isLaunchedForUse ? .activation : desk.firstParcel(of: topic)
+            }
+            desk.tell(topic, .lifeCycle(LifeCycle(topic: topic, event: event, launch: launch)))
+        case .terminate: app.process?.terminate()
+        case .kill: app.process?.kill()
+        case .arm(let milliseconds): app.timer?.arm(afterMilliseconds: milliseconds)
+        case .disarm: app.timer?.disarm()
+        case .report(let sentence): log.warning("\(topic) \(sentence)")
+        }
+    }
+
+    private func start(_ topic: String, _ app: KeptApp) {
+        let reason = app.supervisor.isLaunchedForUse ? LaunchReason.activation : desk.firstParcel(of: topic)
+        do {
+            let process = try launcher.start(app.supervisor.manifest, reason: reason.word) {
+                [unowned self] in ended($0, topic)
+            }
+            app.process = process
+            log.notice("started \(topic) as process \(process.identifier): \(reason.word)")
+            app.events.append(.started)
+        } catch {
+            app.events.append(.notStarted("does not run: \(error)"))
+        }
+    }
+
+    private func ended(_ ending: ProcessEnding, _ topic: String) {
+        guard let app = apps[topic] else { return }
+        log.info("\(topic) \(ending)")
+        app.process = nil
+        keep(nil, of: topic)
+        handle(.exited(ending), topic)
+    }
+
+    private func keep(_ process: (any AppProcess)?, _ isActive: Bool = false, of topic: String) {
+        let record = process.map {
+            ProcessRegister.Record(identifier: $0.identifier, startedAt: $0.startedAt, isActive: isActive)
+        }
+        // Without the record, the next agent learns of the process when it comes back.
+        do throws(StoreError) { try state.processes.put(record, of: topic) } catch { log.error("\(error)") }
+    }
+}
+
+extension LaunchReason {
+    /// The word for it in a program's environment.
+    var word: String {
+        switch self {
+        case .itself: "none"
+        case .remote: "remote-notification"
+        case .fired: "local-notification"
+        case .responded: "response"
+        case .activation: "activation"
+        }
+    }
+}

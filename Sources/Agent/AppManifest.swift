@@ -1,0 +1,31 @@
+/// How an app is declared to the agent: whose it is and, where the agent is to start it, how.
+public struct AppManifest: Sendable, Equatable {
+    /// The app.
+    public var topic: String
+    /// The user whose processes may be this app.
+    public var user: UInt32
+    /// The program's file.
+    public var program: String
+    /// What stands behind its name.
+    public var arguments: [String]
+    /// What is set in its environment besides what the agent sets.
+    public var environment: [String: String]
+    /// Whether it is started unseen for what arrives for it. One that may not is made active for it.
+    public var mayRunInBackground: Bool
+    /// Whether it ends when it leaves the foreground.
+    public var exitsOnSuspend: Bool
+
+    /// A manifest from its parts.
+    public init(
+        topic: String, user: UInt32, program: String, arguments: [String] = [],
+        environment: [String: String] = [:], mayRunInBackground: Bool = false, exitsOnSuspend: Bool = false
+    ) {
+        self.topic = topic
+        self.user = user
+        self.program = program
+        self.arguments = arguments
+        self.environment = environment
+        self.mayRunInBackground = mayRunInBackground
+        self.exitsOnSuspend = exitsOnSuspend
+    }
+}

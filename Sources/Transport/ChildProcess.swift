@@ -1,0 +1,178 @@
+internal import CLinux
+internal import Glibc
+
+/// A program to be started: what it is told, and nothing else of this process.
+public struct ProgramStart: Sendable, Equatable {
+    /// The program's file.
+    public var path: String
+    /// What stands behind its name.
+    public var arguments: [String]
+    /// Its whole environment.
+    public var environment: [String: String]
+
+    /// A start from its parts.
+    public init(path: String, arguments: [String], environment: [String: String]) {
+        self.path = path
+        self.arguments = arguments
+        self.environment = environment
+    }
+}
+
+/// How a process ended.
+public enum ProcessEnding: Sendable, Equatable, CustomStringConvertible {
+    /// By itself, with this exit code.
+    case exited(Int32)
+    /// By a signal of this number.
+    case killed(Int32)
+    /// Nobody but its parent is told, and this process is not its parent.
+    case unknown
+
+    /// One phrase for logs.
+    public var description: String {
+        switch self {
+        case .exited(let code): "ended with exit code \(code)"
+        case .killed(let signal): "was ended by signal \(signal)"
+        case .unknown: "ended"
+        }
+    }
+}
+
+/// A process on a loop, which hears of its end (pidfd): one that this process has started, or that an earlier one has.
+/// Its number cannot come to mean another process while this is there, for a child; and an adopted one is known by the
+/// time of its start.
+public final class ChildProcess: EventSource {
+    /// Its number.
+    public let identifier: Int32
+    /// When it was started, in the kernel's ticks since the machine's start.
+    public let startedAt: UInt64
+    private let descriptor: Descriptor
+    private unowned let loop: EventLoop
+    private let ended: (ProcessEnding) -> Void
+    private var hasEnded = false
+
+    fileprivate init(
+        _ identifier: Int32, startedAt: UInt64, _ descriptor: consuming Descriptor, on loop: EventLoop,
+        _ ended: @escaping (ProcessEnding) -> Void
+    ) {
+        self.identifier = identifier
+        self.startedAt = startedAt
+        self.descriptor = descriptor
+        self.loop = loop
+        self.ended = ended
+    }
+
+    /// Asks it to end.
+    public func terminate() { send(SIGTERM) }
+
+    /// Ends it.
+    public func kill() { send(SIGKILL) }
+
+    private func send(_ signal: Int32) {
+        guard !hasEnded else { return }
+        _ = pidfd_send_signal(descriptor.number, signal, nil, 0)
+    }
+
+    var number: Int32 { descriptor.number }
+
+    func ready(_ readiness: Readiness) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        loop.unwatch(descriptor.number)
+        var status: Int32 = 0
+        let result = systemCall("waitpid") { unsafe Int(waitpid(identifier, &status, WNOHANG)) }
+        guard case .done(Int(identifier)) = result else { return ended(.unknown) }
+        let signal = status & 0x7F
+        ended(signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal))
+    }
+
+    func loopStopped() {}
+}
+
+extension EventLoop {
+    /// Starts a program in a process group of its own, with no descriptors but those of its output, which are this
+    /// process's, no signals blocked, and the root as its directory.
+    ///
+    /// - Parameter ended: called once, when it has ended.
+    public func start(
+        _ start: ProgramStart, ended: @escaping (ProcessEnding) -> Void
+    ) throws(TransportError) -> ChildProcess {
+        do {
+            let identifier = try Self.spawn(start)
+            return try watch(identifier, ended)
+        } catch {
+            throw TransportError("Cannot start \(start.path): \(error.text).")
+        }
+    }
+
+    /// Hears of the end of a process that an earlier one has started; nil where it has ended meanwhile.
+    public func adopt(
+        _ identifier: Int32, startedAt: UInt64, ended: @escaping (ProcessEnding) -> Void
+    ) -> ChildProcess? {
+        guard let process = try? watch(identifier, ended) else { return nil }
+        // Looked at after the descriptor is there: from then on the number is this process's.
+        guard process.startedAt == startedAt else {
+            unwatch(process.number)
+            return nil
+        }
+        return process
+    }
+
+    private func watch(
+        _ identifier: Int32, _ ended: @escaping (ProcessEnding) -> Void
+    ) throws(SystemError) -> ChildProcess {
+        let opened = systemCall("pidfd_open") { Int(pidfd_open(identifier, 0)) }
+        let descriptor = Descriptor(owning: Int32(try opened.get()))
+        let number = descriptor.number
+        let process = ChildProcess(
+            identifier, startedAt: Self.startTime(of: identifier), descriptor, on: self, ended)
+        _ = try watch(number, .readable, .source(process))
+        return process
+    }
+
+    /// Field 22 of its `stat` (proc_pid_stat(5)); the second field may contain blanks and brackets. 0: it has ended.
+    private static func startTime(of identifier: Int32) -> UInt64 {
+        let result = systemCall("open") { unsafe Int(open("/proc/\(identifier)/stat", O_RDONLY | O_CLOEXEC)) }
+        guard case .done(let number) = result else { return 0 }
+        let descriptor = Descriptor(owning: Int32(number))
+        var text = [UInt8](repeating: 0, count: 1024)
+        let count = systemCall("read") { unsafe Glibc.read(descriptor.number, &text, text.count) }
+        guard case .done(let length) = count,
+            let bracket = text.prefix(length).lastIndex(of: UInt8(ascii: ")"))
+        else { return 0 }
+        let fields = text[(bracket + 1)..<length].split(separator: UInt8(ascii: " "))
+        return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) ?? 0 : 0
+    }
+
+    private static func spawn(_ start: ProgramStart) throws(SystemError) -> Int32 {
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
+        unsafe posix_spawnattr_setpgroup(&attributes, 0)
+        var (none, ignored) = (Signals.mask([]), Signals.mask([SIGPIPE, SIGINT, SIGTERM, SIGHUP]))
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &ignored)
+
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        unsafe posix_spawn_file_actions_addchdir_np(&actions, "/")
+
+        let words = [start.path] + start.arguments
+        let variables = start.environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        var (arguments, environment) = unsafe (Self.strings(words), Self.strings(variables))
+        defer { unsafe (arguments + environment).forEach { unsafe free($0) } }
+        var identifier: pid_t = 0
+        let result = unsafe posix_spawn(
+            &identifier, start.path, &actions, &attributes, &arguments, &environment)
+        guard result == 0 else { throw SystemError(number: result) }
+        return identifier
+    }
+
+    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        unsafe texts.map { unsafe strdup($0) } + [nil]
+    }
+}

@@ -1,0 +1,115 @@
+import Agent
+import Foundation
+import Options
+import Transport
+
+/// What the owner of a device asks of its agent: `postrider agent status` and the others.
+enum AgentActions {
+    /// In the order of the help.
+    static let all: [OperatorAction] = [
+        action("status", "Show what the agent is doing.") { options, client in
+            let (status, text) = try await client.list("/v1/status", of: AgentControl.Status.self)
+            Console.say(options.isSet("json") ? text : describe(status))
+        },
+        action("apps", "List the apps, and how each of them is.") { options, client in
+            let (apps, text) = try await client.list("/v1/apps", of: [AgentControl.App].self)
+            Console.say(options.isSet("json") ? text : describe(apps))
+        },
+        action("inbox", "List what waits for the apps.") { options, client in
+            let (letters, text) = try await client.list("/v1/inbox", of: [AgentControl.Letter].self)
+            Console.say(options.isSet("json") ? text : describe(letters))
+        },
+        action("pending", "List the local notifications that are not due yet.") { options, client in
+            let (pending, text) = try await client.list("/v1/pending", of: [AgentControl.Pending].self)
+            let rows = pending.map { [$0.topic, $0.identifier, Listing.time($0.at), $0.title] }
+            Console.say(
+                options.isSet("json") ? text : Listing.columns(["TOPIC", "IDENTIFIER", "AT", "TITLE"], rows))
+        },
+        action("dead-letters", "List what the apps could not handle.") { options, client in
+            let (letters, text) = try await client.list("/v1/dead-letters", of: [AgentControl.Letter].self)
+            Console.say(options.isSet("json") ? text : describe(letters))
+        },
+        order("retry", "NUMBER", "Have a dead letter handed over again.") { number in
+            ("PUT", "/v1/retried-letters/\(number)", "", "\(number) is handed over again.")
+        },
+        order("drop", "NUMBER", "Drop a dead letter.") { number in
+            ("DELETE", "/v1/dead-letters/\(number)", "", "\(number) is dropped.")
+        },
+        order("allow", "TOPIC", "Let an app notify.") { topic in
+            ("PUT", "/v1/authorizations/\(topic)", #"{"isAllowed":true}"#, "\(topic) may notify.")
+        },
+        order("deny", "TOPIC", "Let an app not notify.") { topic in
+            ("PUT", "/v1/authorizations/\(topic)", #"{"isAllowed":false}"#, "\(topic) may not notify.")
+        },
+        order("activate", "TOPIC", "Turn to a declared app: it is started if it does not run.") { topic in
+            ("PUT", "/v1/active-apps/\(topic)", "", "\(topic) becomes active.")
+        },
+        order("suspend", "TOPIC", "Turn away from a declared app: it goes into the background or ends.") {
+            topic in
+            ("DELETE", "/v1/active-apps/\(topic)", "", "\(topic) goes into the background.")
+        },
+    ]
+
+    private static let socket = Option.value(
+        "socket", "PATH", "The agent's socket; \(AgentSettings.usualSocket) if not given.")
+
+    private static func action(
+        _ name: String, _ summary: String, operands: [Operand] = [],
+        run: @escaping @Sendable (ParsedOptions, ControlClient) async throws -> Void
+    ) -> OperatorAction {
+        OperatorAction(
+            "agent", name, summary, operands: operands, address: [socket],
+            find: { options in
+                let environment = ProcessInfo.processInfo.environment
+                let path =
+                    options.string("socket") ?? environment["POSTRIDER_AGENT_SOCKET"]
+                    ?? environment[Setting.variable("socket")] ?? AgentSettings.usualSocket
+                return ControlClient(address: try SocketAddress(unixPath: path), party: .agent)
+            },
+            run: run)
+    }
+
+    /// An action on one thing: method, path, body, and the sentence that tells what was done.
+    private static func order(
+        _ name: String, _ operand: String, _ summary: String,
+        _ make: @escaping @Sendable (String) -> (method: String, path: String, body: String, done: String)
+    ) -> OperatorAction {
+        action(name, summary, operands: [.required(operand)]) { options, client in
+            let order = make(try options.checked(options.operands[0]))
+            let answer = try await client.request(order.method, order.path, body: Array(order.body.utf8))
+            options.say(answer, order.done)
+        }
+    }
+
+    // MARK: For people
+
+    static func describe(_ status: AgentControl.Status) -> String {
+        let rows = [
+            ("device", status.device ?? "not enrolled"), ("connected", status.isConnected ? "yes" : "no"),
+            ("apps", "\(status.apps)"), ("  running", "\(status.running)"), ("inbox", "\(status.inbox)"),
+            ("pending", "\(status.pending)"), ("dead letters", "\(status.deadLetters)"),
+        ]
+        return rows.map { $0 + String(repeating: " ", count: max(16 - $0.count, 1)) + $1 }
+            .joined(separator: "\n")
+    }
+
+    static func describe(_ apps: [AgentControl.App]) -> String {
+        Listing.columns(
+            ["TOPIC", "USER", "STATE", "PROCESS", "DECLARED", "REGISTERED", "NOTIFICATIONS", "INBOX"],
+            apps.map { app in
+                [
+                    app.topic, "\(app.user)", app.state, app.process.map(String.init) ?? "-",
+                    app.isDeclared ? "yes" : "no", app.isRegistered ? "yes" : "no", app.notifications,
+                    "\(app.inbox)",
+                ]
+            })
+    }
+
+    static func describe(_ letters: [AgentControl.Letter]) -> String {
+        Listing.columns(
+            ["NUMBER", "TOPIC", "KIND", "IDENTITY", "ATTEMPTS", "REASON"],
+            letters.map {
+                ["\($0.number)", $0.topic, $0.kind, $0.identity, "\($0.attempts)", $0.reason ?? "-"]
+            })
+    }
+}

@@ -1,0 +1,107 @@
+import Agent
+import Foundation
+import Notifications
+import Transport
+import YAML
+
+/// The manifests of apps: files of YAML in a directory, one for each app.
+enum AppManifests {
+    /// Reads and checks all of a directory, in the order of their names.
+    ///
+    /// - Throws: ``CommandFailure`` at the first mistake: file, line, and what to do.
+    static func read(_ directory: String) throws -> [AppManifest] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        } catch {
+            throw CommandFailure(
+                "The apps-directory \(directory) cannot be read: make it, or name another.", exitCode: 2)
+        }
+        let files = names.filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }.sorted()
+        guard files.count <= Limits.manifests else {
+            throw CommandFailure(
+                "The apps-directory \(directory) has more than \(Limits.manifests) manifests.", exitCode: 2)
+        }
+        var manifests: [AppManifest] = []
+        for file in files {
+            let path = directory + "/" + file
+            let manifest = try read(try FileText.read(path, "The manifest"), path)
+            guard !manifests.contains(where: { $0.topic == manifest.topic }) else {
+                throw CommandFailure(
+                    "\(path): another manifest declares \(manifest.topic) too; keep one of them.", exitCode: 2
+                )
+            }
+            manifests.append(manifest)
+        }
+        return manifests
+    }
+
+    /// Reads and checks one.
+    static func read(
+        _ text: String, _ path: String, by user: UInt32 = UserAccount.own
+    ) throws(CommandFailure) -> AppManifest {
+        do throws(YAMLError) {
+            let reader = try YAMLReader.reading(text: text, file: path)
+            let topic = try reader.required("topic", reader.string)
+            guard Topic(topic) != nil else { throw reader.error("topic", "must be a bundle identifier") }
+            let program = try reader.required("program", reader.string)
+            var manifest = AppManifest(topic: topic, user: user, program: program)
+            manifest.arguments = try reader.strings("arguments") ?? []
+            if let name = try reader.string("user") {
+                guard let identifier = UserAccount.identifier(of: name) else {
+                    throw reader.error("user", "must be a user of this device, by name or number")
+                }
+                manifest.user = identifier
+            }
+            guard manifest.user == user || user == 0 else {
+                throw reader.error(
+                    "user", "is not the agent's own user: run the agent as root, or leave the line out")
+            }
+            manifest.mayRunInBackground = try reader.boolean("background") ?? false
+            manifest.exitsOnSuspend = try reader.boolean("exits-on-suspend") ?? false
+            manifest.environment = try environment(reader)
+            try reader.finish()
+            if let mistake = mistake(in: program, of: manifest.user) {
+                throw reader.error("program", mistake)
+            }
+            return manifest
+        } catch {
+            throw CommandFailure(error.description, exitCode: 2)
+        }
+    }
+
+    /// `NAME=VALUE`, each in a line of a list.
+    private static func environment(_ reader: YAMLReader) throws(YAMLError) -> [String: String] {
+        var environment: [String: String] = [:]
+        for entry in try reader.strings("environment") ?? [] {
+            guard let sign = entry.firstIndex(of: "="), sign != entry.startIndex else {
+                throw reader.error("environment", "must be a list of NAME=VALUE, not '\(entry)'")
+            }
+            let name = String(entry[..<sign])
+            guard !name.hasPrefix("POSTRIDER_") else {
+                throw reader.error("environment", "may not set \(name): the agent does")
+            }
+            environment[name] = String(entry[entry.index(after: sign)...])
+        }
+        return environment
+    }
+
+    /// What is wrong with a program's file; nil: it can be started, and nobody else can have put it there.
+    private static func mistake(in program: String, of user: UInt32) -> String? {
+        guard program.hasPrefix("/") else { return "must be an absolute path, not '\(program)'" }
+        let file = URL(filePath: program).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
+            attributes[.type] as? FileAttributeType == .typeRegular,
+            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
+            let owner = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value
+        else { return "is not there: give the path of a program" }
+        guard mode & 0o111 != 0 else { return "cannot be executed: make it so with chmod +x \(program)" }
+        guard mode & 0o022 == 0 else {
+            return "can be written by others than its owner: mend that with chmod go-w \(program)"
+        }
+        guard owner == 0 || owner == user else {
+            return "belongs to another user than root or the app's own: mend that with chown"
+        }
+        return nil
+    }
+}

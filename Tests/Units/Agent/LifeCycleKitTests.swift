@@ -1,0 +1,152 @@
+import Courier
+import Foundation
+import Notifications
+import PostriderKit
+import Testing
+
+@testable import Agent
+
+@Suite("A declared app of the kit, at a real agent's desk", .timeLimit(.minutes(1)))
+struct LifeCycleKitTests {
+    private let scratch = Scratch()
+    private let dispatcher = NotificationDispatcher()
+    private let topic = RecordedApp.topic
+
+    private func application() -> Application {
+        Application(topic: topic, socketPath: scratch.socket, dispatcher: dispatcher)
+    }
+
+    /// Writes down the last part of the name of all that comes.
+    private func observe(_ application: Application, _ journal: Journal<String>) -> Observation {
+        dispatcher.addObserver(sender: application) { notification in
+            let name = notification.name.rawValue.dropFirst("postrider.".count)
+            let reason = notification.userInfo[LaunchKey.reason]?.string
+            let text = notification.userInfo["text"]?.string
+            journal.note([String(name), reason, text].compactMap(\.self).joined(separator: " "))
+        }
+    }
+
+    @Test("is told what happens to it, in order, and what it was started for after its start")
+    func order() async throws {
+        let house = try AgentHouse(scratch, manifests: [.sample(exitsOnSuspend: true)])
+        let first = application()
+        try first.start()
+        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
+        await first.end()
+        while await house.on({ !$0.desk.attachments.isEmpty }) { await Task.yield() }
+        await house.on { [topic] rooms in
+            try? rooms.desk.center.respond(
+                to: .remote(payload: Array(#"{"text":"1"}"#.utf8)), of: topic, action: "open", text: nil)
+        }
+        while await house.on({ $0.launcher.processes.isEmpty }) { await Task.yield() }
+        let (application, journal) = (application(), Journal<String>())
+        let observation = observe(application, journal)
+        try application.start()
+        // Until the owner of the device has said something, and the response has been handled.
+        _ = await journal.first(4)
+        await house.on { [topic] in _ = $0.keeper.handle(.activate, topic) }
+        _ = await journal.first(5)
+        await house.on { [topic] in _ = $0.keeper.handle(.suspend, topic) }
+        let told = await journal.first(7).filter { $0 != "authorizationDidChange" }
+        #expect(
+            told == [
+                "applicationDidFinishLaunching response", "applicationDidEnterBackground",
+                "responseDidArrive", "applicationDidBecomeActive", "applicationDidEnterBackground",
+                "applicationWillTerminate",
+            ])
+        await application.untilEnd()
+        await house.kill()
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("is told once, however often its agent is killed and comes back")
+    func reconnection() async throws {
+        let manifests = [AppManifest.sample()]
+        let (application, journal) = (application(), Journal<String>())
+        let observation = observe(application, journal)
+        try application.start()
+        for round in 1...3 {
+            let house = try AgentHouse(scratch, manifests: manifests)
+            while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
+            await house.on { [topic] rooms in
+                try? rooms.desk.center.respond(
+                    to: .remote(payload: []), of: topic, action: "\(round)", text: nil)
+            }
+            while journal.events.count(where: { $0 == "responseDidArrive" }) < round { await Task.yield() }
+            await house.kill()
+        }
+        await application.end()
+        withExtendedLifetime(observation) {}
+        #expect(journal.events.count { $0.hasPrefix("applicationDidFinishLaunching") } == 1)
+        #expect(journal.events.count { $0 == "applicationDidBecomeActive" } == 1)
+        #expect(journal.events.count { $0 == "responseDidArrive" } == 3)
+    }
+
+    @Test("that reports a failure is given the notification again, until it is a dead letter")
+    func failure() async throws {
+        let house = try AgentHouse(scratch)
+        let (application, journal) = (application(), Journal<String>())
+        let observation = dispatcher.addObserver(of: ResponseDidArrive.self, sender: application) {
+            [weak application] response in
+            application?.reportFailure("I cannot \(response.actionIdentifier).")
+            journal.note(response.actionIdentifier)
+        }
+        try application.start()
+        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
+        await house.on { [topic] rooms in
+            rooms.desk.mostAttempts = 3
+            try? rooms.desk.center.respond(to: .remote(payload: []), of: topic, action: "swim", text: nil)
+        }
+        for attempt in 1...3 {
+            _ = await journal.first(attempt)
+            while await house.on({ rooms in !rooms.desk.sickbay.isEmpty || !rooms.letters.isEmpty }) == false
+            {
+                await Task.yield()
+            }
+            await house.on { rooms in
+                rooms.clock.aheadMilliseconds += 10_000
+                rooms.desk.sickbay.letGo()
+            }
+        }
+        #expect(await house.on { $0.letters } == ["I cannot swim."])
+        #expect(journal.events == ["swim", "swim", "swim"])
+        await application.end()
+        withExtendedLifetime(observation) {}
+        await house.kill()
+    }
+
+    @Test("that ends in order in the middle of its work has not failed; one that is cut off has")
+    func goodbye() async throws {
+        let house = try AgentHouse(scratch)
+        let (application, journal) = (application(), Journal<String>())
+        let observation = dispatcher.addObserver(named: .responseDidArrive, sender: application) {
+            [weak application] _ in
+            journal.note("first")
+            application?.stop()
+        }
+        try application.start()
+        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
+        await house.on { [topic] rooms in
+            for action in ["1", "2"] {
+                try? rooms.desk.center.respond(to: .remote(payload: []), of: topic, action: action, text: nil)
+            }
+        }
+        await application.untilEnd()
+        while await house.on({ !$0.desk.attachments.isEmpty }) { await Task.yield() }
+        #expect(await house.on { $0.attempts } == [0])
+        withExtendedLifetime(observation) {}
+        await house.kill()
+        #expect(journal.events == ["first"])
+    }
+}
+
+extension AgentHouse.Rooms {
+    /// The reasons of all dead letters.
+    var letters: [String] { (try? desk.state.deadLetters.letters().map(\.reason)) ?? [] }
+
+    /// How often what waits for the usual app has failed.
+    var attempts: [Int] {
+        guard let record = desk.state.apps[RecordedApp.topic] else { return [] }
+        return (try? desk.state.inbox.attempts(of: record.number).values.sorted()) ?? []
+    }
+}

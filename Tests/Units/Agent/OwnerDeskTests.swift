@@ -1,0 +1,79 @@
+import Courier
+import Foundation
+import Notifications
+import Testing
+
+@testable import Agent
+
+@Suite("The desk of the device's owner")
+struct OwnerDeskTests {
+    private let rig: DeskRig
+    private let owner: OwnerDesk
+    private let topic = RecordedApp.topic
+
+    init() throws {
+        rig = try DeskRig(manifests: [.sample()])
+        owner = OwnerDesk(rig.ground.state, desk: rig.desk, keeper: rig.keeper, log: .none, user: 7)
+    }
+
+    private func ask<Answer: Decodable>(_ path: String, _ type: Answer.Type = Answer.self) throws -> Answer {
+        let answer = owner.handle("GET", path, body: [], from: 7)
+        #expect(answer.status == 200)
+        return try JSONDecoder().decode(Answer.self, from: Data(answer.body))
+    }
+
+    private func order(_ method: String, _ path: String, _ body: String = "") -> Int {
+        owner.handle(method, path, body: Array(body.utf8), from: 0).status
+    }
+
+    @Test("hears root and the agent's own user only")
+    func callers() {
+        for (user, status) in [(0, 200), (7, 200), (8, 403)] as [(UInt32, Int)] {
+            #expect(owner.handle("GET", "/v1/status", body: [], from: user).status == status)
+        }
+    }
+
+    @Test("tells what there is: apps, what waits for them, what is pending, what they could not handle")
+    func lists() throws {
+        rig.desk.mostAttempts = 1
+        let app = rig.attached()
+        rig.arrive(1, 2)
+        rig.desk.endTurn()
+        #expect(rig.desk.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
+        rig.desk.endTurn()
+        let apps: [AgentControl.App] = try ask("/v1/apps")
+        #expect(apps.map(\.topic) == [topic] && apps[0].state == "active" && apps[0].isDeclared)
+        #expect(apps[0].inbox == 1 && apps[0].notifications == "ask")
+        let inbox: [AgentControl.Letter] = try ask("/v1/inbox")
+        #expect(inbox.map(\.kind) == ["push"] && inbox[0].identity.hasSuffix("2"))
+        let dead: [AgentControl.Letter] = try ask("/v1/dead-letters")
+        #expect(dead.map(\.reason) == ["No."])
+        let status: AgentControl.Status = try ask("/v1/status")
+        #expect(status.apps == 1 && status.inbox == 1 && status.deadLetters == 1 && status.running == 1)
+        #expect(order("PUT", "/v1/retried-letters/\(dead[0].number)") == 200)
+        #expect(order("PUT", "/v1/retried-letters/\(dead[0].number)") == 404)
+        #expect(order("DELETE", "/v1/dead-letters/x") == 404)
+    }
+
+    @Test("takes the owner's word about an app's alerts")
+    func decisions() throws {
+        let path = "/v1/authorizations/\(topic)"
+        #expect(order("PUT", path, #"{"isAllowed":true}"#) == 404)
+        let app = RecordedApp()
+        rig.desk.center.attach(topic, for: app.stream)
+        #expect(order("PUT", path, "yes") == 400)
+        #expect(order("PUT", path, #"{"isAllowed":true}"#) == 200)
+        #expect(app.told.last == .authorization(Authorization(topic: topic, status: .authorized)))
+        let apps: [AgentControl.App] = try ask("/v1/apps")
+        #expect(apps[0].notifications == "allow")
+    }
+
+    @Test("starts a declared app, and no other")
+    func activation() {
+        #expect(order("PUT", "/v1/active-apps/\(topic)") == 200)
+        #expect(rig.launcher.processes.map(\.reason) == ["activation"])
+        #expect(order("DELETE", "/v1/active-apps/\(topic)") == 200)
+        #expect(order("PUT", "/v1/active-apps/com.example.unknown") == 404)
+        #expect(order("GET", "/v1/nonsense") == 404)
+    }
+}

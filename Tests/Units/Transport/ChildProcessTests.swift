@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import Transport
+
+@Suite("A program that is started", .timeLimit(.minutes(1)))
+struct ChildProcessTests {
+    /// Runs a shell script to its end.
+    private func run(_ script: String, environment: [String: String] = [:]) throws -> ProcessEnding? {
+        let loop = try EventLoop()
+        var found: ProcessEnding?
+        let start = ProgramStart(path: "/bin/sh", arguments: ["-c", script], environment: environment)
+        let process = try loop.start(start) { found = $0 }
+        #expect(process.identifier > 0 && process.startedAt > 0)
+        while found == nil { loop.turn() }
+        // It is over: nothing is sent to whoever has the number next.
+        process.kill()
+        return found
+    }
+
+    @Test("says how it ended")
+    func endings() throws {
+        #expect(try run("exit 0") == .exited(0))
+        #expect(try run("exit 7") == .exited(7))
+        #expect(try run("kill -9 $$") == .killed(9))
+    }
+
+    @Test("is told what it is to be told, and nothing else")
+    func cleanliness() throws {
+        #expect(try run(#"test "$A" = "b c""#, environment: ["A": "b c"]) == .exited(0))
+        #expect(try run(#"test -z "$HOME$LANG""#) == .exited(0))
+        #expect(try run("test $PWD = /") == .exited(0))
+    }
+
+    @Test("has no descriptors but those of its output, a process group of its own, and no signal blocked")
+    func separation() throws {
+        let file = try #require(FileHandle(forReadingAtPath: "/etc/hostname"))
+        #expect(fcntl(file.fileDescriptor, F_SETFD, 0) == 0)
+        #expect(try run("test ! -e /proc/self/fd/\(file.fileDescriptor)") == .exited(0))
+        #expect(try run(#"read a b c d group rest < /proc/$$/stat; test "$group" = $$"#) == .exited(0))
+        Signals.block([SIGTERM])
+        #expect(try run("kill -15 $$; exit 1") == .killed(15))
+        #expect(try run("! read line") == .exited(0))
+    }
+
+    @Test("that is not there is told in a sentence")
+    func absence() throws {
+        let loop = try EventLoop()
+        let start = ProgramStart(path: "/nowhere/program", arguments: [], environment: [:])
+        #expect(throws: TransportError.self) { try loop.start(start) { _ in } }
+    }
+
+    @Test("ends when it is asked to, and is taken over only by whoever knows when it was started")
+    func adoption() throws {
+        let loop = try EventLoop()
+        var (found, heard) = (ProcessEnding?.none, 0)
+        let start = ProgramStart(path: "/bin/sleep", arguments: ["300"], environment: [:])
+        let process = try loop.start(start) { found = $0 }
+        #expect(loop.adopt(process.identifier, startedAt: process.startedAt + 1) { _ in heard += 1 } == nil)
+        let adopted = loop.adopt(process.identifier, startedAt: process.startedAt) { _ in heard += 1 }
+        try #require(adopted).terminate()
+        while found == nil || heard == 0 { loop.turn() }
+        #expect([.killed(15), .unknown].contains(try #require(found)))
+        #expect(loop.adopt(process.identifier, startedAt: process.startedAt) { _ in } == nil)
+    }
+}
