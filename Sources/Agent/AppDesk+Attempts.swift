@@ -57,7 +57,7 @@ extension AppDesk {
             sickbay.discharge(failure.row)
             log.warning(
                 "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "
-                    + "'postrider agent dead-letters list'")
+                    + "'postrider agent dead-letters'")
         }
     }
 }

@@ -92,7 +92,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("tells a crash loop from work, and says so where the owner looks")
+        @Test("tells its owner of a start that came to nothing, and does not start at once again")
         func crashes() async throws {
             try await onStage { stage in
                 let relay = try await stage.startRelay()
