@@ -150,4 +150,10 @@ public enum Limits {
     public static let traceFeed = 1000
     /// Questions about the trace that wait for their answers.
     public static let traceQuestions = 16
+
+    // What the operator asks for.
+
+    /// Bytes of an answer on the control socket. A list of 200,000 devices with an app each has as many; they are in
+    /// memory until the operator's program has read them.
+    public static let controlAnswerBytes = 64 * 1024 * 1024
 }

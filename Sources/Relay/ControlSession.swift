@@ -19,6 +19,7 @@ final class ControlSession: EndpointOwner {
     private static let settings: SessionSettings = {
         var settings = SessionSettings()
         settings.maxConcurrentStreams = 32
+        settings.maxOutboundBytes = Limits.controlAnswerBytes
         return settings
     }()
 

@@ -64,7 +64,8 @@ extension ProviderSession {
             let names = channels.map { "\"\($0)\"" }.joined(separator: ",")
             body = Array("{\"channels\":[\(names)]}".utf8)
         case .removed, .accepted: break
-        case .rejected(let rejection): body = rejection.channelBody
+        case .rejected(let rejection):
+            body = rejection.channelBody(usesLiveSpellings: shard.fidelity.usesLiveSpellings)
         }
         if body.isEmpty {
             endpoint.streams.respond(stream, shard.reply)
@@ -98,7 +99,8 @@ extension ChannelAnswer {
 
 extension Rejection {
     /// The JSON body in this family, where Apple's table prints one of the reasons with a space.
-    var channelBody: [UInt8] {
-        self == .serviceUnavailable ? Array(#"{"reason":"Service Unavailable"}"#.utf8) : body()
+    func channelBody(usesLiveSpellings: Bool = false) -> [UInt8] {
+        self == .serviceUnavailable
+            ? Array(#"{"reason":"Service Unavailable"}"#.utf8) : body(usesLiveSpellings: usesLiveSpellings)
     }
 }

@@ -1,5 +1,6 @@
 import Clients
 import Foundation
+import Notifications
 import Transport
 
 /// The operator's end of a control socket: the relay's (`docs/control.md`) or the agent's (`docs/agent.md`).
@@ -73,7 +74,9 @@ struct ControlClient: Sendable {
         _ method: String, _ path: String, _ body: [UInt8]
     ) async throws -> Result<RequestClient.Response, ClientError> {
         try await LoopThread.run("control") { [address] loop in
-            let client = RequestClient(to: Server(socket: address), on: loop)
+            var bounds = RequestClient.Bounds()
+            bounds.responseBytes = Limits.controlAnswerBytes
+            let client = RequestClient(to: Server(socket: address), on: loop, bounds: bounds)
             var answer: Result<RequestClient.Response, ClientError>?
             try client.send(client.makeHead(method, path), body: body) { [unowned loop] result in
                 answer = result

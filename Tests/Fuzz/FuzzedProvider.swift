@@ -33,10 +33,14 @@ enum FuzzedProvider {
             ProviderKeyRecord(
                 identifier: keyIdentifier, team: team, publicKey: key.publicKey.pem, addedAt: now)
         ],
-        topics: topics.map { TopicRecord(topic: $0, team: team) },
+        topics: topics.map { TopicRecord(topic: $0, team: team) } + quiet,
         enrolmentKeys: [],
         log: .none
     )
+
+    /// An app that may have no channels.
+    private static let quiet = [Topic("com.example.app.quiet")].compactMap(\.self)
+        .map { TopicRecord(topic: $0, team: team, takesBroadcasts: false) }
 
     static func makeSeal() -> TokenSeal {
         let secret = [UInt8](repeating: 5, count: TokenSeal.secretByteCount)

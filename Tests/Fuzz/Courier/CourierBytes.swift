@@ -25,6 +25,16 @@ enum CourierBytes {
         case 13: try relayLink(bytes)
         case 14: try deviceLink(bytes)
         case 15: try fieldValues(bytes)
+        case 16: try message(Subscribe.self, bytes)
+        case 17: try message(Unsubscribed.self, bytes)
+        case 18: try message(CenterCall.self, bytes)
+        case 19: try message(CenterAnswer.self, bytes)
+        case 20: try message(LocalNotice.self, bytes)
+        case 21: try message(Fired.self, bytes)
+        case 22: try message(Responded.self, bytes)
+        case 23: try message(Authorization.self, bytes)
+        case 24: try message(LocalRequest.self, bytes)
+        case 25: try message(LocalCategory.self, bytes)
         default: break
         }
     }
@@ -102,7 +112,9 @@ enum CourierBytes {
                     try hold(underway.remove(delivery) != nil, "delivery \(delivery) was not under way")
                 }
             case .goodbye: return
-            case .register, .unregister, .subscribe, .unsubscribe, nil: break
+            case .register, .unregister, .subscribe, .unsubscribe:
+                try hold(link.isOpen, "a wish is heard before the welcome")
+            case nil: break
             }
             while link.hasRoom, let delivery = link.deliver() { underway.insert(delivery) }
             try hold(link.outstandingCount == underway.count, "\(link.outstandingCount) are under way")
@@ -120,18 +132,30 @@ enum CourierBytes {
         var link = DeviceLink(hello: hello, wanted: ["a.b": .production], unwanted: ["c.d"])
         _ = link.start()
         framing.feed(bytes.span)
+        let wish = Subscribe(topic: "a.b", channel: ChannelIdentity(high: 1, low: 2))
         var held: [UInt64] = []
+        var fault: String?
         do throws(CourierError) {
             while let message = try framing.next(RelayMessage.self) {
-                guard case .deliver(let deliver) = try link.receive(message) else { continue }
-                held.append(deliver.delivery)
-                guard held.count.isMultiple(of: 2) else { continue }
-                _ = link.acknowledge(held)
-                held = []
+                switch try link.receive(message) {
+                case .deliver(let deliver):
+                    held.append(deliver.delivery)
+                    guard held.count.isMultiple(of: 2) else { continue }
+                    _ = link.acknowledge(held)
+                    held = []
+                case .welcomed:
+                    if link.subscribe(wish) != .subscribe(wish) { fault = "an open link does not subscribe" }
+                case .broadcast(let deliver):
+                    if deliver.channel == nil { fault = "a broadcast is of no channel" }
+                case .goodbye:
+                    if link.subscribe(wish) != nil { fault = "a link subscribes after the goodbye" }
+                default: break
+                }
             }
         } catch {
             _ = error.goodbye
         }
+        if let fault { throw Contradiction(fault) }
     }
 
     /// Header values of gRPC.

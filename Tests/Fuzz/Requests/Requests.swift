@@ -3,7 +3,8 @@ import Notifications
 
 @testable import Relay
 
-/// Whole requests of a provider: header fields and body, up to the verdict of admission.
+/// Whole requests of a provider, about devices and about channels: header fields and body, up to the verdict of
+/// admission. The path decides which admission it is.
 ///
 /// An input is text: a line `name: value` for each field, an empty line, the body. A value that ends with `@` gets, in
 /// its place, what is good there: the provider token in `authorization`, the device token in `:path`.
@@ -22,6 +23,7 @@ enum Requests {
     /// What became of a request.
     private enum Outcome: Equatable {
         case admitted([String], payload: [UInt8])
+        case ordered([String], payload: [UInt8])
         case rejected(Rejection)
     }
 
@@ -55,6 +57,21 @@ enum Requests {
         }
         try hold(request.bodyByteCount == body.count, "bytes of the body are not counted")
         try hold(request.body.count <= Limits.voipPayloadBytes, "more of the body is kept than is ever used")
+        return try isAboutChannels(request)
+            ? order(block, body, request, door) : push(block, body, request, door)
+    }
+
+    private static func isAboutChannels(_ request: PushRequest) -> Bool {
+        guard let path = request.range(.path) else { return false }
+        let values = request.values
+        return ChannelPath.isOne(values.span.extracting(path))
+    }
+
+    // MARK: Pushes
+
+    private static func push(
+        _ block: HeaderBlock, _ body: [UInt8], _ request: PushRequest, _ door: Door
+    ) throws(Contradiction) -> Outcome {
         let admission = Admission(
             authority: FuzzedProvider.authority, tokens: door.tokens, seal: door.seal,
             environment: .production, fidelity: Fidelity(), now: FuzzedProvider.now)
@@ -95,6 +112,84 @@ enum Requests {
             try hold(FuzzedProvider.now < moment && moment <= latest, "it is kept until \(moment)")
         }
     }
+
+    // MARK: Channels and broadcasts
+
+    private static func order(
+        _ block: HeaderBlock, _ body: [UInt8], _ request: PushRequest, _ door: Door
+    ) throws(Contradiction) -> Outcome {
+        let echo = ChannelEcho(request)
+        let isBroadcast = block.text(of: ":path")?.hasPrefix("/4/") ?? false
+        try hold((echo.identifier != nil) == isBroadcast, "an answer has other names than its family")
+        let admission = ChannelAdmission(
+            authority: FuzzedProvider.authority, tokens: door.tokens, environment: .production,
+            now: FuzzedProvider.now)
+        var credentials = ProviderCredentials()
+        let (order, owner): (ChannelOrder, ChannelOwner)
+        do throws(Rejection) {
+            (order, owner) = try admission.admit(request, &credentials)
+        } catch {
+            return .rejected(error)
+        }
+        let app = FuzzedProvider.topics[0]
+        try hold(owner == ChannelOwner(topic: app, environment: .production), "the app is another one")
+        if let name = block.value(of: "apns-request-id") {
+            try hold(echo.requestIdentifier == name, "the apns-request-id comes back otherwise")
+        }
+        let method = block.text(of: ":method") ?? ""
+        switch order {
+        case .list:
+            try hold(method == "GET", "a list is made of \(method)")
+            return .ordered(["list"], payload: [])
+        case .create(let storage):
+            try hold(method == "POST", "a channel is made by \(method)")
+            try hold(JSONSyntax.isObject(body.span), "a channel is made of what is no JSON object")
+            return .ordered(["create", "\(storage)"], payload: [])
+        case .read(let channel), .remove(let channel):
+            try check(channel, block)
+            let isRead = if case .read = order { true } else { false }
+            try hold(method == (isRead ? "GET" : "DELETE"), "\(method) is taken for another method")
+            return .ordered([method, "\(channel)"], payload: [])
+        case .broadcast(let broadcast, let isNowOrNever):
+            try check(broadcast.channel, block)
+            try check(broadcast, block, body)
+            let isZero = Int64(block.text(of: "apns-expiration") ?? "") == 0
+            try hold(isNowOrNever == isZero, "0 is not taken for 0")
+            return .ordered(
+                [
+                    "\(broadcast.identity)", "\(broadcast.channel)", "\(broadcast.topic)",
+                    "\(broadcast.priority)", "\(broadcast.expiration)",
+                ], payload: broadcast.payload)
+        }
+    }
+
+    /// A name comes back as it was, but for the padding.
+    private static func check(_ channel: ChannelIdentity, _ block: HeaderBlock) throws(Contradiction) {
+        let text = block.text(of: "apns-channel-id") ?? ""
+        let padded = text.hasSuffix("==") ? text : text + "=="
+        try hold("\(channel)" == padded, "\(text) is taken for \(channel)")
+    }
+
+    /// What is true of every broadcast that is taken on.
+    private static func check(
+        _ broadcast: Broadcast, _ block: HeaderBlock, _ body: [UInt8]
+    ) throws(Contradiction) {
+        try hold(broadcast.payload == body, "the payload is not the body")
+        try hold(body.count <= Limits.broadcastPayloadBytes, "the payload is too large")
+        try hold(JSONSyntax.isObject(body.span), "the payload is no JSON object")
+        try hold(broadcast.topic == FuzzedProvider.topics[0], "the app is another one")
+        try hold(broadcast.priority >= .considerate, "the priority is \(broadcast.priority)")
+        if let text = block.text(of: "apns-request-id") ?? block.text(of: "apns-id") {
+            try hold("\(broadcast.identity)" == text.uppercased(), "the identity is another one")
+        }
+        if case .at(let moment) = broadcast.expiration {
+            let latest = FuzzedProvider.now.advanced(
+                byMilliseconds: Limits.broadcastStoredHours * 3_600_000)
+            try hold(FuzzedProvider.now < moment && moment <= latest, "it is kept until \(moment)")
+        }
+    }
+
+    // MARK: Reading an input
 
     private static func parse(_ input: [UInt8]) -> (HeaderBlock, body: [UInt8]) {
         var block = HeaderBlock()

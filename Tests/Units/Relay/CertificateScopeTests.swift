@@ -1,4 +1,5 @@
 import Crypto
+import HTTP2
 import Notifications
 import Testing
 
@@ -107,5 +108,28 @@ struct CertificateScopeTests {
         #expect(
             try verdict(certificate(nil, topics: ["com.example.app"]), "com.example.app")
                 == .success(Samples.topic))
+    }
+
+    @Test("covers the channels of its topics; those of others are TopicMismatch (6.1)")
+    func channels() throws {
+        for (app, expected) in [
+            ("com.example.app", nil), (Samples.otherTopic.text, .topicMismatch),
+        ] as [(String, Rejection?)] {
+            var block = HeaderBlock()
+            block.add(":method", "GET")
+            block.add(":path", "/1/apps/\(app)/all-channels")
+            let request = PushRequest()
+            request.begin(block) { NotificationIdentity(high: 3, low: 4) }
+            let admission = ChannelAdmission(
+                authority: Provider.shared.authority, tokens: ProviderTokens(), environment: .production,
+                now: Samples.now)
+            var credentials = ProviderCredentials()
+            try credentials.adopt(certificate(), in: .production)
+            var rejection: Rejection?
+            do throws(Rejection) { _ = try admission.admit(request, &credentials) } catch {
+                rejection = error
+            }
+            #expect(rejection == expected)
+        }
     }
 }

@@ -217,7 +217,8 @@ struct ChannelAdmissionTests {
 
     @Test("This family prints one of its reasons with a space")
     func spelling() {
-        #expect(Rejection.serviceUnavailable.channelBody == Array(#"{"reason":"Service Unavailable"}"#.utf8))
-        #expect(Rejection.shutdown.channelBody == Array(#"{"reason":"Shutdown"}"#.utf8))
+        #expect(
+            Rejection.serviceUnavailable.channelBody() == Array(#"{"reason":"Service Unavailable"}"#.utf8))
+        #expect(Rejection.shutdown.channelBody() == Array(#"{"reason":"Shutdown"}"#.utf8))
     }
 }

@@ -114,6 +114,18 @@ struct ProviderSessionTests {
         #expect(rig.closed == .localClose && rig.frames.last?.kind == .goaway)
     }
 
+    @Test("answers a request about channels in a drain with 503 Shutdown")
+    func channelsInDrain() throws {
+        let rig = try ProviderRig()
+        try rig.push(isKept: true)
+        try rig.run()
+        rig.drain()
+        let late = try rig.push([":path": "/1/apps/com.example.app/channels"])
+        try rig.run()
+        #expect(rig.answers.all[late].map { "\($0.status) \($0.body)" } == #"503 {"reason":"Shutdown"}"#)
+        #expect(rig.closed == nil)
+    }
+
     @Test("says GOAWAY at once in a drain where no push is open")
     func idleDrain() throws {
         let rig = try ProviderRig()

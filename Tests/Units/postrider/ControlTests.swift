@@ -151,4 +151,21 @@ struct ControlTests {
             Listing.columns(["A", "B"], [["long", "\u{1B}[2Jx"], ["", "y"]])
                 == "A     B\nlong  ?[2Jx\n      y")
     }
+
+    @Test("list as many devices as there are: an answer of several MiB comes whole")
+    func manyDevices() async throws {
+        let name = String(repeating: "d", count: Limits.courierTextBytes)
+        let devices = (1...12_000).map { number in
+            RegistryChange.putDevice(
+                DeviceRecord(
+                    identity: DeviceIdentity(high: UInt64(number), low: 1),
+                    secretDigest: [UInt8](repeating: 7, count: 32), name: name,
+                    enrolledAt: Moment(milliseconds: Int64(number))))
+        }
+        try await Self.withRelay(holding: devices) { client, _ in
+            let (listed, text) = try await client.list("/v1/devices", of: [Control.Device].self)
+            #expect(text.utf8.count > 3 << 20)
+            #expect(listed.count == devices.count && listed.allSatisfy { $0.name == name })
+        }
+    }
 }

@@ -20,15 +20,17 @@ struct ContractCase: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// A push that differs from a good one in these headers; nil takes one away. `twice` names one that comes again.
+    /// A request that differs from a good one of its kind in these headers; nil takes one away. `twice` names one that
+    /// comes again.
     init(
         _ name: String,
         _ rule: String,
+        as model: ContractModel = .push,
         _ headers: KeyValuePairs<String, String?> = [:],
         path: String? = nil,
-        method: String = "POST",
+        method: String? = nil,
         twice: String? = nil,
-        body: ContractBody = .text("{}"),
+        body: ContractBody? = nil,
         before: [ContractRequest] = [],
         repeated isRepeated: Bool = false,
         with setting: ContractSetting = ContractSetting(),
@@ -38,9 +40,8 @@ struct ContractCase: Sendable, CustomTestStringConvertible {
         self.name = name
         self.rule = rule
         request = ContractRequest(
-            method: method, path: path ?? ContractRequest.goodPath,
-            changes: headers.map { ($0.key, $0.value) },
-            twice: twice, body: body)
+            model, method: method, path: path, changes: headers.map { ($0.key, $0.value) }, twice: twice,
+            body: body)
         self.before = before
         self.isRepeated = isRepeated
         self.setting = setting
@@ -49,25 +50,35 @@ struct ContractCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A request, as it differs from a good push. Words in braces stand for a value that a house knows.
+/// A request, as it differs from the good one of its kind. Words in braces stand for a value that a house knows.
 struct ContractRequest: Sendable {
-    static let goodPath = "/3/device/{token}"
-    static let goodHeaders = [("authorization", "bearer {jwt}"), ("apns-topic", ContractHouse.topic)]
+    let model: ContractModel
+    let method: String
+    let path: String
+    let changes: [(name: String, value: String?)]
+    let twice: String?
+    let body: ContractBody
 
-    var method = "POST"
-    var path = goodPath
-    var changes: [(name: String, value: String?)] = []
-    var twice: String?
-    var body = ContractBody.text("{}")
+    init(
+        _ model: ContractModel, method: String? = nil, path: String? = nil,
+        changes: [(name: String, value: String?)] = [], twice: String? = nil, body: ContractBody? = nil
+    ) {
+        self.model = model
+        self.method = method ?? model.method
+        self.path = path ?? model.path
+        self.changes = changes
+        self.twice = twice
+        self.body = body ?? model.body
+    }
 
     /// A good push with these changes.
     static func push(_ changes: KeyValuePairs<String, String?> = [:]) -> ContractRequest {
-        ContractRequest(changes: changes.map { ($0.key, $0.value) })
+        ContractRequest(.push, changes: changes.map { ($0.key, $0.value) })
     }
 
     /// All headers behind the pseudo-headers, in the order in which they are sent.
     var headers: [(name: String, value: String)] {
-        var headers: [(name: String, value: String?)] = Self.goodHeaders.map { ($0.0, $0.1) }
+        var headers: [(name: String, value: String?)] = model.headers.map { ($0.name, $0.value) }
         for change in changes {
             if let place = headers.firstIndex(where: { $0.name == change.name }) {
                 headers[place].value = change.value
@@ -81,11 +92,13 @@ struct ContractRequest: Sendable {
 }
 
 /// The body of a request.
-enum ContractBody: Sendable {
+enum ContractBody: Equatable, Sendable {
     /// This text.
     case text(String)
     /// A JSON object of so many bytes.
     case object(bytes: Int)
+    /// This text and white space, so many bytes together.
+    case padded(String, bytes: Int)
     /// Bytes that are not UTF-8, inside a JSON string.
     case invalidText
 
@@ -94,6 +107,8 @@ enum ContractBody: Sendable {
         case .text(let text): Array(text.utf8)
         case .object(let count):
             Array(#"{"a":""#.utf8) + [UInt8](repeating: 0x61, count: count - 8) + Array(#""}"#.utf8)
+        case .padded(let text, let count):
+            Array(text.utf8) + [UInt8](repeating: 0x20, count: count - text.utf8.count)
         case .invalidText: Array(#"{"a":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8)
         }
     }
@@ -106,6 +121,8 @@ struct ContractSetting: Hashable, Sendable {
     var deviceExpiryDays: Int?
     /// How the store fails; nil: it does not.
     var storeFailure: StoreError.Kind?
+    /// Whether the app has as many channels as it may.
+    var isFullOfChannels = false
 
     static let strict: ContractSetting = {
         var setting = ContractSetting()
@@ -116,6 +133,12 @@ struct ContractSetting: Hashable, Sendable {
     static let liveSpellings: ContractSetting = {
         var setting = ContractSetting()
         setting.fidelity.usesLiveSpellings = true
+        return setting
+    }()
+
+    static let fullOfChannels: ContractSetting = {
+        var setting = ContractSetting()
+        setting.isFullOfChannels = true
         return setting
     }()
 
@@ -147,7 +170,7 @@ struct ContractAnswer: Sendable {
     let timestamp: Int64?
     /// Headers that must have these values, besides what every answer has; `*` is any value.
     let headers: [String: String]
-    /// The body of an answer without reason.
+    /// The body of an answer without reason. Words in braces stand for a value that a house knows.
     var text = ""
 
     /// 200 without a body.
@@ -208,8 +231,6 @@ struct ContractGroup: Sendable, CustomTestStringConvertible {
     var events: [ContractEvent] = []
     /// Whether each case has a connection of its own: what a provider says of itself binds a connection.
     var isBinding = false
-    /// The header by which an answer names its request.
-    var identityHeader = "apns-id"
 
     var testDescription: String { title }
 }

@@ -36,7 +36,11 @@ enum ContractDocument {
     }
 
     private static func line(_ one: ContractCase) -> String {
-        let request = (context(of: one) + differences(of: one.request)).joined(separator: ", ")
+        var words = context(of: one) + differences(of: one.request)
+        if one.request.model != .push, !words.contains(one.request.model.name) {
+            words.append("a good \(one.request.model.name)")
+        }
+        let request = words.joined(separator: ", ")
         let difference = request.isEmpty ? "a good push" : request
         return "| \(one.name) | \(one.rule) | \(difference) | \(text(of: one.answer)) |"
     }
@@ -50,24 +54,31 @@ enum ContractDocument {
         if setting.fidelity.usesLiveSpellings { words.append("*live spellings*") }
         if let rate = setting.pushesPerSecond { words.append("*\(rate) push a second*") }
         if let days = setting.deviceExpiryDays { words.append("*expiry after \(days) days*") }
+        if setting.isFullOfChannels { words.append("*the app has 10,000 channels*") }
         switch setting.storeFailure {
         case nil: break
         case .full, .busy, .inputOutput: words.append("*the disk is full*")
         case .conflict, .unusable: words.append("*the store contradicts itself*")
         }
         if let before = one.before.first {
-            let changes = differences(of: before)
+            let changes = changes(of: before)
             words.append(
-                "after a good push" + (changes.isEmpty ? "" : " with " + changes.joined(separator: ", ")))
+                "after a good \(before.model.name)"
+                    + (changes.isEmpty ? "" : " with " + changes.joined(separator: ", ")))
         }
         if one.isRepeated { words.append("again and again") }
         return words
     }
 
-    /// What sets a request apart from a good push.
+    /// What sets a request apart from a good one, and which good one where that is not a push.
     private static func differences(of request: ContractRequest) -> [String] {
+        let changes = changes(of: request)
+        return request.model == .push || changes.isEmpty ? changes : [request.model.name] + changes
+    }
+
+    private static func changes(of request: ContractRequest) -> [String] {
         var words: [String] = []
-        if request.method != "POST" || request.path != ContractRequest.goodPath {
+        if request.method != request.model.method || request.path != request.model.path {
             words.append("`\(request.method) \(request.path)`")
         }
         for (name, value) in request.changes {
@@ -79,10 +90,10 @@ enum ContractDocument {
         }
         if let twice = request.twice { words.append("`\(twice)` twice") }
         switch request.body {
-        case .text("{}"): break
+        case request.model.body: break
         case .text(""): words.append("no body")
         case .text(let text): words.append("body `\(text)`")
-        case .object(let bytes): words.append("a body of \(bytes) bytes")
+        case .object(let bytes), .padded(_, let bytes): words.append("a body of \(bytes) bytes")
         case .invalidText: words.append("a body that is not UTF-8")
         }
         return words

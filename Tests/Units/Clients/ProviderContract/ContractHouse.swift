@@ -41,11 +41,13 @@ final class ContractHouse {
         configuration.pushesPerSecond = setting.pushesPerSecond
         configuration.deviceExpiryDays = setting.deviceExpiryDays
         let devices = try ContractDevices()
-        let changes = keys.changes + devices.changes
+        let channels = try ContractChannels(isFull: setting.isFullOfChannels)
+        let changes = keys.changes + devices.changes + channels.changes
         let failure = setting.storeFailure
         relay = try await Relay.start(configuration, log: .none) { ContractStore(changes, failing: failure) }
         values = devices.values.merging(keys.values(at: loop.wallMilliseconds / 1000)) { $1 }
             .merging(Self.texts(at: loop.wallMilliseconds / 1000)) { $1 }
+            .merging(channels.values) { $1 }
     }
 
     private static func texts(at now: Int64) -> [String: String] {
@@ -70,6 +72,11 @@ final class ContractHouse {
             rest = rest[rest.index(after: close)...]
         }
         return filled + rest
+    }
+
+    /// JSON with what its words in braces stand for. Its other braces are JSON's own.
+    func filled(json text: String) -> String {
+        values.reduce(text) { $0.replacing("{\($1.key)}", with: $1.value) }
     }
 
     /// A connection of a provider.
@@ -158,7 +165,7 @@ private struct ContractDevices {
     }
 }
 
-/// A store in memory that cannot take notifications if it is to fail.
+/// A store in memory that can take neither notifications nor anything about channels if it is to fail.
 private final class ContractStore: Store {
     private let store = MemoryStore()
     private let failure: StoreError.Kind?
@@ -174,6 +181,9 @@ private final class ContractStore: Store {
     }
 
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
+        if let failure, changes.contains(where: \.isAboutChannels) {
+            return completion(.failure(StoreError(failure, "The store fails.")))
+        }
         store.apply(changes, completion: completion)
     }
 
@@ -187,4 +197,13 @@ private final class ContractStore: Store {
     }
 
     func close() { store.close() }
+}
+
+extension RegistryChange {
+    fileprivate var isAboutChannels: Bool {
+        switch self {
+        case .putChannel, .removeChannel, .putBroadcast, .removeBroadcast: true
+        default: false
+        }
+    }
 }

@@ -45,6 +45,9 @@ struct ContractKeys {
             + topics.compactMap { text, team in
                 Topic(text).map { .putTopic(TopicRecord(topic: $0, team: team)) }
             }
+            + [Topic("com.example.quiet")].compactMap(\.self).map {
+                .putTopic(TopicRecord(topic: $0, team: Self.team, takesBroadcasts: false))
+            }
     }
 
     /// The tokens by the words that stand for them.

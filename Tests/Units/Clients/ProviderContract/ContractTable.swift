@@ -5,7 +5,8 @@ enum ContractTable {
     /// The tables of the document, in its order.
     static let groups = [
         paths, headers, duplicates, pushTypes, payloads, deviceTokens, authentication, keys, certificates,
-        circumstances,
+        circumstances, channelRequests, channelMaking, channelUse, channelApps, broadcasts, broadcastHeaders,
+        broadcastPayloads, channelProviders,
     ]
 
     /// Every case of every group.
