@@ -9,9 +9,11 @@ SOURCES := Sources Tests Package.swift
 CLANG = $(dir $(realpath $(shell command -v swift)))clang
 
 SECONDS ?= 60
+MINUTES ?= 5
+SEED ?= 1
 TARGET ?=
 
-.PHONY: help deps build test test-tsan test-asan fuzz format format-check demo provider-api clean
+.PHONY: help deps build test test-tsan test-asan fuzz torture format format-check demo provider-api clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +45,10 @@ test-asan: deps ## Run every test under AddressSanitizer
 # The tests feed the kept inputs (Tests/Fuzz/Corpora); this makes new ones.
 fuzz: ## Feed bytes to what takes them from strangers (SECONDS=60 for each TARGET, or for one)
 	Tests/Fuzz/run.sh $(SECONDS) $(TARGET)
+
+torture: deps ## Have disks fail and relays die (MINUTES=5, SEED=1), and say what was lost
+	swift build
+	.build/venv/bin/python Tests/Torture/torture.py "$$(swift build --show-bin-path)" --minutes $(MINUTES) --seed $(SEED)
 
 format: ## Format every Swift file
 	swift format --in-place --parallel --recursive $(SOURCES)

@@ -133,13 +133,18 @@ let package = Package(
             ]
         ),
         tests(
-            "EndToEndTests", "EndToEnd", ["postrider", "postrider-example-app"],
+            "EndToEndTests", "EndToEnd", ["postrider", "postrider-example-app", "store-under-fire"],
             exclude: ["Programs", "requirements.txt", "requirements-aapns.txt"]
         ),
         tests(
             "FuzzTests", "Fuzz",
             ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints", "Transport"],
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]
+        ),
+        // Works on a store whose disk fails: `make torture`.
+        .executableTarget(
+            name: "store-under-fire", dependencies: ["Notifications", "Storage"], path: "Tests/Torture/Store",
+            swiftSettings: house
         ),
         tests("TidyTests", "Tidy"),
     ],

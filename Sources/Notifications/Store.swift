@@ -115,8 +115,26 @@ public protocol Store: AnyObject {
     /// The notifications at these rows, in the order asked for; a row that is not there is left out.
     func read(_ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void)
 
+    /// Holds on to everything that is committed now, registry and queue at the same moment, so that it can be
+    /// copied while the store goes on. One at a time (``StoreError/Kind/busy``).
+    func snapshot() throws(StoreError) -> any StoreSnapshot
+
     /// Ends the store's work in good order. Nothing may be called after it.
     func close()
+}
+
+extension Store {
+    /// A store that is not on a disk has nothing to copy.
+    public func snapshot() throws(StoreError) -> any StoreSnapshot {
+        throw StoreError(.unusable, "This store is not on a disk: there is nothing to copy.")
+    }
+}
+
+/// What a store held at one moment.
+public protocol StoreSnapshot: AnyObject, Sendable {
+    /// Writes it into a new directory that a store can be opened in; once, from any thread. The directory has
+    /// its name when it is whole and durable, and not before.
+    func copy(to directory: String) throws(StoreError)
 }
 
 /// A failure of our own storage: never the provider's fault. The relay answers 503, counts it and goes on.

@@ -47,6 +47,7 @@ final class ControlDesk {
         case ("GET", "enrolment-keys", nil): listEnrolmentKeys(respond)
         case ("PUT", "enrolment-keys", let name?): putEnrolmentKey(name, respond)
         case ("DELETE", "enrolment-keys", let name?): removeEnrolmentKey(name, respond)
+        case ("PUT", "backup", nil): backUp(body, respond)
         case ("GET", "devices", nil): listDevices(respond)
         case ("DELETE", "devices", let name?): removeDevice(name, respond)
         default: respond(Self.refusal(404, "There is no \(method) \(path) on the control socket."))

@@ -136,6 +136,15 @@ public enum Control {
         public var key: String
     }
 
+    /// `PUT /v1/backup`.
+    public struct Backup: Codable, Sendable {
+        /// The directory to make on the relay's machine; absolute.
+        public var directory: String
+
+        /// A backup into this directory.
+        public init(directory: String) { self.directory = directory }
+    }
+
     /// One of `GET /v1/devices`.
     public struct Device: Codable, Sendable {
         /// One app on a device.

@@ -9,6 +9,7 @@ final class Ledger {
     private let store: any Store
     private let shardCount: Int
     private let post: (Letter, Int) -> Void
+    private let copy: Copy
     private let log: Log
     private var waiting: [LedgerLetter] = []
     private var isCommitting = false
@@ -17,23 +18,31 @@ final class Ledger {
     private var owed: [QueueRow] = []
     private var onClosed: (() -> Void)?
 
+    /// Why the last batch was not stored, and how many were not since it began.
+    private var trouble: (error: StoreError, batches: Int)?
+
+    /// Copies a snapshot elsewhere, and has the shard told.
+    typealias Copy = (any StoreSnapshot, BackupOrder) -> Void
+
     /// Notifications that touched the disk, and those that were settled before they had to.
     private(set) var storedCount: UInt64 = 0
     private(set) var annihilatedCount: UInt64 = 0
 
-    /// A ledger over `store`. `post` addresses a letter to a shard; `onClosed` is called after a
-    /// ``LedgerLetter/close``.
+    /// A ledger over `store`. `post` addresses a letter to a shard; `copy` copies a snapshot, which takes its time,
+    /// and posts ``Letter/applied(ticket:_:)`` at its end; `onClosed` is called after a ``LedgerLetter/close``.
     init(
         store: any Store,
         shardCount: Int,
         log: Log,
         post: @escaping (Letter, Int) -> Void,
+        copy: @escaping Copy,
         onClosed: @escaping () -> Void
     ) {
         self.store = store
         self.shardCount = shardCount
         self.log = log
         self.post = post
+        self.copy = copy
         self.onClosed = onClosed
     }
 
@@ -74,13 +83,27 @@ final class Ledger {
         isCommitting = true
         store.commit(batch.queue) { [self] result in
             isCommitting = false
-            if case .failure(let error) = result {
-                log.error("notifications were not stored: \(error)")
-                owed = batch.queue.settled
-            }
+            if case .failure = result { owed = batch.queue.settled }
+            note(result, of: batch.queue)
             tell(batch, result)
             finish(batch)
             commitNext()
+        }
+    }
+
+    /// Says when storing begins to fail and when it succeeds again, instead of once for each batch. That a row which
+    /// was not stored can be removed says nothing.
+    private func note(_ result: Result<Void, StoreError>, of batch: QueueBatch) {
+        switch result {
+        case .success:
+            guard let trouble, !batch.enqueued.isEmpty else { return }
+            log.notice("notifications are stored again; \(trouble.batches) batches were not")
+            self.trouble = nil
+        case .failure(let error):
+            if trouble?.error.kind != error.kind {
+                log.error("notifications are not stored for now: \(error)")
+            }
+            trouble = (error, (trouble?.batches ?? 0) + 1)
         }
     }
 
@@ -110,6 +133,13 @@ final class Ledger {
                 post(.loaded(load.device, asked: load.rows, result), load.device.home(among: shardCount))
             }
         }
+        for backup in batch.backups {
+            do throws(StoreError) {
+                copy(try store.snapshot(), backup)
+            } catch {
+                post(.applied(ticket: backup.ticket, .failure(error)), backup.shard)
+            }
+        }
         if batch.closes {
             isClosed = true
             waiting = []
@@ -136,6 +166,7 @@ struct LedgerBatch {
     var queue = QueueBatch()
     var registryChanges: [(changes: [RegistryChange], shard: Int, ticket: UInt64)] = []
     var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
+    var backups: [BackupOrder] = []
     var annihilated = 0
     var closes = false
     private var places: [QueueRow: Int] = [:]
@@ -156,6 +187,8 @@ struct LedgerBatch {
             loads.append((device, rows))
         case .apply(let changes, let shard, let ticket):
             registryChanges.append((changes, shard, ticket))
+        case .backUp(let order):
+            backups.append(order)
         case .close:
             closes = true
         }

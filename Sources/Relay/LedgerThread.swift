@@ -58,6 +58,7 @@ struct LedgerThread: Sendable {
             shardCount: mailboxes.shards.count,
             log: log,
             post: { letter, shard in switchboard.send(letter, to: shard) },
+            copy: copy,
             onClosed: { [unowned loop] in
                 loop.stop()
                 closed.countDown()
@@ -68,6 +69,20 @@ struct LedgerThread: Sendable {
             letters.removeAll(keepingCapacity: true)
         }
         return ledger
+    }
+
+    /// Copies a snapshot on a thread of its own: pushes need not wait for it.
+    private func copy(_ snapshot: any StoreSnapshot, _ order: BackupOrder) {
+        let answer = { @Sendable [mailboxes] (result: Result<Void, StoreError>) in
+            mailboxes.shards[order.shard].postEvenIfFull(.applied(ticket: order.ticket, result))
+        }
+        do {
+            _ = try Thread.spawn(name: "backup") {
+                answer(Result { () throws(StoreError) in try snapshot.copy(to: order.directory) })
+            }
+        } catch {
+            answer(.failure(StoreError(.busy, "No thread can be started for the copy: try again.")))
+        }
     }
 
     /// Draws the first secret that seals device tokens, where there is none.

@@ -63,8 +63,19 @@ enum LedgerLetter: Sendable {
     case load(DeviceIdentity, [QueueRow])
     /// Apply changes to the registry, all or none, then tell the shard.
     case apply([RegistryChange], shard: Int, ticket: UInt64)
+    /// Copy the store as it is when everything before this is committed, then tell the shard.
+    case backUp(BackupOrder)
     /// Everything before this is to be committed; then close the store and stop.
     case close
+}
+
+/// A copy of the store that the operator wants.
+struct BackupOrder: Sendable {
+    /// The directory to make; absolute.
+    let directory: String
+    /// The shard that waits for its end, and what it knows the order by.
+    let shard: Int
+    let ticket: UInt64
 }
 
 /// What the operator asks of every shard.

@@ -18,6 +18,7 @@ final class Checkpointer: Sendable {
     }
 
     private let stage: Mutex<Stage>
+    private let failed = Atomic(false)
     /// Nil once stopped.
     private let connection: Mutex<Database?>
     private let queue = DispatchQueue(label: "postrider.checkpoint")
@@ -40,6 +41,10 @@ final class Checkpointer: Sendable {
         case .finish: attempt(on: database)
         }
     }
+
+    /// Whether the disk failed under a copying. What a failed sync has not written the kernel may have
+    /// forgotten, and SQLite does not write it again: the file must be opened anew before the next commit.
+    var hasFailed: Bool { failed.load(ordering: .acquiring) }
 
     /// Waits for copying under way and ends the work.
     func stop() {
@@ -76,11 +81,12 @@ final class Checkpointer: Sendable {
         stage.withLock { $0 = .copied }
     }
 
-    /// A checkpoint that fails harms nobody: the log keeps everything, and the next round tries again.
+    /// A checkpoint that fails loses nothing: the log keeps everything.
     private func attempt(on database: Database) {
         do throws(StoreError) {
             try database.checkpoint()
         } catch {
+            if error.kind == .inputOutput { failed.store(true, ordering: .releasing) }
             log.warning("The log of \(database.path) could not be copied into it. \(error)")
         }
     }

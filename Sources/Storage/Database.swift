@@ -13,7 +13,7 @@ public import Notifications
     /// Pages in the write-ahead log after the last commit on this connection.
     public private(set) var logPages = 0
 
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private let beginStatement: Statement
     private let commitStatement: Statement
     private let rollbackStatement: Statement
@@ -37,7 +37,8 @@ public import Notifications
         try Database(opening: path)
     }
 
-    private init(opening path: String) throws(StoreError) {
+    /// A connection to a file that is there.
+    init(opening path: String) throws(StoreError) {
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let code = unsafe sqlite3_open_v2(path, &handle, flags, nil)
@@ -109,18 +110,30 @@ public import Notifications
 
     /// Copies committed pages from the log into the file as far as that disturbs nobody. When all of them
     /// were copied the next commit starts the log anew.
-    public func checkpoint() throws(StoreError) {
-        let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
-        guard code == SQLITE_OK else {
-            throw unsafe StoreError(code: code, message: String(cString: sqlite3_errmsg(handle)), path: path)
-        }
+    public func checkpoint() throws(StoreError) { try checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
+
+    /// Copies everything that the log holds into the file, syncs the file, and empties the log.
+    func emptyLog() throws(StoreError) { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
+
+    private func checkpoint(_ mode: CInt) throws(StoreError) {
+        try check(unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil))
+    }
+
+    /// Has the end of this connection leave the log as it is, instead of copying what is in it. For a file
+    /// that is not believed any more: opening it again then finds the whole log and copies all of it.
+    func keepLogOnClose() { unsafe _ = csqlite_keep_log_on_close(handle) }
+
+    /// From now on this connection sees what is committed at this moment, whatever others commit.
+    func holdMoment() throws(StoreError) {
+        try execute("BEGIN")
+        _ = try number("SELECT count(*) FROM sqlite_schema")
     }
 
     // Opening.
 
     /// Makes the file where it is missing: SQLite would make it readable to others. An existing one is not
     /// touched, since closing a second descriptor of it would drop this process's locks on it.
-    private static func makeFile(_ path: String) throws(StoreError) {
+    static func makeFile(_ path: String) throws(StoreError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         let code = errno
         if descriptor >= 0 {
@@ -167,7 +180,11 @@ public import Notifications
 
     /// Runs every statement of a script.
     private func executeAll(_ script: String) throws(StoreError) {
-        let code = unsafe sqlite3_exec(handle, script, nil, nil, nil)
+        try check(unsafe sqlite3_exec(handle, script, nil, nil, nil))
+    }
+
+    /// Throws what a result code of this connection means.
+    func check(_ code: CInt) throws(StoreError) {
         guard code == SQLITE_OK else {
             throw unsafe StoreError(code: code, message: String(cString: sqlite3_errmsg(handle)), path: path)
         }

@@ -70,7 +70,7 @@ public final class OwnedDirectory {
 
     /// Makes a new name in a directory survive power loss. Not every file system can; then there is nothing
     /// to be done.
-    private static func sync(_ directory: String) {
+    static func sync(_ directory: String) {
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         fsync(descriptor)

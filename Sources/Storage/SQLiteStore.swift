@@ -7,16 +7,20 @@ public import Notifications
 /// of the write-ahead logs into the files happens on another.
 public final class SQLiteStore: Store {
     /// Nil once closed.
-    private(set) var files: Files?
+    private var files: Files?
 
-    struct Files {
-        let registry: RegistryFile
-        let registryCheckpointer: Checkpointer
-        let queue: QueueFile
-        let queueCheckpointer: Checkpointer
+    private struct Files {
+        let registry: TrustedFile<RegistryFile>
+        let queue: TrustedFile<QueueFile>
         /// Given up last: the directory is ours until its files are closed.
         let directory: OwnedDirectory
     }
+
+    /// The snapshot that is being copied, if one is.
+    private weak var snapshotUnderWay: Snapshot?
+    /// Rows of batches whose commit has failed: some may be on the disk all the same, and come back when the
+    /// log is read anew. The next batch removes them.
+    private var doubtfulRows: [QueueRow] = []
 
     /// Opens the store in this directory, and makes it (mode 0700, files 0600) where there is none.
     ///
@@ -32,13 +36,9 @@ public final class SQLiteStore: Store {
     /// on.
     init(directory path: String, log: Log, logPages: Int) throws(StoreError) {
         let directory = try OwnedDirectory(path, log: log)
-        let registry = try RegistryFile(path: path + "/registry.sqlite")
-        let queue = try QueueFile(path: path + "/queue.sqlite")
         files = Files(
-            registry: registry,
-            registryCheckpointer: try Checkpointer(of: registry.database, thresholdPages: logPages, log: log),
-            queue: queue,
-            queueCheckpointer: try Checkpointer(of: queue.database, thresholdPages: logPages, log: log),
+            registry: try TrustedFile(path: path + "/registry.sqlite", thresholdPages: logPages, log: log),
+            queue: try TrustedFile(path: path + "/queue.sqlite", thresholdPages: logPages, log: log),
             directory: directory
         )
     }
@@ -47,45 +47,95 @@ public final class SQLiteStore: Store {
 
     /// Everything in the registry.
     public func loadRegistry() throws(StoreError) -> Registry {
-        try open().registry.load()
+        try open().registry.read { file throws(StoreError) in try file.load() }
     }
 
     /// Visits every stored notification's entry in the order of rows, and answers the last row ever used.
     public func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow {
-        try open().queue.scan(visit)
+        try open().queue.read { file throws(StoreError) in try file.scan(visit) }
     }
 
-    /// Applies changes to the registry in order, all or none.
+    /// Applies changes to the registry in order, all or none. A failure of the disk leaves open which of the
+    /// two: applied again, they are applied once.
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
-        let files = open()
-        let result = Result { () throws(StoreError) in try files.registry.apply(changes) }
-        completion(result)
-        self.files?.registryCheckpointer.committed(on: files.registry.database)
+        let registry = open().registry
+        completion(
+            Result { () throws(StoreError) in
+                try believe(registry)
+                try registry.change { file throws(StoreError) in try file.apply(changes) }
+            })
+        files?.registry.changed()
     }
 
     /// Applies a batch to the queue, all or nothing.
     public func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
-        let files = open()
-        let result = Result { () throws(StoreError) in try files.queue.commit(batch) }
-        completion(result)
-        self.files?.queueCheckpointer.committed(on: files.queue.database)
+        let queue = open().queue
+        completion(
+            Result { () throws(StoreError) in
+                try believe(queue)
+                try queue.change { file throws(StoreError) in try commit(batch, to: file) }
+            })
+        files?.queue.changed()
+    }
+
+    private func commit(_ batch: QueueBatch, to file: QueueFile) throws(StoreError) {
+        do throws(StoreError) {
+            guard !doubtfulRows.isEmpty else { return try file.commit(batch) }
+            var batch = batch
+            batch.settled += doubtfulRows
+            try file.commit(batch)
+            doubtfulRows = []
+        } catch {
+            if error.kind != .conflict { doubtfulRows += batch.enqueued.map(\.row) }
+            throw error
+        }
+    }
+
+    /// Opens a file anew that is not believed any more.
+    private func believe<File>(_ file: TrustedFile<File>) throws(StoreError) {
+        guard file.needsRenewal else { return }
+        snapshotUnderWay?.giveUp()
+        try file.renew()
     }
 
     /// The notifications at these rows, in the order asked for, without those that are not there.
     public func read(
         _ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void
     ) {
+        let queue = open().queue
+        completion(
+            Result { () throws(StoreError) in
+                try queue.read { file throws(StoreError) in try file.read(rows) }
+            })
+    }
+
+    /// Holds on to what both files hold now: nothing is committed to either between the two.
+    public func snapshot() throws(StoreError) -> any StoreSnapshot {
         let files = open()
-        completion(Result { () throws(StoreError) in try files.queue.read(rows) })
+        guard snapshotUnderWay == nil else {
+            throw StoreError(.busy, "A copy of the store is being made already: wait for its end.")
+        }
+        try believe(files.registry)
+        try believe(files.queue)
+        let snapshot = try files.registry.read { registry throws(StoreError) in
+            try files.queue.read { queue throws(StoreError) in
+                try Snapshot(registry: registry.database, queue: queue.database)
+            }
+        }
+        snapshotUnderWay = snapshot
+        return snapshot
     }
 
     /// Copies what is left in the logs, closes the files and gives the directory up; the end of the store
     /// does the same.
     public func close() {
-        files?.registryCheckpointer.stop()
-        files?.queueCheckpointer.stop()
+        files?.registry.close()
+        files?.queue.close()
         files = nil
     }
+
+    /// The queue's connection, for tests.
+    var queueDatabase: Database? { files?.queue.database }
 
     private func open() -> Files {
         guard let files else { preconditionFailure("nothing is asked of a closed store") }

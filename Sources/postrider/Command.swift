@@ -59,6 +59,7 @@ enum Commands {
         TopicsCommand.self,
         EnrolmentKeysCommand.self,
         DevicesCommand.self,
+        BackupCommand.self,
     ]
 
     /// The version of the program.

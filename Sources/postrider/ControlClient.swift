@@ -24,10 +24,13 @@ struct ControlClient: Sendable {
 
     /// Makes one request and answers the body of its answer.
     ///
+    /// - Parameter timeoutSeconds: how long the answer may take.
     /// - Throws: ``CommandFailure`` with the other's own sentence where it refuses, or with one that says that it is
     ///   not there.
-    func request(_ method: String, _ path: String, body: [UInt8] = []) async throws -> [UInt8] {
-        let response = try await response(to: method, path, body)
+    func request(
+        _ method: String, _ path: String, body: [UInt8] = [], timeoutSeconds: Int = 10
+    ) async throws -> [UInt8] {
+        let response = try await response(to: method, path, body, timeoutSeconds)
         guard response.status != 200 else { return response.body }
         let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(response.body))
         throw CommandFailure(
@@ -52,9 +55,9 @@ struct ControlClient: Sendable {
     }
 
     private func response(
-        to method: String, _ path: String, _ body: [UInt8]
+        to method: String, _ path: String, _ body: [UInt8], _ timeoutSeconds: Int
     ) async throws -> RequestClient.Response {
-        switch try await send(method, path, body) {
+        switch try await send(method, path, body, timeoutSeconds) {
         case .success(let response): return response
         case .failure(.notConnected(let reason)):
             throw CommandFailure(
@@ -71,14 +74,16 @@ struct ControlClient: Sendable {
 
     /// One connection for one request, on a thread that ends with it.
     private func send(
-        _ method: String, _ path: String, _ body: [UInt8]
+        _ method: String, _ path: String, _ body: [UInt8], _ timeoutSeconds: Int
     ) async throws -> Result<RequestClient.Response, ClientError> {
         try await LoopThread.run("control") { [address] loop in
             var bounds = RequestClient.Bounds()
             bounds.responseBytes = Limits.controlAnswerBytes
             let client = RequestClient(to: Server(socket: address), on: loop, bounds: bounds)
             var answer: Result<RequestClient.Response, ClientError>?
-            try client.send(client.makeHead(method, path), body: body) { [unowned loop] result in
+            let head = client.makeHead(method, path)
+            try client.send(head, body: body, timeoutMilliseconds: timeoutSeconds * 1000) {
+                [unowned loop] result in
                 answer = result
                 loop.stop()
             }

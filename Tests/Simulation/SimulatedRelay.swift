@@ -35,6 +35,7 @@ final class SimulatedRelay {
         ledger = Ledger(
             store: store, shardCount: count, log: .none,
             post: { [unowned self] letter, shard in mail[shard].append(letter) },
+            copy: { _, _ in },
             onClosed: { [unowned self] in isClosed = true })
         let trace = TraceKeeper(
             MemoryTrace(disk: disk, segmentRecords: 500, mostSegments: .max), sample: 1, losses: traceLosses,

@@ -154,7 +154,7 @@ private final class FuzzedLedger {
             case .store(let queued):
                 .stored([StoredRow(device: queued.notification.device, row: queued.row)], failure: nil)
             case .load(let device, let rows): .loaded(device, asked: rows, .success([]))
-            case .settle, .apply, .close: nil
+            case .settle, .apply, .backUp, .close: nil
             }
         }
     }

@@ -12,6 +12,16 @@ private final class SlowStore: Store {
     var failures = 0
     var batches: [QueueBatch] = []
     var isClosed = false
+    var cannotBeCopied = false
+
+    private final class Copy: StoreSnapshot {
+        func copy(to directory: String) throws(StoreError) {}
+    }
+
+    func snapshot() throws(StoreError) -> any StoreSnapshot {
+        guard !cannotBeCopied else { throw StoreError(.busy, "A copy is being made.") }
+        return Copy()
+    }
 
     func loadRegistry() throws(StoreError) -> Registry { try disk.loadRegistry() }
     func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow { try disk.scanQueue(visit) }
@@ -70,6 +80,7 @@ struct LedgerTests {
         ledger = Ledger(
             store: store, shardCount: 2, log: .none,
             post: { letter, shard in post.lines.append("\(shard) \(Self.text(letter))") },
+            copy: { _, order in post.lines.append("copy to \(order.directory)") },
             onClosed: { post.closed += 1 }
         )
     }
@@ -125,6 +136,16 @@ struct LedgerTests {
         #expect(store.batches[1].enqueued.map(\.row.value) == [3])
         #expect(store.batches[1].settled == [QueueRow(1)])
         #expect(post.lines == ["0 stored [1]", "0 stored [3]"] && store.rows == [3])
+    }
+
+    @Test("copies the store when what came before is committed, and says so where it cannot")
+    func backup() {
+        let order = BackupOrder(directory: "/copy", shard: 1, ticket: 7)
+        ledger.receive([stored(1), .backUp(order)])
+        #expect(post.lines == ["0 stored [1]", "copy to /copy"])
+        store.cannotBeCopied = true
+        ledger.receive([.backUp(order)])
+        #expect(post.lines.last == "1 applied 7 false")
     }
 
     @Test("has a bound for one transaction")

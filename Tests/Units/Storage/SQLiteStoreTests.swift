@@ -139,7 +139,7 @@ import Testing
     func full() throws {
         let store = try open()
         try store.commit(enqueue: (1...50).map { try sample($0) })
-        let database = try #require(store.files).queue.database
+        let database = try #require(store.queueDatabase)
         try database.execute("PRAGMA max_page_count=\(database.number("PRAGMA page_count") + 2)")
         let failure = #expect(throws: StoreError.self) {
             try store.commit(enqueue: (51...200).map { try sample($0) }, settle: [1])
@@ -201,7 +201,7 @@ import Testing
                 settle: row < 20 ? [] : Array(row - 19...row)
             )
             row += 20
-            let now = try #require(store.files).queue.database.logPages
+            let now = try #require(store.queueDatabase).logPages
             if now < pages { restarts += 1 }
             pages = now
         }

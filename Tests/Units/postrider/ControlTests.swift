@@ -67,6 +67,19 @@ struct ControlTests {
         }
     }
 
+    @Test("copy the store, and tell in one sentence where it cannot be copied")
+    func backup() async throws {
+        try await Self.withRelay { client, folder in
+            // The store of this relay is in memory.
+            #expect(await run("backup", folder.path + "/copy", on: client) == 1)
+            #expect(await run("backup", on: client) == 2)
+            await #expect(throws: CommandFailure.self) {
+                try await client.request("PUT", "/v1/backup", body: Array(#"{"directory":"relative"}"#.utf8))
+            }
+            #expect(await Commands.run(["backup", "--help"]) == 0)
+        }
+    }
+
     @Test("add, list and remove topics")
     func topics() async throws {
         try await Self.withRelay { client, _ in

@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// Quick ones; `make torture` has the others.
+    @Suite(
+        "A relay whose disk fails", .serialized,
+        .disabled(if: Sanitizer.isLoaded, "a sanitizer's library comes first")
+    )
+    struct FireTests {
+        @Test(
+            "loses nothing that it accepted, delivers what it holds, and recovers",
+            arguments: [
+                ("ends", 6, "nothing is lost"), ("errors", 3, "nothing is lost"),
+                ("backup", 1, "has everything"),
+            ])
+        func fire(_ part: String, _ count: Int, _ words: String) async throws {
+            try await onStage { stage in
+                let relay = Place.products.appending(path: "postrider").path
+                let program = try stage.python("fire.py", [relay, stage.folder.path, part])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                #expect(program.output.count { $0.hasSuffix(words) } == count, "\(program.transcript)")
+            }
+        }
+    }
+}
+
+/// The library that a sanitizer needs in every program, before all others.
+private enum Sanitizer {
+    static let isLoaded = ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains {
+        ProcessInfo.processInfo.environment[$0] != nil
+    }
+}

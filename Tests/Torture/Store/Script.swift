@@ -1,0 +1,71 @@
+import Notifications
+
+/// What a run does to the store, step by step. Every step follows from the seed and its number alone, whatever became
+/// of those before it.
+struct Script {
+    let seed: UInt64
+
+    /// One call of the store.
+    enum Step {
+        case commit(QueueBatch)
+        case apply(secret: [UInt8])
+    }
+
+    /// Rows that a step may enqueue at most; each step has that many row numbers for itself.
+    static let rowsPerStep: Int64 = 8
+
+    func step(_ number: Int) -> Step {
+        var random = Sequence(state: seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number))
+        if number % 5 == 0 {
+            return .apply(secret: (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+        }
+        var batch = QueueBatch()
+        for _ in 0..<random.next() % 6 {
+            let earlier = number - 1 - Int(random.next() % 10)
+            guard earlier > 0 else { continue }
+            batch.settled.append(QueueRow(row(0, of: earlier).value + Int64(random.next() % 6)))
+        }
+        for index in 0..<1 + Int64(random.next() % 6) {
+            let bytes = random.next() % 4 == 0 ? random.next() % 5000 : random.next() % 300
+            batch.enqueued.append(notification(row(index, of: number), payloadBytes: Int(bytes)))
+        }
+        return .commit(batch)
+    }
+
+    private func row(_ index: Int64, of step: Int) -> QueueRow {
+        QueueRow(Int64(step) * Self.rowsPerStep + index + 1)
+    }
+
+    private func notification(_ row: QueueRow, payloadBytes: Int) -> QueuedNotification {
+        guard let topic = Topic("com.example.fire") else { preconditionFailure("a good topic") }
+        let number = UInt64(row.value)
+        return QueuedNotification(
+            row: row,
+            notification: Notification(
+                identity: NotificationIdentity(high: seed, low: number),
+                device: DeviceIdentity(high: number &* 31, low: UInt32(row.value % 7)),
+                registration: RegistrationNumber(UInt32(row.value % 5)),
+                topic: topic,
+                pushType: .alert,
+                priority: .immediate,
+                expiration: .at(Moment(milliseconds: 1_900_000_000_000)),
+                collapseIdentifier: row.value % 3 == 0 ? "collapse \(row.value)" : nil,
+                payload: (0..<payloadBytes).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ Int(row.value)) },
+                acceptedAt: Moment(milliseconds: 1_700_000_000_000 + row.value)
+            )
+        )
+    }
+
+    /// SplitMix64.
+    private struct Sequence {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+            return word ^ word >> 31
+        }
+    }
+}

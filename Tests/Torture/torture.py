@@ -1,0 +1,124 @@
+"""Puts the store and the relay under fire for some minutes, and says what was done and found.
+
+usage: torture.py PRODUCTS [--minutes N] [--seed N]
+
+PRODUCTS is the folder with the programs `postrider` and `store-under-fire`. Two thirds of the time belong to the store, with a
+fault of every kind at every write boundary of a script, seed after seed; the rest to a whole relay, with pushes from
+aioapns and a device of grpcio. Ends with 1 where anything was found.
+"""
+
+import argparse
+import asyncio
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "EndToEnd" / "Programs"))
+
+import fault  # noqa: E402
+from burning import Scene  # noqa: E402
+from earlier_cases import EarlierCases  # noqa: E402
+from relay import say  # noqa: E402
+from store_cases import SHAPES, Account, StoreCases  # noqa: E402
+
+WORKERS = 2
+
+
+def store_part(program, folder, end, seed):
+    """Every shape at every boundary, one seed after the other until the time is over."""
+    cases = StoreCases(program, folder)
+    earlier = EarlierCases(program, folder)
+    total = Account()
+    with ThreadPoolExecutor(WORKERS) as workers:
+        for kind in (fault.KILL, fault.TEAR, fault.CUT, fault.FULL, fault.WRITE_ERROR, fault.SYNC_ERROR):
+            for account in workers.map(lambda b, k=kind: earlier.run(k, b, seed + b), range(earlier.boundaries + 1)):
+                total.add(account)
+        say(f"a store of the first schema: {total.cases} interruptions of its opening, at each of "
+            f"{earlier.boundaries} write boundaries")
+        for round_seed in count(seed):
+            boundaries = cases.boundaries(round_seed)
+            work = [(shape, boundary) for boundary in range(boundaries + 1) for shape in SHAPES]
+            random.Random(round_seed).shuffle(work)
+
+            def one(item):
+                return cases.run(*item, round_seed) if time.monotonic() < end else None
+
+            done = [account for account in workers.map(one, work) if account]
+            for account in done:
+                total.add(account)
+            if len(done) < len(work):
+                say(f"a store: seed {round_seed}, {len(done)} of {len(work)} cases, then the time was over")
+                return total
+            say(f"a store: seed {round_seed}, every kind of fault at each of {boundaries} write boundaries")
+
+
+async def relay_part(program, folder, end, seed):
+    """One relay, one fault after the other until the time is over."""
+    place = Path(folder) / "relay"
+    place.mkdir()
+    scene = Scene(program, place, fault.build(folder))
+    await scene.prepare()
+    chance = random.Random(seed)
+    injected = Counter()
+    for number in count(seed):
+        if time.monotonic() > end:
+            break
+        kind = chance.choice([
+            fault.KILL, fault.TEAR, fault.CUT, fault.CUT, fault.FULL, fault.WRITE_ERROR, fault.SYNC_ERROR])
+        injected[fault.NAMES[kind]] += 1
+        if kind in fault.DEADLY:
+            await scene.ends_at(kind, chance.randrange(120), number)
+        else:
+            injected[fault.NAMES[fault.CUT]] += 1
+            await scene.lives_through(kind, number)
+    await scene.house.end()
+    return scene, injected
+
+
+def table(counts):
+    return ", ".join(f"{number} × {name}" for name, number in sorted(counts.items()))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("products", type=Path)
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="pr-fire-"))
+    begun = time.monotonic()
+    seconds = arguments.minutes * 60
+
+    store = store_part(arguments.products / "store-under-fire", folder, begun + seconds * 2 / 3, arguments.seed)
+    say(f"  {store.cases} cases, faults injected: {table(store.injected)}")
+    say(f"  {store.changes} changes made durable, {store.refused} refused; not as promised: {len(store.findings)}")
+    for finding in store.findings:
+        say(f"  FOUND {finding}")
+
+    found = None
+    try:
+        scene, injected = asyncio.run(
+            relay_part(arguments.products / "postrider", folder, begun + seconds, arguments.seed))
+        answers = Counter("accepted" if answer == 200 else "unanswered" if answer is None else "refused"
+                          for answer in scene.answers.values())
+        say(f"a relay: {sum(injected.values())} faults injected: {table(injected)}")
+        say(f"  {len(scene.answers)} pushes: {table(answers)}")
+        say(f"  lost: 0, duplicates at the app: 0 ({scene.device.copies} came again after a fault and were told by their "
+            "identity), counters balanced after each fault")
+    except (SystemExit, TimeoutError) as failure:
+        found = str(failure) or "something that was waited for did not happen"
+        say(f"a relay: FOUND {found}")
+    if store.findings or found:
+        say(f"found something; it lies in {folder}, and the seed was {arguments.seed}")
+        sys.exit(1)
+    shutil.rmtree(folder)
+    say(f"nothing found in {time.monotonic() - begun:.0f} s")
+
+
+main()

@@ -1,0 +1,139 @@
+import Foundation
+import Notifications
+import Testing
+
+@testable import Storage
+
+/// Copies of a store that is in use.
+@Suite struct SnapshotTests {
+    private let scratch = Scratch()
+    private var copy: String { scratch.path + "/copy" }
+
+    private func open(_ directory: String? = nil) throws -> SQLiteStore {
+        try SQLiteStore(directory: directory ?? scratch.store, log: .none, logPages: 16)
+    }
+
+    @Test("A copy holds what was committed when it was begun, in both files, and nothing later")
+    func moment() throws {
+        let store = try open()
+        try store.apply([.addTokenSecret([1])])
+        try store.commit(enqueue: (1...30).map { try sample($0) }, settle: [])
+        try store.commit(settle: [3])
+        let snapshot = try store.snapshot()
+        try store.apply([.addTokenSecret([2])])
+        try store.commit(enqueue: (31...60).map { try sample($0) }, settle: [1, 2])
+        try snapshot.copy(to: copy)
+        let copied = try open(copy)
+        #expect(try copied.rows() == [1, 2] + Array(4...30))
+        #expect(try copied.read([30]).map(fields) == [fields(sample(30))])
+        #expect(try copied.loadRegistry().tokenSecrets == [[1]])
+        #expect(try store.rows() == Array(4...60))
+        #expect(try store.loadRegistry().tokenSecrets == [[1], [2]])
+    }
+
+    @Test("A copy is its owner's only, and there is nothing beside it")
+    func permissions() throws {
+        let store = try open()
+        try store.commit(enqueue: [sample(1)])
+        try store.snapshot().copy(to: copy)
+        #expect(try Scratch.permissions(copy) == 0o700)
+        let names = try FileManager.default.contentsOfDirectory(atPath: copy)
+        #expect(names.sorted() == ["queue.sqlite", "registry.sqlite"])
+        for name in names { #expect(try Scratch.permissions(copy + "/" + name) == 0o600) }
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == ["copy", "store"])
+    }
+
+    @Test("A place that is taken, or cannot be made, is refused with its name, and left as it is")
+    func refusals() throws {
+        let store = try open()
+        for place in [scratch.store, scratch.path + "/nowhere/copy"] {
+            let snapshot = try store.snapshot()
+            let failure = #expect(throws: StoreError.self) { try snapshot.copy(to: place) }
+            #expect(failure?.description.contains(place) == true)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["store"])
+    }
+
+    @Test("There is one copying at a time, and one after the other")
+    func oneAtATime() throws {
+        let store = try open()
+        do {
+            let first = try store.snapshot()
+            let failure = #expect(throws: StoreError.self) { try store.snapshot() }
+            #expect(failure?.kind == .busy)
+            try first.copy(to: copy)
+        }
+        try store.snapshot().copy(to: scratch.path + "/another")
+    }
+
+    @Test("A store that is closed meanwhile leaves the copying its moment")
+    func closed() throws {
+        let store = try open()
+        try store.commit(enqueue: [sample(1)])
+        let snapshot = try store.snapshot()
+        try store.commit(enqueue: [sample(2)])
+        store.close()
+        try snapshot.copy(to: copy)
+        #expect(try open(copy).rows() == [1])
+        #expect(try open().rows() == [1, 2])
+    }
+
+    @Test("A copying that is given up fails, and leaves nothing")
+    func givenUp() throws {
+        let store = try open()
+        try store.commit(enqueue: [sample(1)])
+        let snapshot = try #require(try store.snapshot() as? Snapshot)
+        snapshot.giveUp()
+        #expect(throws: StoreError.self) { try snapshot.copy(to: copy) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["store"])
+    }
+}
+
+/// A file that is opened anew; what it is opened anew for is shown under failing disks (`make torture`).
+@Suite struct TrustedFileTests {
+    private let scratch = Scratch()
+    private var path: String { scratch.path + "/queue.sqlite" }
+
+    @Test("A file that is opened anew holds what it held, with its log written into it")
+    func renewal() throws {
+        let file = try TrustedFile<QueueFile>(path: path, thresholdPages: 1 << 20, log: .none)
+        var batch = QueueBatch()
+        batch.enqueued = try (1...20).map { try sample($0) }
+        try file.change { queue throws(StoreError) in try queue.commit(batch) }
+        #expect(try Scratch.size(path + "-wal") > 0)
+        try file.renew()
+        #expect(try Scratch.size(path + "-wal") == 0)
+        var rows: [Int64] = []
+        _ = try file.read { queue throws(StoreError) in try queue.scan { rows.append($0.row.value) } }
+        #expect(rows == Array(1...20))
+    }
+
+    @Test("A failure of the disk makes a file doubtful, and no other failure does")
+    func doubt() throws {
+        let file = try TrustedFile<QueueFile>(path: path, thresholdPages: 64, log: .none)
+        for kind in [StoreError.Kind.full, .conflict, .busy, .unusable] {
+            try? file.read { _ throws(StoreError) in throw StoreError(kind, "It failed.") }
+            #expect(!file.needsRenewal)
+        }
+        try? file.read { _ throws(StoreError) in throw StoreError(.inputOutput, "It failed.") }
+        #expect(file.needsRenewal)
+        try file.renew()
+        #expect(!file.needsRenewal)
+    }
+}
+
+@Suite struct WriteAheadLogTests {
+    private let scratch = Scratch()
+
+    @Test("A log that is written anew has the bytes that it had; one that is not there is not made")
+    func anew() throws {
+        let path = scratch.path + "/file.sqlite"
+        try WriteAheadLog.writeAnew(of: path)
+        #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+        let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        try bytes.write(to: URL(filePath: path + "-wal"))
+        try WriteAheadLog.writeAnew(of: path)
+        #expect(try Data(contentsOf: URL(filePath: path + "-wal")) == bytes)
+    }
+}
