@@ -170,7 +170,12 @@ def show(relay):
 def hang_up(postrider, folder):
     """A terminal that is closed ends the relay that runs in it."""
     arguments = [postrider, "dev", "-d", str(folder / "dev"), "--json", "--provider-port", "0", "--device-port", "0"]
-    process, terminal = pty.fork()
+    try:
+        process, terminal = pty.fork()
+    except OSError as error:
+        # A bare chroot or container has none.
+        say(f"this machine has no terminals ({error}): a relay's end with its terminal was not tried")
+        return
     if process == 0:
         os.execv(postrider, arguments)
     text = b""
