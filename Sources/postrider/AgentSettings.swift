@@ -112,6 +112,13 @@ struct AgentSettings {
         func wrong(_ setting: AgentSetting, _ form: String) -> UsageError {
             options.error("\(setting.rawValue) must be \(form), not '\(text(setting) ?? "")'")
         }
+        func number(_ setting: AgentSetting, in range: ClosedRange<Int>) throws -> Int? {
+            guard let text = text(setting) else { return nil }
+            guard let number = Int(text), range.contains(number) else {
+                throw wrong(setting, "a number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return number
+        }
         let relayText = try required(.relay)
         guard let relay = try? Destination(relayText) else {
             throw wrong(.relay, "a host and a port such as relay.example.org:5223")
@@ -132,24 +139,18 @@ struct AgentSettings {
             }
             agent.enrolmentKey = key.trimmingCharacters(in: .whitespacesAndNewlines)
         }
-        if let keepalive = text(.keepaliveSeconds) {
-            let bounds = Limits.keepaliveSeconds
-            guard let seconds = UInt32(keepalive), (bounds.least...bounds.most).contains(Int(seconds)) else {
-                throw wrong(.keepaliveSeconds, "a number from \(bounds.least) to \(bounds.most)")
-            }
-            agent.keepaliveSeconds = seconds
+        let keepalive = Limits.keepaliveSeconds
+        if let seconds = try number(.keepaliveSeconds, in: keepalive.least...keepalive.most) {
+            agent.keepaliveSeconds = UInt32(seconds)
         }
         guard let answer = NotificationsAnswer(rawValue: text(.notifications) ?? "ask") else {
             throw wrong(.notifications, "ask, allow or deny")
         }
         agent.authorization = answer.status
         agent.apps = file.apps
-        if let attempts = text(.deliveryAttempts) {
-            let bounds = Limits.deliveryAttempts
-            guard let number = Int(attempts), (bounds.least...bounds.most).contains(number) else {
-                throw wrong(.deliveryAttempts, "a number from \(bounds.least) to \(bounds.most)")
-            }
-            agent.deliveryAttempts = number
+        let attempts = Limits.deliveryAttempts
+        if let count = try number(.deliveryAttempts, in: attempts.least...attempts.most) {
+            agent.deliveryAttempts = count
         }
         if let directory = text(.appsDirectory) { agent.manifests = try readManifests(directory) }
         guard let level = LogLevel(rawValue: text(.logLevel) ?? "info") else {

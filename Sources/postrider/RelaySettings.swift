@@ -30,32 +30,25 @@ extension Settings {
             controlAddress: try controlAddress(),
             certificateChainFile: certificate,
             privateKeyFile: privateKey,
-            shards: try value(.shards, form: "a whole number from 1 to 256") {
-                Int($0).flatMap { (1...256).contains($0) ? $0 : nil }
-            } ?? Self.usualShards,
+            shards: try number(.shards, in: 1...256) ?? Self.usualShards,
             user: geteuid()
         )
         relay.providerTrustFile = self[.providerTrust]
         relay.developmentProviderAddress = development
         let idle = Limits.providerIdleSeconds
         relay.providerIdleSeconds =
-            try value(.providerIdleSeconds, form: "a whole number from \(idle.least) to \(idle.most)") {
-                Int($0).flatMap { (idle.least...idle.most).contains($0) ? $0 : nil }
-            } ?? idle.usual
-        let rate = try value(.pushesPerSecond, form: "a whole number from 0 to 1000000") {
-            Int($0).flatMap { (0...1_000_000).contains($0) ? $0 : nil }
+            try number(.providerIdleSeconds, in: idle.least...idle.most) ?? idle.usual
+        if let rate = try number(.pushesPerSecond, in: 0...1_000_000) {
+            relay.pushesPerSecond = rate == 0 ? nil : rate
         }
-        if let rate { relay.pushesPerSecond = rate == 0 ? nil : rate }
-        relay.deviceExpiryDays = try value(.deviceExpiryDays, form: "a whole number from 1 to 36500") {
-            Int($0).flatMap { (1...36_500).contains($0) ? $0 : nil }
-        }
+        relay.deviceExpiryDays = try number(.deviceExpiryDays, in: 1...36_500)
         try relay.fidelity.read { setting, words in
             try value(setting, form: "one of \(words.joined(separator: ", "))") {
                 words.contains($0) ? $0 : nil
             }
         }
-        relay.sourceConnections = try count(.sourceConnections)
-        relay.sourceRate = try count(.sourceRate) ?? relay.sourceRate
+        relay.sourceConnections = try number(.sourceConnections, in: 1...1_000_000)
+        relay.sourceRate = try number(.sourceRate, in: 1...1_000_000) ?? relay.sourceRate
         relay.traceSample = try traceSample()
         let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
         let logLevel = try value(.logLevel, form: "one of \(levels)", LogLevel.init(rawValue:))
@@ -65,9 +58,7 @@ extension Settings {
     /// One push of how many is traced; nil: none is.
     private func traceSample() throws -> Int? {
         let isTraced = try value(.trace, form: "true or false") { ["true": true, "false": false][$0] }
-        let sample = try value(
-            .traceSample, form: "a whole number from 1 to \(Limits.traceSample)"
-        ) { Int($0).flatMap { (1...Limits.traceSample).contains($0) ? $0 : nil } }
+        let sample = try number(.traceSample, in: 1...Limits.traceSample)
         return isTraced == false ? nil : sample ?? 1
     }
 
@@ -103,9 +94,9 @@ extension Settings {
         }
     }
 
-    private func count(_ setting: Setting) throws -> Int? {
-        try value(setting, form: "a whole number from 1 to 1000000") {
-            Int($0).flatMap { (1...1_000_000).contains($0) ? $0 : nil }
+    private func number(_ setting: Setting, in range: ClosedRange<Int>) throws -> Int? {
+        try value(setting, form: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 

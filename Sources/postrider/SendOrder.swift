@@ -131,10 +131,16 @@ struct SendOrder: Sendable {
         let identifier =
             try options.string("key-id") ?? dev?.keyIdentifier ?? options.requiredString("key-id")
         let team = try options.string("team-id") ?? dev?.team ?? options.requiredString("team-id")
+        return try .reading(file, key: identifier, team: team)
+    }
+}
+
+extension ProviderTokenMaker {
+    /// Signs with the key in a file.
+    static func reading(_ file: String, key: String, team: String) throws -> ProviderTokenMaker {
         let text = try FileText.read(file, "The key file")
         do throws(CryptoError) {
-            return ProviderTokenMaker(
-                key: try ES256.PrivateKey(pem: text), keyIdentifier: identifier, team: team)
+            return ProviderTokenMaker(key: try ES256.PrivateKey(pem: text), keyIdentifier: key, team: team)
         } catch {
             throw CommandFailure("The key file \(file) cannot sign: \(error).")
         }

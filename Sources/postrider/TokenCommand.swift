@@ -1,5 +1,4 @@
 import Clients
-import Crypto
 import Foundation
 import Notifications
 import Options
@@ -36,14 +35,8 @@ enum TokenCommand: Command {
     }
 
     private static func token(keyFile: String, key: String, team: String, now: Date) throws -> String {
-        let text = try FileText.read(keyFile, "The key file")
-        do throws(CryptoError) {
-            let maker = ProviderTokenMaker(
-                key: try ES256.PrivateKey(pem: text), keyIdentifier: key, team: team)
-            return maker.makeToken(issuedAt: Moment(seconds: Int64(now.timeIntervalSince1970)))
-        } catch {
-            throw CommandFailure("The key file \(keyFile) cannot sign: \(error).")
-        }
+        try ProviderTokenMaker.reading(keyFile, key: key, team: team)
+            .makeToken(issuedAt: Moment(seconds: Int64(now.timeIntervalSince1970)))
     }
 
     static let table = OptionTable(

@@ -10,8 +10,7 @@ final class SimulatedDevice {
     let index: Int
     var identity: DeviceIdentity?
     var secret: [UInt8] = []
-    /// What was received for the first time, in order: the numbers of pushes.
-    var inbox: [Int] = []
+    /// What was received: the numbers of pushes.
     var known: Set<Int> = []
     /// What is registered as far as it knows, by topic, and the tokens of former registrations.
     var registrations: [String: Registered] = [:]

@@ -102,7 +102,7 @@ final class SimulatedProvider: EndpointOwner {
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
         #expect(bodies[stream] == nil || bytes.isEmpty == false)
-        for index in bytes.indices { bodies[stream, default: []].append(bytes[index]) }
+        bodies[stream, default: []].append(copying: bytes)
     }
 
     func ended(_ stream: Int32) {

@@ -51,7 +51,6 @@ extension World {
         #expect(deliver.payload == Self.payload(push) && deliver.collapseIdentifier == push.collapse)
         #expect(isFirstOnLink || push.collapse != nil, "push \(number) is delivered twice on one link")
         guard device.known.insert(number).inserted else { return }
-        device.inbox.append(number)
         // An older link may still have something on its way when the newer one is welcomed.
         guard isNewestLink else { return }
         let youngest = youngest[device.index] ?? 0

@@ -14,6 +14,8 @@ from aapns import errors
 from aapns.api import Server
 from aapns.models import Alert, Notification
 
+from relay import require, say
+
 PUSHES = 200
 DEVELOPMENT, PRODUCTION = 1, 2
 # Of Apple's extensions: good in one environment, and for one topic.
@@ -103,15 +105,6 @@ def issue(relay, environment, folder):
         "-days", "1", "-extfile", extensions, "-out", file)
     file.write_text(file.read_text() + key.read_text())
     return file
-
-
-def require(condition, sentence):
-    if not condition:
-        sys.exit(sentence)
-
-
-def say(line):
-    print(line, flush=True)
 
 
 description, device_token, place = sys.argv[1:]

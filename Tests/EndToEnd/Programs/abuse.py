@@ -84,9 +84,7 @@ async def main(path):
     relay = Relay.described_in(path)
     process = Process(json.loads(Path(path).read_text())["process"])
     device = Device(relay, "a bystander")
-    await device.enrol()
-    await device.connect()
-    await device.register()
+    await device.join()
     witness, floods, stalls = Witness(relay, device), Floods(relay), Stalls(relay)
     # What is allocated once is allocated now.
     await asyncio.to_thread(floods.honest_resets)

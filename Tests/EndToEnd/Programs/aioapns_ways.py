@@ -17,9 +17,7 @@ from relay import Relay, require, say
 
 async def main(relay):
     device = Device(relay, "a device for aioapns")
-    await device.enrol()
-    await device.connect()
-    await device.register()
+    await device.join()
     provider = make_provider(relay)
     sent = record_headers(provider)
 

@@ -55,8 +55,7 @@ class BurningRelay:
         await self._start("restored", None)
 
     async def _start(self, directory, environment):
-        ports = [word for name in ("provider", "development", "device") for word in (
-            "--development-port" if name == "development" else f"--{name}-port", "0")]
+        ports = [word for name in ("provider", "development", "device") for word in (f"--{name}-port", "0")]
         with (self.folder / "log").open("wb") as log:
             self.process = await asyncio.create_subprocess_exec(
                 self.program, "dev", "--json", "--log-level", "info", "--directory", self.folder / directory, *ports,

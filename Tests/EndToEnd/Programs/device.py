@@ -56,6 +56,12 @@ class Device:
         host, port = self.relay.device_endpoint
         return grpc.aio.secure_channel(f"{host}:{port}", credentials, options)
 
+    async def join(self, is_development=False):
+        """Enrols, connects and registers."""
+        await self.enrol()
+        await self.connect()
+        await self.register(is_development)
+
     async def enrol(self, key=None):
         """Buys an identity."""
         async with self._open_channel() as channel:

@@ -24,9 +24,7 @@ PUSHES = 300
 async def main(path):
     relay = Relay.described_in(path)
     device = Device(relay, "a device that is sent away")
-    await device.enrol()
-    await device.connect()
-    await device.register()
+    await device.join()
     await asyncio.to_thread(push_and_end, relay, device.token, json.loads(Path(path).read_text())["process"])
 
     require((await device.end())[0] == "UNAVAILABLE", f"the device's connection ends with {await device.end()}")

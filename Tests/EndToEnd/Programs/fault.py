@@ -54,11 +54,6 @@ class Disk:
         """Write boundaries so far."""
         return self._get(0)
 
-    @property
-    def injected(self):
-        """Faults so far."""
-        return self._get(2)
-
     def plan(self, number, kind, first, count=FOREVER):
         """From the boundary `first` on, the next `count` that can meet this fault do."""
         place = 8 + 4 * number

@@ -55,9 +55,7 @@ class Flood:
         self.check()
 
     async def prepare(self, device):
-        await device.enrol()
-        await device.connect()
-        await device.register()
+        await device.join()
         await device.disconnect()
 
     async def provide(self, provider):

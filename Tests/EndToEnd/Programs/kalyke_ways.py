@@ -34,9 +34,7 @@ class Client(ApnsClient):
 
 async def main():
     device = Device(relay, "a device for kalyke")
-    await device.enrol()
-    await device.connect()
-    await device.register()
+    await device.join()
     client = Client(
         use_sandbox=False, team_id=relay.team, auth_key_id=relay.key_identifier, auth_key_filepath=relay.key)
     config = ApnsConfig(topic=relay.topic, push_type=ApnsPushType.ALERT)

@@ -201,9 +201,7 @@ class Misbehaviour:
 
 async def main(relay):
     device = Device(relay, "a bystander")
-    await device.enrol()
-    await device.connect()
-    await device.register()
+    await device.join()
     bad = Misbehaviour(relay, device.token)
 
     async def followed_by_good_push(name, work, *arguments):

@@ -18,9 +18,7 @@ PUSHES = 400
 
 async def main(relay):
     device = Device(relay, "a device that stops reading")
-    await device.enrol()
-    await device.connect()
-    await device.register()
+    await device.join()
     provider = make_provider(relay)
     # 400 payloads of 3 KiB are more than the window of deliveries and every buffer on the way.
     message = {"aps": {"alert": "x" * 3000}}

@@ -15,9 +15,7 @@ from relay import Relay, require, say
 
 async def main(relay):
     device = Device(relay, "a device for pyapns_client")
-    await device.enrol()
-    await device.connect()
-    await device.register()
+    await device.join()
     await asyncio.to_thread(push, relay, device.token)
     await device.has(2)
     await device.unregister()

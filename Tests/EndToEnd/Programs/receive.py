@@ -19,10 +19,8 @@ from relay import Relay, say
 async def main(relay):
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
     device = Device(relay, "a device that prints")
-    await device.enrol()
-    await device.connect()
-    await device.register(is_development="--development" in sys.argv)
-    say(f"bearer {bearer(relay).removeprefix('bearer ')}")
+    await device.join("--development" in sys.argv)
+    say(bearer(relay))
     say(f"token {device.token}")
     printed = 0
     while True:

@@ -19,10 +19,8 @@ from relay import Relay, say
 async def main(relay, channel):
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
     device = Device(relay, "a device with a channel")
-    await device.enrol()
-    await device.connect()
-    await device.register()
-    say(f"bearer {bearer(relay).removeprefix('bearer ')}")
+    await device.join()
+    say(bearer(relay))
     await device.subscribe(channel)
     say("subscribed")
     printed = 0
