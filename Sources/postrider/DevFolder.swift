@@ -36,8 +36,10 @@ struct DevFolder {
     /// Makes what is missing, and answers what a relay's registry must hold so that all of it fits together.
     func prepare(topics: [Topic], now: Moment) throws -> [RegistryChange] {
         try makeDirectory()
-        try makeCertificates()
-        try makeProviderCertificate(for: topics)
+        // Nobody would trust what an authority before this one had signed.
+        let isNewAuthority = try makeAuthority()
+        try makeCertificate(anew: isNewAuthority)
+        try makeProviderCertificate(for: topics, anew: isNewAuthority)
         let providerKey = try keyText(providerKeyFile) { ES256.PrivateKey.generate().pem }
         let publicKey = try ES256.PrivateKey(pem: providerKey).publicKey.pem
         let enrolmentKey = try self.enrolmentKey()
@@ -65,14 +67,18 @@ struct DevFolder {
         }
     }
 
-    private func makeCertificates() throws {
-        guard !exists(certificateFile) || !exists(privateKeyFile) else { return }
-        if !exists(authorityFile), !exists(authorityKeyFile) {
-            let made = try Certificates.makeAuthority(
-                commonName: "Postrider development authority", validDays: Self.validDays)
-            try FileText.write(made.key, to: authorityKeyFile)
-            try FileText.write(made.certificate, to: authorityFile)
-        }
+    /// Makes the authority if it is missing: true where it was.
+    private func makeAuthority() throws -> Bool {
+        guard !exists(authorityFile), !exists(authorityKeyFile) else { return false }
+        let made = try Certificates.makeAuthority(
+            commonName: "Postrider development authority", validDays: Self.validDays)
+        try FileText.write(made.key, to: authorityKeyFile)
+        try FileText.write(made.certificate, to: authorityFile)
+        return true
+    }
+
+    private func makeCertificate(anew: Bool) throws {
+        guard anew || !exists(certificateFile) || !exists(privateKeyFile) else { return }
         let issued = try Certificates.issue(
             commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "::1"],
             usage: .server,
@@ -83,7 +89,7 @@ struct DevFolder {
 
     /// Makes a certificate for a provider of these topics, if the one that is there does not cover them. As Apple's
     /// it is good in both environments, for the app and for what belongs to it.
-    private func makeProviderCertificate(for topics: [Topic]) throws {
+    private func makeProviderCertificate(for topics: [Topic], anew: Bool) throws {
         guard let first = topics.first else { return }
         var wanted = PushExtensions()
         wanted.topics = topics.flatMap { topic in
@@ -91,7 +97,8 @@ struct DevFolder {
         }
         wanted.isForDevelopment = true
         wanted.isForProduction = true
-        if let text = try FileText.readIfThere(providerCertificateFile), exists(providerCertificateKeyFile),
+        if !anew, let text = try FileText.readIfThere(providerCertificateFile),
+            exists(providerCertificateKeyFile),
             let made = PushExtensions(certificate: text), Set(made.topics).isSuperset(of: wanted.topics)
         {
             return

@@ -103,6 +103,24 @@ struct DevFolderTests {
         }
     }
 
+    @Test("makes every certificate anew when it has to make an authority")
+    func newAuthority() throws {
+        try withFolder {
+            let topics = [Topic("a.b")].compactMap(\.self)
+            _ = try folder.prepare(topics: topics, now: Moment(milliseconds: 1))
+            let before = try contents()
+            for name in ["authority.key", "authority.pem"] {
+                try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+            }
+            _ = try folder.prepare(topics: topics, now: Moment(milliseconds: 1))
+            let after = try contents()
+            for name in ["authority.pem", "relay.pem", "provider.pem"] {
+                #expect(after[name] != before[name])
+            }
+            #expect(after["enrolment.key"] == before["enrolment.key"])
+        }
+    }
+
     @Test("keeps what other commands need to know")
     func values() throws {
         try withFolder {
