@@ -18,9 +18,13 @@ final class AgentLoop {
     private let alarm: WallAlarm
     private let log: Log
     private var hasLinkEnded = false
+    private var haveAppsEnded = false
     /// First from sweep to sweep; at the end, until everybody must have gone.
     private lazy var timer = loop.makeTimer { [unowned self] in timeIsUp() }
 
+    /// The file that says in which time zone the device is (localtime(5)). It is replaced, not written.
+    private static let zoneDirectory = "/etc"
+    private static let zoneFile = "localtime"
     /// Milliseconds between two sweeps of the state: an hour.
     private static let sweepMilliseconds = 3_600_000
     /// Milliseconds that apps and connections have to end when the agent stops.
@@ -50,7 +54,7 @@ final class AgentLoop {
         door = AppDoor(desk: desk, owner: owner, log: log)
         link = RelayLink(
             configuration, to: relay, state: state, desk: desk, on: loop, log: log, failed: failed)
-        alarm = try WallAlarm(on: loop, for: desk.center)
+        alarm = try WallAlarm(on: loop, for: desk)
         self.loop = loop
         self.log = log
         desk.line = link
@@ -60,6 +64,15 @@ final class AgentLoop {
         desk.center.alarm = alarm
         desk.center.latenessMilliseconds = configuration.latenessMilliseconds
         desk.center.answerToAll = configuration.authorization
+        desk.system.whenAsleep = { [unowned link] in link.sleep() }
+        desk.system.whenAwake = { [unowned link] in link.wake() }
+        do throws(TransportError) {
+            try loop.watch(directory: Self.zoneDirectory, for: Self.zoneFile) { [unowned desk] in
+                desk.clockChanged(byMilliseconds: 0)
+            }
+        } catch {
+            log.notice("another time zone is noticed hourly only: \(error)")
+        }
         try door.open(try SocketAddress(unixPath: configuration.socketPath), on: loop)
     }
 
@@ -76,7 +89,10 @@ final class AgentLoop {
     func stop() {
         guard !link.isStopping else { return }
         timer.arm(afterMilliseconds: Self.stopMilliseconds)
-        keeper.stop { [unowned self] in door.close() }
+        keeper.stop { [unowned self] in
+            haveAppsEnded = true
+            door.close()
+        }
         link.stop { [unowned self] in hasLinkEnded = true }
     }
 
@@ -84,14 +100,14 @@ final class AgentLoop {
     func endTurn() {
         desk.endTurn()
         if link.hasFailed { stop() }
-        if hasLinkEnded, loop.connectionCount == 0 { loop.stop() }
+        if hasLinkEnded, haveAppsEnded, loop.connectionCount == 0 { loop.stop() }
     }
 
     private func timeIsUp() {
         guard !link.isStopping else { return loop.stop() }
         sweep()
-        // Nobody tells of another time zone.
-        desk.center.clockChanged(byMilliseconds: 0)
+        // Of another time zone nobody tells where its file cannot be watched.
+        desk.clockChanged(byMilliseconds: 0)
     }
 
     private func sweep() {
@@ -108,10 +124,10 @@ final class AgentLoop {
 final class WallAlarm: AlarmClock {
     private let timer: WallTimer
 
-    init(on loop: EventLoop, for center: CenterDesk) throws(TransportError) {
+    init(on loop: EventLoop, for desk: AppDesk) throws(TransportError) {
         timer = try loop.makeWallTimer(
-            ring: { [unowned center] in center.alarmRang() },
-            clockChanged: { [unowned center] in center.clockChanged(byMilliseconds: $0) })
+            ring: { [unowned desk] in desk.center.alarmRang() },
+            clockChanged: { [unowned desk] in desk.clockChanged(byMilliseconds: $0) })
     }
 
     func set(_ moment: Moment?) { timer.arm(atWallMilliseconds: moment?.milliseconds) }

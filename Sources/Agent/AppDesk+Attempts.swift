@@ -13,7 +13,7 @@ extension AppDesk {
     /// A dead letter is to be handed over again; false: there is none in this row.
     func retryDeadLetter(_ row: Int64) throws(StoreError) -> Bool {
         guard let app = try state.deadLetters.retry(row) else { return false }
-        if let topic = state.apps.records.first(where: { $0.value.number == app })?.key { retry([topic]) }
+        if let record = state.apps.record(numbered: app) { retry([record.topic.text]) }
         return true
     }
 
@@ -35,7 +35,7 @@ extension AppDesk {
 
     /// Has a declared app started that something waits for.
     func callApp(_ topic: String) {
-        guard let keeper, keeper.isDeclared(topic), firstParcel(of: topic) != .itself else { return }
+        guard let keeper, keeper.heedsNeed(topic), firstParcel(of: topic) != .itself else { return }
         keeper.handle(.needed, topic)
     }
 

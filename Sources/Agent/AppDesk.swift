@@ -20,6 +20,9 @@ final class AppDesk {
     /// The apps' user notification centres.
     private(set) lazy var center = CenterDesk(state, desk: self, scheduler: scheduler, log: log)
 
+    /// What happens to the device.
+    private(set) lazy var system = SystemDesk(self, scheduler: scheduler, log: log)
+
     /// The streams of each topic, the newest last, and how far the newest has come in the inbox.
     var attachments: [String: Attachments] = [:]
     var arrivals: [Inbox.Arrival] = []
@@ -53,6 +56,12 @@ final class AppDesk {
         self.declarations = declarations
         self.scheduler = scheduler
         self.log = log
+    }
+
+    /// All streams that have attached something, each once.
+    var streams: [AppStream] {
+        var seen: Set<ObjectIdentifier> = []
+        return attachments.values.flatMap(\.streams).filter { seen.insert(ObjectIdentifier($0)).inserted }
     }
 
     var now: Moment { Moment(milliseconds: scheduler.wallMilliseconds) }
@@ -129,6 +138,7 @@ final class AppDesk {
     /// Where it broke, what had been under way for longest has failed: apps handle one after the other.
     func left(_ stream: AppStream, isBroken: Bool = false) {
         center.left(stream)
+        system.left(stream)
         if isBroken, let (row, topic) = stream.oldestUnderWay, attachments[topic]?.streams.last === stream {
             failures.append(Inbox.Failure(row: row, topic: topic, reason: Self.brokenReason))
         }
@@ -176,6 +186,14 @@ final class AppDesk {
         attachments[topic] = present
         stirred.insert(topic)
         keeper?.handle(.attached, topic)
+    }
+
+    // MARK: Time
+
+    /// The clock was set by so much, or the device has slept, or may be in another zone.
+    func clockChanged(byMilliseconds shift: Int64) {
+        center.clockChanged(byMilliseconds: shift)
+        system.clockChanged(byMilliseconds: shift, zone: center.zoneName)
     }
 
     // MARK: The end of a turn

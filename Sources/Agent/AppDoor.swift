@@ -7,6 +7,8 @@ final class AppDoor {
     let desk: AppDesk
     let owner: OwnerDesk
     let log: Log
+    /// The users whose processes may be an input method.
+    var keyboardUsers: Set<UInt32> = [0, UserAccount.own]
     private var sessions: [ObjectIdentifier: AppSession] = [:]
     private var listener: Listener?
 

@@ -38,8 +38,14 @@ final class AppKeeper {
         self.random = random
         for manifest in manifests { apps[manifest.topic] = KeptApp(AppSupervisor(manifest)) }
         for (topic, app) in apps {
-            app.timer = scheduler.makeTimer { [unowned self] in handle(.timeIsUp, topic) }
+            app.timer = scheduler.makeTimer { [unowned self] in timeIsUp(topic) }
         }
+    }
+
+    /// What the app was started for still waits where it has ended without attaching: somebody has to say so again.
+    private func timeIsUp(_ topic: String) {
+        handle(.timeIsUp, topic)
+        desk.stir(topic)
     }
 
     /// Takes over the processes that an earlier agent has left behind.
@@ -60,6 +66,9 @@ final class AppKeeper {
 
     /// Whether there is a manifest of this topic.
     func isDeclared(_ topic: String) -> Bool { apps[topic] != nil }
+
+    /// Whether an app's supervisor would do something about what waits for it.
+    func heedsNeed(_ topic: String) -> Bool { apps[topic]?.supervisor.heedsNeed == true }
 
     /// The topics of all declared apps.
     var topics: [String] { Array(apps.keys) }
@@ -149,6 +158,17 @@ final class AppKeeper {
         }
         // Without the record, the next agent learns of the process when it comes back.
         do throws(StoreError) { try state.processes.put(record, of: topic) } catch { log.error("\(error)") }
+    }
+}
+
+extension AppSupervisor {
+    /// Whether ``Event/needed`` would change anything.
+    var heedsNeed: Bool {
+        switch state {
+        case .idle: !isStopping
+        case .running: !isActive && !manifest.mayRunInBackground
+        case .resting, .starting, .ending: !isNeeded
+        }
     }
 }
 

@@ -21,6 +21,7 @@ struct AppRecord: Equatable {
 final class AppRegister {
     /// All of them.
     private(set) var records: [String: AppRecord] = [:]
+    private var topics: [Int64: String] = [:]
 
     private let database: Database
     private let insert: Statement
@@ -43,11 +44,15 @@ final class AppRegister {
                 token: DeviceToken(bytes: all.bytes(4)),
                 isWanted: all.integer(5) != 0
             )
+            topics[all.integer(0)] = topic.text
         }
     }
 
     /// The app of a topic.
     subscript(topic: String) -> AppRecord? { records[topic] }
+
+    /// The app that the inbox knows by this number.
+    func record(numbered number: Int64) -> AppRecord? { topics[number].flatMap { records[$0] } }
 
     /// The topics that the relay should have registered, and those that it should not.
     var wanted: [String: Environment] { records.filter(\.value.isWanted).mapValues(\.environment) }
@@ -68,6 +73,7 @@ final class AppRegister {
             number: number, topic: topic, user: user, environment: environment, token: nil,
             isWanted: isWanted)
         records[topic.text] = record
+        topics[number] = topic.text
         return record
     }
 
@@ -100,5 +106,6 @@ final class AppRegister {
             try database.execute("DELETE FROM apps WHERE number = \(record.number)")
         }
         records[record.topic.text] = nil
+        topics[record.number] = nil
     }
 }

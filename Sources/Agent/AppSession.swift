@@ -14,6 +14,8 @@ final class AppSession: EndpointOwner {
     private var streams: [Int32: (stream: AppStream, framing: MessageFraming)] = [:]
     /// Requests of the owner's commands.
     private var orders: [Int32: (method: String, path: String, body: [UInt8])] = [:]
+    /// Streams of an input method.
+    private var keyboards: [Int32: (inputMethod: InputMethod, framing: MessageFraming)] = [:]
     private var frame: [UInt8] = []
 
     private static let settings: SessionSettings = {
@@ -43,10 +45,15 @@ final class AppSession: EndpointOwner {
             orders[stream] = (verb, path, [])
             return
         }
-        guard method == .attach else {
+        switch method {
+        case .attach: attach(stream)
+        case .keyboard: attachKeyboard(stream)
+        case .enroll, .connect, nil:
             refuse(stream, .unimplemented, "The service is postrider.agent.v1.Apps, its method Attach.")
-            return
         }
+    }
+
+    private func attach(_ stream: Int32) {
         endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
         endpoint.setNeedsFlush()
         let app = AppStream(
@@ -59,6 +66,7 @@ final class AppSession: EndpointOwner {
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
         guard orders[stream] == nil else { return gather(bytes, on: stream) }
+        guard keyboards[stream] == nil else { return moveKeyboard(bytes, on: stream) }
         guard let (app, held) = streams[stream] else { return }
         var framing = held
         framing.feed(bytes)
@@ -87,7 +95,7 @@ final class AppSession: EndpointOwner {
 
     func disconnected(_ reason: CloseReason) {
         let isOwnDoing = [.localClose, .loopStopped].contains(reason)
-        for stream in streams.keys { forget(stream, isBroken: !isOwnDoing) }
+        for stream in Array(streams.keys) + keyboards.keys { forget(stream, isBroken: !isOwnDoing) }
         door.closed(self)
     }
 
@@ -108,11 +116,12 @@ final class AppSession: EndpointOwner {
             guard door.desk.failed(failed, by: app) else {
                 throw .outOfOrder("An app fails at what is under way to it, once.")
             }
+        case .ready(let sleep): door.desk.system.ready(app, for: sleep)
         case .unknown: break
         }
     }
 
-    private func say(_ message: AgentMessage, on stream: Int32) {
+    private func say(_ message: some CourierMessage, on stream: Int32) {
         frame.removeAll(keepingCapacity: true)
         MessageFraming.frame(message, into: &frame)
         endpoint.streams.send(stream, frame.span)
@@ -120,8 +129,41 @@ final class AppSession: EndpointOwner {
     }
 
     private func forget(_ stream: Int32, isBroken: Bool = false) {
+        if let (inputMethod, _) = keyboards.removeValue(forKey: stream) {
+            door.desk.system.left(inputMethod, isBroken: isBroken)
+        }
         guard let (app, _) = streams.removeValue(forKey: stream) else { return }
         door.desk.left(app, isBroken: isBroken)
+    }
+
+    // MARK: The input method
+
+    private func attachKeyboard(_ stream: Int32) {
+        guard door.keyboardUsers.contains(user) else {
+            door.log.warning("user \(user) was refused: the keyboard is for the user of keyboard-user")
+            refuse(stream, .permissionDenied, "This user is not the input method's: see keyboard-user.")
+            return
+        }
+        endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
+        endpoint.setNeedsFlush()
+        keyboards[stream] = (InputMethod(), MessageFraming(maxMessageBytes: Limits.orderBytes))
+    }
+
+    private func moveKeyboard(_ bytes: Span<UInt8>, on stream: Int32) {
+        guard let (inputMethod, held) = keyboards[stream] else { return }
+        var framing = held
+        framing.feed(bytes)
+        do throws(CourierError) {
+            while let order = try framing.next(KeyboardOrder.self) {
+                if let mistake = InputMethod.mistake(in: order) {
+                    return end(stream, .invalidArgument, mistake)
+                }
+                say(KeyboardAnswer(isChange: door.desk.system.move(order, by: inputMethod)), on: stream)
+            }
+            keyboards[stream]?.framing = framing
+        } catch {
+            end(stream, error.status, error.description)
+        }
     }
 
     // MARK: The owner of the device
@@ -147,7 +189,7 @@ final class AppSession: EndpointOwner {
     // MARK: The ends of calls ("PROTOCOL-HTTP2", Responses)
 
     private func end(_ stream: Int32, _ status: GRPCStatus, _ message: String) {
-        guard streams[stream] != nil else { return }
+        guard streams[stream] != nil || keyboards[stream] != nil else { return }
         forget(stream)
         endpoint.streams.finish(stream, trailers: Self.trailers(status, message, [:]))
         endpoint.setNeedsFlush()

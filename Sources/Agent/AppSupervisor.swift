@@ -65,11 +65,11 @@ struct AppSupervisor {
     /// Whether it was started because somebody wants to use it.
     private(set) var isLaunchedForUse = false
 
-    private var isNeeded = false
+    private(set) var isNeeded = false
     private var isUseWanted = false
     /// Whether it is being ended because it did not attach.
     private var isFault = false
-    private var isStopping = false
+    private(set) var isStopping = false
     private var hasHandled = false
     private var backoff = AppSupervisor.usualBackoff
     /// When it has ended without having handled anything, in milliseconds.

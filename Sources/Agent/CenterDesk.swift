@@ -28,6 +28,9 @@ final class CenterDesk {
         return TimeZone.current
     }
 
+    /// What the zone is called.
+    var zoneName: String { zone().identifier }
+
     /// Calls that wait for the owner's word, by topic.
     var waiting: [String: [(call: UInt64, stream: AppStream)]] = [:]
     /// Armed while the disk refuses what has to be written.
@@ -112,9 +115,7 @@ final class CenterDesk {
         -> [String]
     {
         let request = entry.notice.request
-        guard let trigger = request.trigger,
-            let record = state.apps.records.values.first(where: { $0.number == entry.app })
-        else {
+        guard let trigger = request.trigger, let record = state.apps.record(numbered: entry.app) else {
             try state.timetable.move(entry, to: nil)
             return []
         }

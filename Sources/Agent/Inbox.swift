@@ -138,6 +138,14 @@ final class Inbox {
         }
     }
 
+    /// How much waits for an app.
+    func count(of app: Int64) throws(StoreError) -> Int {
+        count.bind(app)
+        var waiting = 0
+        while try count.step() { waiting = Int(count.integer(0)) }
+        return waiting
+    }
+
     /// How often what lies in an app's rows has failed, by row.
     func attempts(of app: Int64) throws(StoreError) -> [Int64: Int] {
         pending.bind(app)
@@ -176,13 +184,11 @@ final class Inbox {
         forget.bind(app)
         forget.bind(Int64(Limits.seenPerTopic))
         try forget.run()
-        count.bind(app)
-        var excess: Int64 = 0
-        while try count.step() { excess = count.integer(0) - Int64(Limits.inboxPerTopic) }
+        let excess = try count(of: app) - Limits.inboxPerTopic
         guard excess > 0 else { return 0 }
         drop.bind(app)
-        drop.bind(excess)
+        drop.bind(Int64(excess))
         try drop.run()
-        return Int(excess)
+        return excess
     }
 }

@@ -66,3 +66,13 @@ extension Limits {
     /// Manifests of apps, each a file. At about 1 KiB each: 256 KiB.
     public static let manifests = 256
 }
+
+extension Limits {
+    /// Milliseconds that apps have before the device sleeps. Less than the five seconds that logind waits
+    /// (`InhibitDelayMaxSec` in logind.conf(5)).
+    static let sleepDelayMilliseconds = 4000
+    /// Milliseconds that a keyboard may move.
+    static let keyboardMilliseconds: UInt32 = 10_000
+    /// Points of a screen, in each direction.
+    static let keyboardPoints: Int32 = 1_000_000
+}

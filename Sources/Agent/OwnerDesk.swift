@@ -75,7 +75,7 @@ final class OwnerDesk {
             let record = state.apps[topic]
             let kept = keeper.status(of: topic)
             var waiting = 0
-            if let record { waiting = try state.inbox.attempts(of: record.number).count }
+            if let record { waiting = try state.inbox.count(of: record.number) }
             apps.append(
                 AgentControl.App(
                     topic: topic, user: kept?.supervisor.manifest.user ?? record?.user ?? 0,

@@ -24,6 +24,9 @@ final class RelayLink: RelayLine {
     private(set) var isStopping = false
     /// Whether the relay has welcomed the device and not gone since.
     private(set) var isUp = false
+    /// Whether the device sleeps: nobody connects.
+    private var isAsleep = false
+    private var isEnrolling = false
     /// Whether there is no going on; somebody has been told why.
     private(set) var hasFailed = false
     private var backoff = Backoff()
@@ -47,7 +50,7 @@ final class RelayLink: RelayLine {
 
     /// Connects, after enrolling where the device has no identity yet.
     func start() {
-        guard !isStopping else { return }
+        guard !isStopping, !isAsleep else { return }
         isPausing = false
         if let client { return client.start() }
         do throws(StoreError) {
@@ -61,7 +64,25 @@ final class RelayLink: RelayLine {
     func stop(_ whenStopped: @escaping () -> Void) {
         isStopping = true
         retry.disarm()
+        willDisconnect("the agent ends")
         if let client { client.stop(whenStopped) } else { whenStopped() }
+    }
+
+    /// Says goodbye: nothing reaches a device that sleeps.
+    func sleep() {
+        guard !isStopping, !isAsleep else { return }
+        isAsleep = true
+        retry.disarm()
+        willDisconnect("the device sleeps")
+        client?.stop()
+    }
+
+    /// Goes for the relay at once: the device is awake.
+    func wake() {
+        guard !isStopping, isAsleep else { return }
+        isAsleep = false
+        backoff = Backoff()
+        if let client { client.stop { [unowned self] in start() } } else if !isEnrolling { start() }
     }
 
     private func connect(as device: EnrollResponse) {
@@ -90,12 +111,14 @@ final class RelayLink: RelayLine {
             fail(.notEnrolled)
             return
         }
+        isEnrolling = true
         DeviceClient.enrol(at: relay, key: key, name: configuration.name, on: loop) { [weak self] result in
             self?.enrolled(result)
         }
     }
 
     private func enrolled(_ result: Result<EnrollResponse, EnrolmentError>) {
+        isEnrolling = false
         guard !isStopping else { return }
         do {
             let device = try result.get()
@@ -139,22 +162,48 @@ final class RelayLink: RelayLine {
 }
 
 extension RelayLink: DeviceClientDelegate {
-    func linkWillConnect() { log.debug("connecting to \(relay.destination)") }
+    func linkWillConnect() {
+        log.debug("connecting to \(relay.destination)")
+        tell(.willConnect)
+    }
 
     func linkDidConnect(_ welcome: Welcome) {
         log.notice("connected to \(relay.destination), \(welcome.pending) notifications wait there")
         isUp = true
+        tell(.didConnect)
         desk.welcomed(welcome.registrations)
         desk.subscribeAnew()
     }
 
-    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
+    func linkWillDisconnect(_ end: LinkEnd) { willDisconnect("\(end)") }
+
+    /// Told once of a link that was up.
+    private func willDisconnect(_ reason: String) {
+        guard isUp else { return }
         isUp = false
+        tell(.willDisconnect, reason)
+    }
+
+    private func tell(_ phase: LinkChange.Phase, _ reason: String = "", next: Moment? = nil) {
+        desk.system.tell(
+            .link(
+                LinkChange(
+                    phase: phase, relay: "\(relay.destination)", reason: reason, nextAttemptAt: next)))
+    }
+
+    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
+        willDisconnect("\(end)")
+        let pause = isPausing ? Self.pauseMilliseconds : nil
+        tell(
+            .didDisconnect, "\(end)",
+            next: (nextAttemptMilliseconds ?? pause).map {
+                Moment(milliseconds: loop.wallMilliseconds + Int64($0))
+            })
         desk.linkEnded()
         if let nextAttemptMilliseconds {
             log.notice(
                 "no link to \(relay.destination): \(end); next attempt in \(nextAttemptMilliseconds) ms")
-        } else if !isStopping && !isPausing {
+        } else if !isStopping && !isPausing && !isAsleep {
             let remedy =
                 end.isUnknownDevice
                 ? "enrol again with another state directory than \(configuration.stateDirectory)"

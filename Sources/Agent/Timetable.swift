@@ -14,7 +14,7 @@ final class Timetable {
 
     private let database: Database
     private let insert: Statement
-    private let count: Statement
+    private let countOthers: Statement
     private let move: Statement
     private let remove: Statement
     private let removeNamed: Statement
@@ -49,7 +49,8 @@ final class Timetable {
             INSERT OR REPLACE INTO notices(app, kind, identifier, request, moment, is_interval)
             VALUES (?, ?, ?, ?, ?, ?)
             """)
-        count = try database.prepare("SELECT count(*) FROM notices WHERE app = ? AND kind = ?")
+        countOthers = try database.prepare(
+            "SELECT count(*) FROM notices WHERE app = ? AND kind = ? AND identifier <> ?")
         move = try database.prepare("UPDATE notices SET moment = ? WHERE row = ?")
         remove = try database.prepare("DELETE FROM notices WHERE row = ?")
         removeNamed = try database.prepare(
@@ -100,14 +101,14 @@ final class Timetable {
         return try entries(of: list).map(\.notice)
     }
 
-    /// Whether an app has as many pending as it may, and none of this identifier among them.
+    /// Whether an app has as many pending as it may, one of this identifier left out, which would be replaced.
     func isFull(_ app: Int64, for identifier: String) throws(StoreError) -> Bool {
-        count.bind(app)
-        count.bind(Self.pendingKind)
-        var present: Int64 = 0
-        while try count.step() { present = count.integer(0) }
-        guard present >= Int64(Limits.pendingPerTopic) else { return false }
-        return try !notices(of: app, .pending).contains { $0.request.identifier == identifier }
+        countOthers.bind(app)
+        countOthers.bind(Self.pendingKind)
+        countOthers.bind(identifier)
+        var others: Int64 = 0
+        while try countOthers.step() { others = countOthers.integer(0) }
+        return others >= Int64(Limits.pendingPerTopic)
     }
 
     /// Adds a notification to those of its kind, in the place of the one of its identifier. The oldest that were

@@ -171,7 +171,7 @@ public final class DeviceClient {
         case .subscribed(let channel): delegate.subscribed(to: channel)
         case .unsubscribed(let end): delegate.unsubscribed(end)
         case .broadcast(let deliver): delegate.broadcast(deliver)
-        case .goodbye: break
+        case .goodbye(let goodbye): delegate.linkWillDisconnect(.goodbye(goodbye))
         }
     }
 

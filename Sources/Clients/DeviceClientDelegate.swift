@@ -16,6 +16,9 @@ public protocol DeviceClientDelegate: AnyObject {
     /// besides is being registered already.
     func linkDidConnect(_ welcome: Welcome)
 
+    /// The relay has said goodbye: the link is about to end.
+    func linkWillDisconnect(_ end: LinkEnd)
+
     /// The attempt has failed or the link has ended: once after each ``linkWillConnect()``.
     /// - Parameter nextAttemptMilliseconds: when it is tried again; nil: not any more, because the client was
     ///   stopped or the end is final.
@@ -45,6 +48,8 @@ public protocol DeviceClientDelegate: AnyObject {
 }
 
 extension DeviceClientDelegate {
+    /// Nothing; for whom the end is soon enough.
+    public func linkWillDisconnect(_ end: LinkEnd) {}
     /// Nothing; for devices without channels, as the two that follow.
     public func subscribed(to channel: ChannelIdentity) {}
     /// Nothing.

@@ -18,6 +18,8 @@ public enum AppMessage: CourierMessage {
     case center(CenterCall)
     /// It could not handle a delivery.
     case failed(Failed)
+    /// It has done what it wants to do before the device sleeps for the time of this number.
+    case ready(sleep: UInt64)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -26,7 +28,7 @@ public enum AppMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard [1, 2, 3, 4, 5, 10, 11, 12].contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 5, 10, 11, 12, 20].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1:
@@ -38,7 +40,8 @@ public enum AppMessage: CourierMessage {
             case 5: self = .unsubscribe(try Subscribe(decoding: content))
             case 10: self = .attach(topic: try TopicMessage.decode(content))
             case 11: self = .center(try CenterCall(decoding: content))
-            default: self = .failed(try Failed(decoding: content))
+            case 12: self = .failed(try Failed(decoding: content))
+            default: self = .ready(sleep: try content.firstInteger())
             }
         }
     }
@@ -55,6 +58,7 @@ public enum AppMessage: CourierMessage {
         case .attach(let topic): output.appendField(10) { $0.appendField(1, topic) }
         case .center(let call): output.appendField(11, message: call.encode)
         case .failed(let failed): output.appendField(12, message: failed.encode)
+        case .ready(let sleep): output.appendField(20) { $0.appendField(1, sleep) }
         case .unknown: break
         }
     }
@@ -84,6 +88,8 @@ public enum AgentMessage: CourierMessage {
     case authorization(Authorization)
     /// What happens to a declared app.
     case lifeCycle(LifeCycle)
+    /// What happens to the device.
+    case system(SystemEvent)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -92,7 +98,7 @@ public enum AgentMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard [1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 14].contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 14, 20].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .registered(try Registered(decoding: content))
@@ -105,7 +111,8 @@ public enum AgentMessage: CourierMessage {
             case 11: self = .fired(try Fired(decoding: content))
             case 12: self = .responded(try Responded(decoding: content))
             case 13: self = .authorization(try Authorization(decoding: content))
-            default: self = .lifeCycle(try LifeCycle(decoding: content))
+            case 14: self = .lifeCycle(try LifeCycle(decoding: content))
+            default: self = .system(try SystemEvent(decoding: content))
             }
         }
     }
@@ -124,6 +131,7 @@ public enum AgentMessage: CourierMessage {
         case .responded(let responded): output.appendField(12, message: responded.encode)
         case .authorization(let authorization): output.appendField(13, message: authorization.encode)
         case .lifeCycle(let lifeCycle): output.appendField(14, message: lifeCycle.encode)
+        case .system(let event): output.appendField(20, message: event.encode)
         case .unknown: break
         }
     }

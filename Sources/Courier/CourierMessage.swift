@@ -21,6 +21,8 @@ public enum CourierMethod: String, CaseIterable, Sendable {
     case connect = "/postrider.courier.v1.Courier/Connect"
     /// A stream each way, on the app socket: ``AppMessage`` and ``AgentMessage``.
     case attach = "/postrider.agent.v1.Apps/Attach"
+    /// A stream each way, on the app socket: ``KeyboardOrder`` and ``KeyboardAnswer``.
+    case keyboard = "/postrider.agent.v1.InputMethods/Keyboard"
 
     /// A method from the bytes of `:path`, or nil when there is none of that name.
     public init?(path: Span<UInt8>) {

@@ -18,6 +18,8 @@ enum LinkLetter: Sendable {
     case observed(NotificationIdentity)
     /// An observer of this notification has reported that it failed.
     case failed(NotificationIdentity, reason: String)
+    /// Every observer has heard that the device sleeps, for the time of this number.
+    case ready(sleep: UInt64)
     case stop
 }
 
@@ -93,6 +95,7 @@ final class AgentLink: EndpointOwner {
                 if let delivery = handOver.failed(identity) {
                     say(.failed(Failed(delivery: delivery, reason: reason)))
                 }
+            case .ready(let sleep): say(.ready(sleep: sleep))
             case .stop:
                 isStopping = true
                 retry.disarm()
@@ -234,6 +237,7 @@ final class AgentLink: EndpointOwner {
             toldChannels[end.channel] = nil
             application()?.unsubscribed(end)
         case .lifeCycle(let change): application()?.changed(change)
+        case .system(let event): application()?.happened(event)
         case .unknown: break
         }
     }

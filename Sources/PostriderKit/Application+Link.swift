@@ -45,12 +45,7 @@ extension Application {
 
     /// A push has arrived that no observer was given before.
     func arrived(_ identity: NotificationIdentity, _ deliver: Deliver) {
-        arrived(identity) {
-            // A number that no Swift type can hold is all that can be wrong with a payload that the relay let pass.
-            var userInfo = (try? UserInfo(json: deliver.payload)) ?? [:]
-            if let channel = deliver.channel { userInfo[ChannelKey.channel] = .string("\(channel)") }
-            return RemoteNotificationDidArrive(userInfo: userInfo)
-        }
+        arrived(identity) { deliver.arrival }
     }
 
     /// Something has arrived that no observer was given before, and that counts as handled when they were.
@@ -61,7 +56,7 @@ extension Application {
             let (mailbox, isStopped) = state.withLock { ($0.mailbox, $0.isStopped) }
             guard let mailbox, !isStopped else { return }
             state.withLock { $0.failure = nil }
-            dispatcher.post(notification(), sender: self)
+            dispatcher.deliver(DispatchedNotification(notification(), sender: self))
             let failure = state.withLock { $0.failure }
             let letter = failure.map { LinkLetter.failed(identity, reason: $0) } ?? .observed(identity)
             guard mailbox.post(letter) else {
@@ -100,13 +95,14 @@ extension Application {
     }
 
     func post(_ notification: some TypedNotification) {
-        queue.async { [self] in dispatcher.post(notification, sender: self) }
+        queue.async { [self] in dispatcher.deliver(DispatchedNotification(notification, sender: self)) }
     }
 }
 
 // What the application has for its link, from any thread.
 extension Application {
-    /// Letters in the mailbox: those of a window of deliveries, a wish of each kind, an attachment, calls, two stops.
+    /// Letters in the mailbox: those of a window of deliveries, a wish of each kind, an attachment, calls, two stops,
+    /// and readiness to sleep.
     private static let letters = 128
 
     /// Lets the link know what is wanted. Of several wishes that it has not heard of, the last counts.
@@ -188,5 +184,15 @@ extension Application {
             return state.waitingForEnd
         }
         for continuation in waiting { continuation.resume() }
+    }
+}
+
+extension Deliver {
+    /// What observers are told of it.
+    var arrival: RemoteNotificationDidArrive {
+        // A number that no Swift type can hold is all that can be wrong with a payload that the relay let pass.
+        var userInfo = (try? UserInfo(json: payload)) ?? [:]
+        if let channel { userInfo[ChannelKey.channel] = .string("\(channel)") }
+        return RemoteNotificationDidArrive(userInfo: userInfo)
     }
 }

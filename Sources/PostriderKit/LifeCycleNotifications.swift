@@ -61,9 +61,7 @@ public enum LaunchReason: Equatable, Sendable {
             switch reason {
             case .itself: .itself
             case .activation: .activation
-            case .remote(let deliver):
-                .remoteNotification(
-                    RemoteNotificationDidArrive(userInfo: (try? UserInfo(json: deliver.payload)) ?? [:]))
+            case .remote(let deliver): .remoteNotification(deliver.arrival)
             case .fired(let fired): .localNotification(fired.notice.firing)
             case .responded(let responded): .response(responded.response)
             }

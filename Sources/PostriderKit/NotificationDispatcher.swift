@@ -8,6 +8,8 @@ import Synchronization
 /// - An observer that is removed while a post runs, before its turn, is not called; one that is added then sees the
 ///   next post. A call that is already running on another thread runs to its end.
 /// - Observers that are bound to a ``NotificationScope`` are passed over while it is switched off.
+/// - What happens to the device is told by its agent alone: an app's own post of a name of the system's
+///   (``NotificationName/isSystems``) calls nobody, and answers why.
 /// - No lock is held while an observer runs, nor while something that it holds is released.
 public final class NotificationDispatcher: Sendable {
     /// What an observer does with a notification, on the thread of whoever posts it.
@@ -84,7 +86,17 @@ public final class NotificationDispatcher: Sendable {
     }
 
     /// Calls the observers of a notification.
-    public func post(_ notification: DispatchedNotification) {
+    ///
+    /// - Returns: why nobody was called; nil: everybody was who had asked for it.
+    @discardableResult
+    public func post(_ notification: DispatchedNotification) -> PostRefusal? {
+        guard !notification.name.isSystems else { return PostRefusal(of: notification.name) }
+        deliver(notification)
+        return nil
+    }
+
+    /// Calls the observers of a notification, whoever it is of.
+    func deliver(_ notification: DispatchedNotification) {
         for number in observers.withLock({ $0.numbers(for: notification) }) {
             let observer = observers.withLock { $0.observer(number) }
             if let observer, !observer(notification) { remove(number) }
@@ -92,7 +104,12 @@ public final class NotificationDispatcher: Sendable {
     }
 
     /// Calls the observers of a notification with this name, sender and content.
-    public func post(name: NotificationName, sender: NotificationSender? = nil, userInfo: UserInfo = [:]) {
+    ///
+    /// - Returns: why nobody was called; nil: everybody was who had asked for it.
+    @discardableResult
+    public func post(
+        name: NotificationName, sender: NotificationSender? = nil, userInfo: UserInfo = [:]
+    ) -> PostRefusal? {
         post(DispatchedNotification(name: name, sender: sender, userInfo: userInfo))
     }
 

@@ -66,7 +66,12 @@ extension NotificationDispatcher {
     }
 
     /// Calls the observers of a notification, typed and untyped.
-    public func post(_ notification: some TypedNotification, sender: NotificationSender? = nil) {
+    ///
+    /// - Returns: why nobody was called; nil: everybody was who had asked for it.
+    @discardableResult
+    public func post(_ notification: some TypedNotification, sender: NotificationSender? = nil)
+        -> PostRefusal?
+    {
         post(DispatchedNotification(notification, sender: sender))
     }
 }

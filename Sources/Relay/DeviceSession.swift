@@ -78,7 +78,7 @@ final class DeviceSession: EndpointOwner {
         switch method {
         case _ where !isGRPC:
             refuse(stream, .invalidArgument, "This port speaks gRPC: content-type must be application/grpc.")
-        case nil, .attach:
+        case nil, .attach, .keyboard:
             refuse(
                 stream, .unimplemented,
                 "The service is postrider.courier.v1.Courier, its methods Enroll and Connect.")

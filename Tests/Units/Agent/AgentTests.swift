@@ -4,6 +4,7 @@ import Notifications
 import PostriderKit
 import Relay
 import Testing
+import Transport
 
 @testable import Agent
 
@@ -62,6 +63,30 @@ struct AgentTests {
         await house.relay.stop()
         withExtendedLifetime((observation, nextObservation)) {}
         #expect(journal.events.count == 6)
+    }
+
+    @Test("ends only when the apps have that it has started, those too that never attached")
+    func appsFirst() async throws {
+        let house = try await RelayHouse()
+        var configuration = try house.agentConfiguration(scratch)
+        let (started, ended) = (scratch.path + "/started", scratch.path + "/ended")
+        let script =
+            "trap 'sleep 0.3; : > \(ended); exit 0' TERM; : > \(started); while :; do sleep 0.1; done"
+        configuration.manifests = [
+            AppManifest(
+                topic: RelayHouse.topic, user: UserAccount.own, program: "/bin/sh",
+                arguments: ["-c", script], mayRunInBackground: true)
+        ]
+        let agent = try await Agent.start(configuration, log: .none)
+        let (application, observation) = application(Journal<UserInfo>())
+        let token = try await application.registerForRemoteNotifications()
+        await application.end()
+        #expect(try house.push("{}", to: token) == 200)
+        while !FileManager.default.fileExists(atPath: started) { await Task.yield() }
+        await agent.stop()
+        #expect(FileManager.default.fileExists(atPath: ended))
+        await house.relay.stop()
+        withExtendedLifetime(observation) {}
     }
 
     @Test("tells an app that the relay does not know its topic")

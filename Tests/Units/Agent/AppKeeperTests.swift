@@ -53,6 +53,22 @@ struct AppKeeperTests {
         #expect(processes.count == 2)
     }
 
+    @Test("that end before they attach are started again for what they were started for, after a while")
+    func endBeforeAttaching() {
+        absent()
+        rig.arrive(1)
+        rig.desk.endTurn()
+        for count in 1...3 {
+            processes[count - 1].end(.exited(1))
+            rig.desk.endTurn()
+            #expect(processes.count == count)
+            rig.clock.fireTimers()
+            rig.desk.endTurn()
+            #expect(processes.count == count + 1)
+        }
+        #expect(rig.attached().identities == [1])
+    }
+
     @Test("are taken over by the next agent where they run on, and told nothing new")
     func adoption() throws {
         absent()

@@ -39,7 +39,21 @@ final class StandingClock: Scheduler {
     var now: UInt64 = 0
     var wallMilliseconds: Int64 = 1_800_000_000_000
 
-    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { Timer(fire) }
+    private var timers: [() -> Timer?] = []
+
+    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer {
+        let timer = Timer(fire)
+        timers.append { [weak timer] in timer }
+        return timer
+    }
+
+    /// So much time goes by that every timer fires that is armed now.
+    func fireTimers() {
+        for timer in timers.compactMap({ $0() }) where timer.isArmed {
+            timer.isArmed = false
+            timer.fire()
+        }
+    }
 }
 
 /// A link to the relay that writes down what it is asked for.
@@ -64,7 +78,7 @@ extension Deliver {
     static func sample(
         _ delivery: UInt64, identity: UInt64, topic: String = "com.example.one",
         priority: Priority = .immediate,
-        payload: String = "{}"
+        payload: String = "{}", channel: ChannelIdentity? = nil
     ) -> Deliver {
         Deliver(
             delivery: delivery,
@@ -75,7 +89,8 @@ extension Deliver {
             expiration: .nowOrNever,
             collapseIdentifier: nil,
             pushType: nil,
-            acceptedAt: Moment(milliseconds: 1)
+            acceptedAt: Moment(milliseconds: 1),
+            channel: channel
         )
     }
 }

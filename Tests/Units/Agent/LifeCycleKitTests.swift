@@ -3,6 +3,7 @@ import Foundation
 import Notifications
 import PostriderKit
 import Testing
+import Transport
 
 @testable import Agent
 
@@ -57,6 +58,31 @@ struct LifeCycleKitTests {
         await application.untilEnd()
         await house.kill()
         withExtendedLifetime(observation) {}
+    }
+
+    @Test("that is started for a broadcast is told its channel with the reason, as when it arrives")
+    func broadcast() async throws {
+        let house = try AgentHouse(scratch, manifests: [.sample()])
+        let channel = ChannelIdentity(high: 1, low: 2)
+        await house.on { [topic] rooms in
+            let app = RecordedApp(user: UserAccount.own)
+            rooms.desk.register(topic, for: app.stream)
+            rooms.desk.left(app.stream)
+            rooms.desk.broadcast(.sample(1, identity: 1, channel: channel))
+        }
+        while await house.on({ $0.launcher.processes.isEmpty }) { await Task.yield() }
+        let (application, journal) = (application(), Journal<UserInfo>())
+        let names: [NotificationName] = [.applicationDidFinishLaunching, .remoteNotificationDidArrive]
+        let observations = names.map { name in
+            dispatcher.addObserver(named: name, sender: application) { journal.note($0.userInfo) }
+        }
+        try application.start()
+        let told = await journal.first(2)
+        #expect(told.first?[LaunchKey.notification]?[ChannelKey.channel]?.string == "\(channel)")
+        #expect(told.last?[ChannelKey.channel]?.string == "\(channel)")
+        await application.end()
+        await house.kill()
+        withExtendedLifetime(observations) {}
     }
 
     @Test("is told once, however often its agent is killed and comes back")

@@ -40,6 +40,8 @@ private struct SeededBits: RandomNumberGenerator {
         encoded(
             AgentMessage.lifeCycle(
                 LifeCycle(topic: "a.b", event: .didFinishLaunching, launch: .activation))),
+        encoded(SystemGoldenTests.keyboard), encoded(SystemGoldenTests.link),
+        encoded(SystemGoldenTests.order),
         encoded(AgentMessage.answer(CenterAnswer(call: 3, content: .item(CenterGoldenTests.notice)))),
         [],
     ]

@@ -43,6 +43,56 @@ struct KitNotificationsTests {
         }
     }
 
+    private static let movement = KeyboardMovement(
+        frameBegin: KeyboardMovement.Frame(x: 0, y: 800, width: 1280, height: 300),
+        frameEnd: KeyboardMovement.Frame(x: 0, y: 500, width: 1280, height: 300), animationDuration: 0.25,
+        animationCurve: .easeOut)
+
+    @Test("and is about the device is the same as a type and as a user info")
+    func systemRoundTrips() {
+        check(RelayLinkWillConnect(relay: "r:1"))
+        check(RelayLinkDidConnect(relay: "r:1"))
+        check(RelayLinkWillDisconnect(relay: "r:1", reason: "gone"))
+        let date = Date(timeIntervalSince1970: 1.5)
+        check(RelayLinkDidDisconnect(relay: "r:1", reason: "gone", nextAttempt: date))
+        check(RelayLinkDidDisconnect(relay: "r:1", reason: "gone", nextAttempt: nil))
+        check(DeviceWillSleep())
+        check(DeviceDidWake())
+        check(SystemClockDidChange(shift: -1.5))
+        check(SystemTimeZoneDidChange(identifier: "Europe/Berlin"))
+        check(KeyboardWillChangeFrame(Self.movement))
+        check(KeyboardDidChangeFrame(Self.movement))
+        check(KeyboardWillShow(Self.movement))
+        check(KeyboardDidShow(Self.movement))
+        check(KeyboardWillHide(Self.movement))
+        check(KeyboardDidHide(Self.movement))
+        #expect(
+            Self.movement.userInfo == [
+                "frameBegin": ["x": 0, "y": 800, "width": 1280, "height": 300],
+                "frameEnd": ["x": 0, "y": 500, "width": 1280, "height": 300],
+                "animationDuration": 0.25, "animationCurve": 2,
+            ])
+    }
+
+    @Test("and is about the device is posted by nobody but the agent, in whatever form")
+    func refusals() {
+        let dispatcher = NotificationDispatcher()
+        let record = Record()
+        let observation = dispatcher.addObserver { record.add($0.name.rawValue) }
+        let refusal = dispatcher.post(name: .deviceWillSleep)
+        #expect(refusal == PostRefusal(of: .deviceWillSleep))
+        #expect(
+            refusal?.description == "postrider.system.deviceWillSleep is the system's, and posted by the "
+                + "device's agent alone: post under a name of your own.")
+        #expect(dispatcher.post(KeyboardWillShow(Self.movement)) != nil)
+        #expect(dispatcher.post(DispatchedNotification(SystemClockDidChange(shift: 1))) != nil)
+        let later = NotificationName(rawValue: "postrider.system.ofALaterVersion")
+        #expect(dispatcher.post(name: later) != nil && later.isSystems)
+        #expect(dispatcher.post(name: NotificationName(rawValue: "system")) == nil)
+        #expect(record.texts == ["system"])
+        withExtendedLifetime(observation) {}
+    }
+
     @Test("has the documented names, and leaves out what is not there")
     func names() {
         #expect(

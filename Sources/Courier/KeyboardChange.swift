@@ -1,0 +1,166 @@
+/// Where the keyboard on screen is, in points from the upper left corner of the screen (`Frame`).
+public struct KeyboardFrame: CourierMessage {
+    /// The upper left corner.
+    public let x: Int32, y: Int32
+    /// The size.
+    public let width: Int32, height: Int32
+
+    /// A frame from its parts.
+    public init(x: Int32, y: Int32, width: Int32, height: Int32) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var numbers: [Int32] = [0, 0, 0, 0]
+        while let field = try reader.next(in: bytes) {
+            guard (1...4).contains(field.number) else { continue }
+            numbers[Int(field.number) - 1] = Int32(truncatingIfNeeded: try field.int64())
+        }
+        self.init(x: numbers[0], y: numbers[1], width: numbers[2], height: numbers[3])
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        for (number, value) in zip(UInt64(1)..., [x, y, width, height]) {
+            output.appendField(number, UInt64(bitPattern: Int64(value)))
+        }
+    }
+}
+
+/// How the keyboard moves from one place to another (`Curve`). Numbers as Apple's `UIView.AnimationCurve`.
+public enum KeyboardCurve: UInt8, CaseIterable, Sendable {
+    /// Slow at both ends.
+    case easeInOut = 0
+    /// Slow at the beginning.
+    case easeIn = 1
+    /// Slow at the end.
+    case easeOut = 2
+    /// As fast all the time.
+    case linear = 3
+}
+
+/// The keyboard on screen comes, goes or moves (`KeyboardChange`).
+public struct KeyboardChange: CourierMessage {
+    /// What apps are told of it.
+    public enum Phase: UInt8, CaseIterable, Sendable {
+        /// It begins to come, or has come.
+        case willShow = 1
+        case didShow = 2
+        /// It begins to go, or has gone.
+        case willHide = 3
+        case didHide = 4
+        /// It begins to have another frame, or has it.
+        case willChangeFrame = 5
+        case didChangeFrame = 6
+    }
+
+    /// What happens.
+    public let phase: Phase
+    /// Where it is before, and where it is afterwards.
+    public let begin: KeyboardFrame, end: KeyboardFrame
+    /// How long it moves.
+    public let durationMilliseconds: UInt32
+    /// How it moves.
+    public let curve: KeyboardCurve
+
+    /// A change from its parts.
+    public init(
+        phase: Phase, begin: KeyboardFrame, end: KeyboardFrame, durationMilliseconds: UInt32,
+        curve: KeyboardCurve
+    ) {
+        self.phase = phase
+        self.begin = begin
+        self.end = end
+        self.durationMilliseconds = durationMilliseconds
+        self.curve = curve
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        let nowhere = KeyboardFrame(x: 0, y: 0, width: 0, height: 0)
+        var (phase, begin, end) = (Phase.didChangeFrame, nowhere, nowhere)
+        var (duration, curve) = (UInt32(0), KeyboardCurve.easeInOut)
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: phase = UInt8(exactly: try field.uint64()).flatMap(Phase.init(rawValue:)) ?? phase
+            case 2: begin = try KeyboardFrame(decoding: bytes.extracting(try field.range()))
+            case 3: end = try KeyboardFrame(decoding: bytes.extracting(try field.range()))
+            case 4: duration = try field.uint32()
+            case 5: curve = UInt8(exactly: try field.uint64()).flatMap(KeyboardCurve.init(rawValue:)) ?? curve
+            default: break
+            }
+        }
+        self.init(phase: phase, begin: begin, end: end, durationMilliseconds: duration, curve: curve)
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.appendField(1, UInt64(phase.rawValue))
+        output.appendField(2, message: begin.encode)
+        output.appendField(3, message: end.encode)
+        output.appendField(4, UInt64(durationMilliseconds))
+        output.appendField(5, UInt64(curve.rawValue))
+    }
+}
+
+/// What an input method does with its keyboard (`KeyboardOrder`).
+public struct KeyboardOrder: CourierMessage {
+    /// Where it is to be; nil: nowhere.
+    public let frame: KeyboardFrame?
+    /// How long it moves.
+    public let durationMilliseconds: UInt32
+    /// How it moves.
+    public let curve: KeyboardCurve
+
+    /// An order from its parts.
+    public init(frame: KeyboardFrame?, durationMilliseconds: UInt32 = 0, curve: KeyboardCurve = .easeInOut) {
+        self.frame = frame
+        self.durationMilliseconds = durationMilliseconds
+        self.curve = curve
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (frame, duration, curve) = (KeyboardFrame?.none, UInt32(0), KeyboardCurve.easeInOut)
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: frame = try KeyboardFrame(decoding: bytes.extracting(try field.range()))
+            case 2: duration = try field.uint32()
+            case 3: curve = UInt8(exactly: try field.uint64()).flatMap(KeyboardCurve.init(rawValue:)) ?? curve
+            default: break
+            }
+        }
+        self.init(frame: frame, durationMilliseconds: duration, curve: curve)
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        if let frame { output.appendField(1, message: frame.encode) }
+        output.appendField(2, UInt64(durationMilliseconds))
+        output.appendField(3, UInt64(curve.rawValue))
+    }
+}
+
+/// The agent has told the apps what a ``KeyboardOrder`` means to them (`KeyboardAnswer`).
+public struct KeyboardAnswer: CourierMessage {
+    /// Whether the keyboard has another frame by it.
+    public let isChange: Bool
+
+    /// An answer from its parts.
+    public init(isChange: Bool) { self.isChange = isChange }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        self.init(isChange: try bytes.firstInteger() != 0)
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) { output.appendField(1, isChange ? 1 : 0) }
+}

@@ -1,0 +1,73 @@
+import Courier
+import Foundation
+import Notifications
+import Synchronization
+import Transport
+
+// What the agent tells of the device, from the link's thread.
+extension Application {
+    /// Something happens to the device.
+    func happened(_ event: SystemEvent) {
+        switch event {
+        case .link(let change): happened(change)
+        case .power(let change): happened(change)
+        case .clock(let change):
+            if let shift = change.shiftMilliseconds {
+                post(SystemClockDidChange(shift: TimeInterval(shift) / 1000))
+            }
+            if let zone = change.timeZone { post(SystemTimeZoneDidChange(identifier: zone)) }
+        case .keyboard(let change): happened(change)
+        case .unknown: break
+        }
+    }
+
+    private func happened(_ change: LinkChange) {
+        switch change.phase {
+        case .willConnect: post(RelayLinkWillConnect(relay: change.relay))
+        case .didConnect: post(RelayLinkDidConnect(relay: change.relay))
+        case .willDisconnect: post(RelayLinkWillDisconnect(relay: change.relay, reason: change.reason))
+        case .didDisconnect:
+            let next = change.nextAttemptAt.map {
+                Date(timeIntervalSince1970: TimeInterval($0.milliseconds) / 1000)
+            }
+            post(RelayLinkDidDisconnect(relay: change.relay, reason: change.reason, nextAttempt: next))
+        }
+    }
+
+    private func happened(_ change: PowerChange) {
+        switch change.phase {
+        case .willSleep:
+            post(DeviceWillSleep())
+            // Behind the observers: the device waits for them.
+            queue.async { [self] in _ = state.withLock { $0.mailbox }?.post(.ready(sleep: change.sleep)) }
+        case .didWake: post(DeviceDidWake())
+        }
+    }
+
+    private func happened(_ change: KeyboardChange) {
+        let movement = KeyboardMovement(change)
+        switch change.phase {
+        case .willChangeFrame: post(KeyboardWillChangeFrame(movement))
+        case .didChangeFrame: post(KeyboardDidChangeFrame(movement))
+        case .willShow: post(KeyboardWillShow(movement))
+        case .didShow: post(KeyboardDidShow(movement))
+        case .willHide: post(KeyboardWillHide(movement))
+        case .didHide: post(KeyboardDidHide(movement))
+        }
+    }
+}
+
+extension KeyboardMovement {
+    fileprivate init(_ change: KeyboardChange) {
+        self.init(
+            frameBegin: Frame(change.begin), frameEnd: Frame(change.end),
+            animationDuration: TimeInterval(change.durationMilliseconds) / 1000,
+            animationCurve: Curve(rawValue: Int(change.curve.rawValue)) ?? .easeInOut)
+    }
+}
+
+extension KeyboardMovement.Frame {
+    fileprivate init(_ frame: KeyboardFrame) {
+        self.init(x: Int(frame.x), y: Int(frame.y), width: Int(frame.width), height: Int(frame.height))
+    }
+}

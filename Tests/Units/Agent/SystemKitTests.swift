@@ -1,0 +1,105 @@
+import Courier
+import Foundation
+import PostriderKit
+import Testing
+import Transport
+
+@testable import Agent
+
+@Suite("What an app of the kit hears of the device", .timeLimit(.minutes(1)))
+struct SystemKitTests {
+    private let scratch = Scratch()
+    private let dispatcher = NotificationDispatcher()
+    private static let prefix = "postrider.system."
+
+    private func attached(to house: AgentHouse) async throws -> Application {
+        let application = Application(
+            topic: RecordedApp.topic, socketPath: scratch.socket, dispatcher: dispatcher)
+        try application.start()
+        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
+        return application
+    }
+
+    private func observe(_ journal: Journal<String>, in scope: NotificationScope? = nil) -> Observation {
+        dispatcher.addObserver(in: scope) { notification in
+            guard notification.name.isSystems else { return }
+            journal.note(String(notification.name.rawValue.dropFirst(Self.prefix.count)))
+        }
+    }
+
+    @Test("comes through the dispatcher, in order, each under its name")
+    func names() async throws {
+        let house = try AgentHouse(scratch)
+        let application = try await attached(to: house)
+        let journal = Journal<String>()
+        let observation = observe(journal)
+        await house.on { rooms in
+            let system = rooms.desk.system
+            for phase in LinkChange.Phase.allCases {
+                system.tell(.link(LinkChange(phase: phase, relay: "r:1")))
+            }
+            system.clockChanged(byMilliseconds: 0, zone: "GMT")
+            system.clockChanged(byMilliseconds: 1500, zone: "Asia/Tokyo")
+            let frame = KeyboardFrame(x: 0, y: 5, width: 9, height: 4)
+            _ = system.move(KeyboardOrder(frame: frame, durationMilliseconds: 1), by: nil)
+        }
+        #expect(
+            await journal.first(10) == [
+                "relayLinkWillConnect", "relayLinkDidConnect", "relayLinkWillDisconnect",
+                "relayLinkDidDisconnect", "clockDidChange", "timeZoneDidChange", "keyboardWillChangeFrame",
+                "keyboardWillShow", "keyboardDidChangeFrame", "keyboardDidShow",
+            ])
+        await application.end()
+        await house.kill()
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("does not disturb a part of the app that is not on screen, and is not told it later")
+    func scopes() async throws {
+        let house = try AgentHouse(scratch)
+        let application = try await attached(to: house)
+        let (all, onScreen) = (Journal<String>(), Journal<String>())
+        let screen = NotificationScope()
+        let observations = [observe(onScreen, in: screen), observe(all)]
+        for (round, isOn) in zip(0..., [true, false, true]) {
+            if isOn { screen.switchOn() } else { screen.switchOff() }
+            await house.on { rooms in
+                let frame = KeyboardFrame(x: 0, y: Int32(round), width: 9, height: 4)
+                _ = rooms.desk.system.move(KeyboardOrder(frame: round == 1 ? nil : frame), by: nil)
+            }
+            _ = await all.first(4 * (round + 1))
+        }
+        let shown = [
+            "keyboardWillChangeFrame", "keyboardWillShow", "keyboardDidChangeFrame", "keyboardDidShow",
+        ]
+        #expect(onScreen.events == shown + shown)
+        #expect(all.events.count == 12)
+        await application.end()
+        await house.kill()
+        withExtendedLifetime(observations) {}
+    }
+
+    @Test("comes before the device sleeps, which waits until its observers have returned")
+    func sleep() async throws {
+        let house = try AgentHouse(scratch)
+        let application = try await attached(to: house)
+        let (journal, gate) = (Journal<String>(), DispatchSemaphore(value: 0))
+        await house.on { rooms in rooms.desk.system.whenAsleep = { journal.note("asleep") } }
+        let observations = [
+            dispatcher.addObserver(of: DeviceWillSleep.self) { _ in
+                gate.wait()
+                journal.note("observed")
+            },
+            dispatcher.addObserver(of: DeviceDidWake.self) { _ in journal.note("awake") },
+        ]
+        await house.on { $0.desk.system.willSleep() }
+        // The device's patience is longer than this takes.
+        gate.signal()
+        #expect(await journal.first(2) == ["observed", "asleep"])
+        await house.on { $0.desk.system.didWake() }
+        #expect(await journal.first(3).last == "awake")
+        await application.end()
+        await house.kill()
+        withExtendedLifetime(observations) {}
+    }
+}
