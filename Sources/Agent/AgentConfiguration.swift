@@ -30,6 +30,9 @@ public struct AgentConfiguration: Sendable {
     /// How often an app is handed over a notification that it does not handle.
     public var deliveryAttempts = Limits.deliveryAttempts.usual
 
+    /// Whether the relay's trace is told what became of notifications.
+    public var reports = true
+
     /// What an app is answered that asks to be allowed to notify; `notDetermined`: the owner of the device is waited
     /// for.
     public var authorization = AuthorizationStatus.notDetermined

@@ -60,6 +60,7 @@ final class AgentLoop {
         desk.line = link
         desk.keeper = keeper
         desk.mostAttempts = configuration.deliveryAttempts
+        desk.reporter.isOn = configuration.reports
         owner.isLinked = { [unowned link] in link.isUp }
         desk.center.alarm = alarm
         desk.center.latenessMilliseconds = configuration.latenessMilliseconds

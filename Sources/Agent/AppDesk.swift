@@ -16,7 +16,9 @@ final class AppDesk {
     private let scheduler: any Scheduler
     let log: Log
     /// The link; its owner, which also owns this, sets it.
-    weak var line: (any RelayLine)?
+    weak var line: (any RelayLine)? { didSet { reporter.line = line } }
+    /// What tells the relay what became of notifications.
+    let reporter: Reporter
     /// The apps' user notification centres.
     private(set) lazy var center = CenterDesk(state, desk: self, scheduler: scheduler, log: log)
 
@@ -56,6 +58,7 @@ final class AppDesk {
         self.declarations = declarations
         self.scheduler = scheduler
         self.log = log
+        reporter = Reporter(scheduler)
     }
 
     /// All streams that have attached something, each once.
@@ -112,6 +115,7 @@ final class AppDesk {
     func handled(_ deliveries: [UInt64], by stream: AppStream) -> Bool {
         guard let rows = stream.settle(deliveries) else { return false }
         handled += rows.map(\.row)
+        for identity in rows.compactMap(\.reported) { reporter.note(.handedOver, of: identity) }
         for topic in Set(rows.map(\.topic)) { keeper?.handle(.handled, topic) }
         for (topic, attachments) in attachments where attachments.streams.last === stream {
             stirred.insert(topic)
@@ -122,11 +126,12 @@ final class AppDesk {
     /// An app could not handle a delivery. False: it was never sent to it.
     func failed(_ failed: Failed, by stream: AppStream) -> Bool {
         guard let rows = stream.settle([failed.delivery]) else { return false }
-        for (row, topic) in rows {
+        for handover in rows {
             // Nothing of this row is handed over before the failure is counted.
-            sickbay.admit(row, of: topic)
-            failures.append(Inbox.Failure(row: row, topic: topic, reason: failed.reason))
-            stirred.insert(topic)
+            sickbay.admit(handover.row, of: handover.topic)
+            failures.append(
+                Inbox.Failure(row: handover.row, topic: handover.topic, reason: failed.reason))
+            stirred.insert(handover.topic)
         }
         return true
     }
@@ -139,8 +144,10 @@ final class AppDesk {
     func left(_ stream: AppStream, isBroken: Bool = false) {
         center.left(stream)
         system.left(stream)
-        if isBroken, let (row, topic) = stream.oldestUnderWay, attachments[topic]?.streams.last === stream {
-            failures.append(Inbox.Failure(row: row, topic: topic, reason: Self.brokenReason))
+        if isBroken, let oldest = stream.oldestUnderWay,
+            attachments[oldest.topic]?.streams.last === stream
+        {
+            failures.append(Inbox.Failure(row: oldest.row, topic: oldest.topic, reason: Self.brokenReason))
         }
         for (topic, var remaining) in attachments {
             guard let index = remaining.streams.firstIndex(where: { $0 === stream }) else { continue }

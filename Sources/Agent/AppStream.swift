@@ -12,8 +12,16 @@ final class AppStream {
     private let say: (AgentMessage) -> Void
     private let countUnsent: () -> Int
     private var window = DeliveryWindow(size: Limits.appWindow)
-    private var rows: [UInt64: (row: Int64, topic: String)] = [:]
+    private var rows: [UInt64: Handover] = [:]
     private var rowsUnderWay: Set<Int64> = []
+
+    /// What is under way to the app.
+    struct Handover {
+        let row: Int64
+        let topic: String
+        /// The push whose relay wants to know what becomes of it; nil: there is no such.
+        let reported: NotificationIdentity?
+    }
 
     /// A stream of a process of `user`, at the end of which `say` speaks.
     ///
@@ -38,16 +46,16 @@ final class AppStream {
     /// Sends what lies in a row, unless it is under way here already.
     func send(_ parcel: Parcel, from row: Int64) {
         guard !rowsUnderWay.contains(row), let number = window.advance() else { return }
-        rows[number] = (row, parcel.topic)
+        rows[number] = Handover(row: row, topic: parcel.topic, reported: parcel.reported)
         rowsUnderWay.insert(row)
         say(parcel.message(number))
     }
 
     /// What has been under way for longest.
-    var oldestUnderWay: (row: Int64, topic: String)? { rows.min { $0.key < $1.key }?.value }
+    var oldestUnderWay: Handover? { rows.min { $0.key < $1.key }?.value }
 
     /// The rows of deliveries that the app is done with; nil when one of them is not under way.
-    func settle(_ deliveries: [UInt64]) -> [(row: Int64, topic: String)]? {
+    func settle(_ deliveries: [UInt64]) -> [Handover]? {
         guard window.acknowledge(deliveries) == nil else { return nil }
         let settled = deliveries.compactMap { rows.removeValue(forKey: $0) }
         rowsUnderWay.subtract(settled.map(\.row))

@@ -10,6 +10,10 @@ extension Limits {
     static let seenPerTopic = 4096
     /// Days that an identity is remembered: one more than a relay keeps a notification.
     static let seenDays = storedDays + 1
+    /// Reports that wait for a link; then the oldest are forgotten. At 40 bytes each: 40 KiB.
+    static let reportsWaiting = 1024
+    /// Milliseconds for which reports are collected, so that the link is not woken for each.
+    static let reportDelayMilliseconds = 1000
     /// Deliveries that may be under way to an app on one stream.
     static let appWindow = DeliveryWindow.largest
     /// Bytes of one message from an app.

@@ -49,6 +49,14 @@ enum Parcel: Hashable {
         }
     }
 
+    /// The push whose relay wants to know what becomes of it; nil: it is none.
+    var reported: NotificationIdentity? {
+        switch self {
+        case .remote(let deliver): deliver.wantsReport ? deliver.identity : nil
+        case .fired, .responded: nil
+        }
+    }
+
     /// What is dropped last when an app's part of the inbox is full.
     var priority: Priority {
         switch self {

@@ -13,6 +13,8 @@ protocol RelayLine: AnyObject {
     func unsubscribe(from channel: ChannelIdentity)
     /// Takes responsibility for deliveries of the present link.
     func acknowledge(_ deliveries: [UInt64])
+    /// Tells what became of notifications. False: there is no link.
+    func report(_ report: Report) -> Bool
     /// Ends the present link, on which something cannot be acknowledged: with the next one it comes again.
     func startAnew()
 }

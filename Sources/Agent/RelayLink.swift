@@ -154,6 +154,8 @@ final class RelayLink: RelayLine {
         if let number { client?.acknowledge(deliveries, over: number) }
     }
 
+    func report(_ report: Report) -> Bool { client?.report(report) ?? false }
+
     func startAnew() {
         guard !isPausing, !isStopping else { return }
         isPausing = true
@@ -173,6 +175,7 @@ extension RelayLink: DeviceClientDelegate {
         tell(.didConnect)
         desk.welcomed(welcome.registrations)
         desk.subscribeAnew()
+        desk.reporter.linkIsUp()
     }
 
     func linkWillDisconnect(_ end: LinkEnd) { willDisconnect("\(end)") }

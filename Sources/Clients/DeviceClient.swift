@@ -148,6 +148,11 @@ public final class DeviceClient {
         }
     }
 
+    /// Tells the relay what became of notifications. False: there is no link that could carry it.
+    public func report(_ report: Report) -> Bool {
+        if case .linked(let connection) = state { connection.report(report) } else { false }
+    }
+
     private func connect() {
         lastLink = LinkNumber(value: lastLink.value + 1)
         let connection = DeviceConnection(lastLink, of: self, wanted: wanted, unwanted: unwanted)

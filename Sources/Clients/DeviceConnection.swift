@@ -67,6 +67,13 @@ final class DeviceConnection: EndpointOwner {
 
     func acknowledge(_ deliveries: [UInt64]) { say(link.acknowledge(deliveries)) }
 
+    /// False: there is no link that could carry it.
+    func report(_ report: Report) -> Bool {
+        let message = link.report(report)
+        say(message)
+        return message != nil
+    }
+
     /// Ends the link in good order, or the attempt at once.
     func leave() {
         phase = .leaving

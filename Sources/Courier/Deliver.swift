@@ -25,6 +25,8 @@ public struct Deliver: CourierMessage {
     public let acceptedAt: Moment
     /// The channel that it was broadcast to, nil for none.
     public let channel: ChannelIdentity?
+    /// Whether the relay wants a ``Report`` of what becomes of it.
+    public let wantsReport: Bool
 
     /// A delivery from its parts.
     public init(
@@ -37,7 +39,8 @@ public struct Deliver: CourierMessage {
         collapseIdentifier: String?,
         pushType: String?,
         acceptedAt: Moment,
-        channel: ChannelIdentity? = nil
+        channel: ChannelIdentity? = nil,
+        wantsReport: Bool = false
     ) {
         self.delivery = delivery
         self.identity = identity
@@ -49,6 +52,7 @@ public struct Deliver: CourierMessage {
         self.pushType = pushType
         self.acceptedAt = acceptedAt
         self.channel = channel
+        self.wantsReport = wantsReport
     }
 
     /// The message that carries a broadcast to every subscriber.
@@ -68,7 +72,7 @@ public struct Deliver: CourierMessage {
     }
 
     /// The delivery of a notification. Payload and texts are shared, not copied.
-    public init(_ notification: Notification, delivery: UInt64) {
+    public init(_ notification: Notification, delivery: UInt64, wantsReport: Bool = false) {
         self.init(
             delivery: delivery,
             identity: notification.identity,
@@ -78,7 +82,8 @@ public struct Deliver: CourierMessage {
             expiration: notification.expiration,
             collapseIdentifier: notification.collapseIdentifier,
             pushType: notification.pushType?.rawValue,
-            acceptedAt: notification.acceptedAt
+            acceptedAt: notification.acceptedAt,
+            wantsReport: wantsReport
         )
     }
 
@@ -93,6 +98,7 @@ public struct Deliver: CourierMessage {
         var (expiration, acceptedAt) = (Int64(0), Int64(0))
         var (collapseIdentifier, pushType) = ("", "")
         var channel: ChannelIdentity?
+        var wantsReport = false
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: delivery = try field.uint64()
@@ -106,6 +112,7 @@ public struct Deliver: CourierMessage {
             case 8: pushType = try field.text(in: bytes)
             case 9: acceptedAt = try field.int64()
             case 10: channel = try field.channel(in: bytes)
+            case 11: wantsReport = try field.uint64() != 0
             default: break
             }
         }
@@ -122,7 +129,8 @@ public struct Deliver: CourierMessage {
             collapseIdentifier: collapseIdentifier.isEmpty ? nil : collapseIdentifier,
             pushType: pushType.isEmpty ? nil : pushType,
             acceptedAt: Moment(milliseconds: acceptedAt),
-            channel: channel
+            channel: channel,
+            wantsReport: wantsReport
         )
     }
 
@@ -151,6 +159,7 @@ public struct Deliver: CourierMessage {
             output.appendBigEndian(channel.high, count: 8)
             output.appendBigEndian(channel.low, count: 8)
         }
+        output.appendField(11, wantsReport ? 1 : 0)
     }
 
     /// The number of bytes that ``encode(into:)`` appends.
@@ -165,6 +174,7 @@ public struct Deliver: CourierMessage {
             + ProtobufSize.field(length: pushType?.utf8.count ?? 0)
             + ProtobufSize.field(acceptedAtMilliseconds)
             + ProtobufSize.field(length: channel == nil ? 0 : ChannelIdentity.byteCount)
+            + ProtobufSize.field(wantsReport ? 1 : 0)
     }
 
     private static let identityByteCount = NotificationIdentity.byteCount

@@ -104,6 +104,9 @@ public struct DeviceLink: Sendable {
         isOpen ? .unsubscribe(channel) : nil
     }
 
+    /// Tells what became of notifications; the message to send now, or nil while the link is not open.
+    public func report(_ report: Report) -> DeviceMessage? { isOpen ? .report(report) : nil }
+
     /// Acknowledges deliveries of this link that the device has made safe; each once. Nil when there is
     /// nothing to send or the stream has ended: then they come again on the next one.
     public mutating func acknowledge(_ deliveries: [UInt64]) -> DeviceMessage? {

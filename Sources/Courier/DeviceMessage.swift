@@ -16,6 +16,8 @@ public enum DeviceMessage: CourierMessage {
     case subscribe(Subscribe)
     /// It does not want them any more.
     case unsubscribe(ChannelIdentity)
+    /// What became of notifications whose ``Deliver/wantsReport`` is set.
+    case report(Report)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -24,7 +26,7 @@ public enum DeviceMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard (1...7).contains(field.number) else { continue }
+            guard (1...8).contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .hello(try Hello(decoding: content))
@@ -35,7 +37,8 @@ public enum DeviceMessage: CourierMessage {
             case 4: self = .acknowledge(try DeliveryList.decode(content))
             case 5: self = .goodbye(try Goodbye(decoding: content))
             case 6: self = .subscribe(try Subscribe(decoding: content))
-            default: self = .unsubscribe(try ChannelMessage.decode(content))
+            case 7: self = .unsubscribe(try ChannelMessage.decode(content))
+            default: self = .report(try Report(decoding: content))
             }
         }
     }
@@ -51,6 +54,7 @@ public enum DeviceMessage: CourierMessage {
         case .goodbye(let goodbye): output.appendField(5, message: goodbye.encode)
         case .subscribe(let subscribe): output.appendField(6, message: subscribe.encode)
         case .unsubscribe(let channel): output.appendField(7) { $0.appendField(1, channel.bytes) }
+        case .report(let report): output.appendField(8, message: report.encode)
         case .unknown: break
         }
     }

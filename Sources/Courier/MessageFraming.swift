@@ -114,8 +114,10 @@ extension MessageFraming {
 /// Appends the framed `RelayMessage` that delivers a notification: the data path's own encoder. All sizes are
 /// computed first, so that there is at most one allocation (none when `output` has room) and every byte is
 /// written once.
-public func frameDeliver(_ notification: Notification, delivery: UInt64, into output: inout [UInt8]) {
-    let deliver = Deliver(notification, delivery: delivery)
+public func frameDeliver(
+    _ notification: Notification, delivery: UInt64, wantsReport: Bool = false, into output: inout [UInt8]
+) {
+    let deliver = Deliver(notification, delivery: delivery, wantsReport: wantsReport)
     let body = deliver.byteCount
     let message = 1 + ProtobufSize.varint(UInt64(body)) + body
     let size = MessageFraming.prefixByteCount + message

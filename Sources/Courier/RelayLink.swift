@@ -25,6 +25,8 @@ public struct RelayLink: Sendable {
         case unsubscribe(ChannelIdentity)
         /// Settle these deliveries; each was under way and now is not.
         case acknowledged([UInt64])
+        /// What became of notifications there; nothing is answered.
+        case reported(Report)
         /// The device leaves; end the stream with status OK.
         case goodbye(Goodbye)
     }
@@ -71,7 +73,7 @@ public struct RelayLink: Sendable {
         case .closing(let window):
             switch message {
             case .acknowledge, .goodbye: return try receive(message, window)
-            case .hello, .register, .unregister, .subscribe, .unsubscribe, .unknown: return nil
+            case .hello, .register, .unregister, .subscribe, .unsubscribe, .report, .unknown: return nil
             }
         }
     }
@@ -138,6 +140,7 @@ public struct RelayLink: Sendable {
         case .unregister(let topic): return .unregister(topic: topic)
         case .subscribe(let subscribe): return .subscribe(subscribe)
         case .unsubscribe(let channel): return .unsubscribe(channel)
+        case .report(let report): return report.events.isEmpty ? nil : .reported(report)
         case .acknowledge(let deliveries):
             var rest = window
             if let stranger = rest.acknowledge(deliveries) {

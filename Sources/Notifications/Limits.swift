@@ -85,6 +85,13 @@ public enum Limits {
     /// Deliveries that may wait for a device's acknowledgement at once. At 5 KiB of payload each: 320 KiB a
     /// device.
     public static let deliveryWindow = 64
+    /// Things that a device reports in one message. At about 30 bytes each: 2 KiB.
+    public static let reportEvents = 64
+    /// Things that a device may report of one notification, each at 64 bytes in the trace.
+    public static let reportsPerNotification = 3
+    /// Notifications of which a device may have yet to report; for those that it had before the relay was started, as
+    /// many as its window has. A device writes no more into the trace than three reports for each push to it.
+    public static let unreported = 1000
     /// Topics that one device may register.
     public static let registrationsPerDevice = 256
     /// Seconds between a device's keepalive PINGs: the least, the usual and the most.

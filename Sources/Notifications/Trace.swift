@@ -96,11 +96,12 @@ public struct TraceEvent: Hashable, Sendable {
         case discarded = 10
         /// It was given up; the detail is the number of the cause.
         case dropped = 11
-        /// The agent handed it to the app. For reports of agents, which do not come yet, as the two below.
+        /// The device reported that its app has taken it, as a ``TraceReport``; the detail is the moment by the
+        /// device's clock, as with the two below.
         case handedOver = 12
-        /// The user was shown it.
+        /// The device reported that the user was shown it.
         case shown = 13
-        /// The user acted on it.
+        /// The device reported that the user acted on it.
         case actedOn = 14
 
         /// Whether the relay is done with the push. One that was replaced may be recalled.
@@ -140,18 +141,48 @@ public struct TraceEvent: Hashable, Sendable {
     }
 }
 
+/// What a device said of a notification that it was delivered. It names no row, since devices know of none: whoever
+/// reads the trace believes it of pushes to that very device.
+public struct TraceReport: Hashable, Sendable {
+    /// ``TraceEvent/Kind/handedOver``, ``TraceEvent/Kind/shown`` or ``TraceEvent/Kind/actedOn``.
+    public let kind: TraceEvent.Kind
+    /// When the relay was told.
+    public let moment: Moment
+    /// When it happened, by the device's clock.
+    public let deviceMoment: Moment
+    /// Of which notification.
+    public let identity: NotificationIdentity
+    /// Who says so.
+    public let device: DeviceIdentity
+
+    /// A report from its parts.
+    public init(
+        _ kind: TraceEvent.Kind, at moment: Moment, onDevice deviceMoment: Moment,
+        of identity: NotificationIdentity, by device: DeviceIdentity
+    ) {
+        self.kind = kind
+        self.moment = moment
+        self.deviceMoment = deviceMoment
+        self.identity = identity
+        self.device = device
+    }
+}
+
 /// What a trace consists of, in the order in which it was written down.
 public enum TraceRecord: Hashable, Sendable {
     /// A push was accepted.
     case acceptance(TraceAcceptance)
     /// Something happened to it.
     case event(TraceEvent)
+    /// A device has reported what became of one.
+    case report(TraceReport)
 
-    /// The push.
+    /// The push; 0 where it is not known by its row.
     public var row: QueueRow {
         switch self {
         case .acceptance(let acceptance): acceptance.row
         case .event(let event): event.row
+        case .report: QueueRow(0)
         }
     }
 }

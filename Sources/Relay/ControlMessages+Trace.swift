@@ -80,6 +80,12 @@ extension Control {
         public var otherRow: Int64?
         /// Of these, where it is known: the other's `apns-id`.
         public var other: String?
+        /// Of `handedOver`, `shown` and `actedOn`: when, by the device's clock.
+        public var deviceAt: Int64?
+        /// Of these in a ``TraceFeed``, where the row is 0: the `apns-id` and the device that tells of it.
+        public var identity: String?
+        /// The device.
+        public var device: String?
 
         /// Whether the relay was done with the push by this.
         public var isEnding: Bool {
@@ -108,6 +114,7 @@ extension Control.TraceFeed {
             switch record {
             case .acceptance(let push): pushes.append(Control.TracedPush(push))
             case .event(let event): events.append(Control.TracedEvent(event, [:]))
+            case .report(let report): events.append(Control.TracedEvent(report))
             }
         }
     }
@@ -129,6 +136,15 @@ extension Control.TracedPush {
 }
 
 extension Control.TracedEvent {
+    init(_ report: TraceReport) {
+        self.init(
+            TraceEvent(
+                report.kind, at: report.moment, row: QueueRow(0), detail: report.deviceMoment.milliseconds),
+            [:])
+        identity = report.identity.description
+        device = report.device.description
+    }
+
     init(_ event: TraceEvent, _ names: [QueueRow: NotificationIdentity]) {
         self.init(row: event.row.value, at: event.moment.milliseconds, what: "\(event.kind)")
         switch event.kind {
@@ -137,6 +153,7 @@ extension Control.TracedEvent {
         case .replaced, .merged:
             otherRow = event.detail
             other = names[QueueRow(event.detail)]?.description
+        case .handedOver, .shown, .actedOn: deviceAt = event.detail
         default: break
         }
     }

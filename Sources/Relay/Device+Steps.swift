@@ -195,8 +195,8 @@ extension Device {
             guard let delivery = self.link?.window.advance() else { return }
             self.link?.rows[delivery] = pending.row
             queue.advance(delivery: delivery)
-            effects.append(.send(delivery: delivery, notification))
-            effects.append(.note(.sent, pending.row))
+            let queued = QueuedNotification(row: pending.row, notification: notification)
+            effects.append(.send(delivery: delivery, queued))
         }
     }
 

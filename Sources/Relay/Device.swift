@@ -11,8 +11,8 @@ struct Device {
     enum Effect {
         /// Tell the provider.
         case answer(Receipt, Verdict)
-        /// Write it down the device's connection under this number.
-        case send(delivery: UInt64, Notification)
+        /// Write it down the device's connection under this number, and tell the trace.
+        case send(delivery: UInt64, QueuedNotification)
         /// Make it durable.
         case store(QueuedNotification)
         /// Remove it from the disk.
@@ -21,7 +21,7 @@ struct Device {
         case load([QueueRow])
         /// Tell the trace that it was taken on.
         case noteAccepted(QueuedNotification)
-        /// Tell the trace what happened to it. Of a connection the home knows the number.
+        /// Tell the trace what happened to it.
         case note(TraceEvent.Kind, QueueRow, detail: Int64 = 0)
     }
 

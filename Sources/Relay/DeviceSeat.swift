@@ -17,6 +17,8 @@ final class DeviceSeat {
     var session: DeviceSession?
     /// Requests that have not been answered; the first is with the ledger.
     var requests: [(request: Request, session: DeviceSession)] = []
+    /// What it may report to the trace.
+    var unreported = ReportAllowance()
 
     /// Whose place it is.
     var identity: DeviceIdentity { device.record.identity }
@@ -28,5 +30,24 @@ final class DeviceSeat {
     func forgetRequests(of session: DeviceSession) {
         guard let first = requests.first else { return }
         requests = [first] + requests.dropFirst().filter { $0.session !== session }
+    }
+}
+
+/// How much a device may write into the trace: three reports for each notification that it was sent, so that nobody can
+/// push out the lives of others' pushes.
+struct ReportAllowance {
+    /// Those of before the relay was started may be reported, too: a window of them.
+    private(set) var left = Limits.deliveryWindow * Limits.reportsPerNotification
+
+    /// A notification was sent.
+    mutating func earn() {
+        left = min(left + Limits.reportsPerNotification, Limits.unreported * Limits.reportsPerNotification)
+    }
+
+    /// One is reported. False: that is more than there can be.
+    mutating func spend() -> Bool {
+        guard left > 0 else { return false }
+        left -= 1
+        return true
     }
 }

@@ -172,11 +172,11 @@ final class DeviceSession: EndpointOwner {
 
     /// Sends a notification as the delivery of this number. After a goodbye nothing is sent; it stays
     /// pending. True: it was sent.
-    func deliver(_ notification: Notification, as delivery: UInt64) -> Bool {
+    func deliver(_ notification: Notification, as delivery: UInt64, wantsReport: Bool) -> Bool {
         guard let linkStream, !isEnding, let number = link.deliver() else { return false }
         precondition(number == delivery, "the device and its link count the same deliveries")
         shard.withFrame { frame in
-            frameDeliver(notification, delivery: delivery, into: &frame)
+            frameDeliver(notification, delivery: delivery, wantsReport: wantsReport, into: &frame)
             endpoint.streams.send(linkStream, frame.span)
         }
         endpoint.setNeedsFlush()
@@ -259,6 +259,7 @@ final class DeviceSession: EndpointOwner {
         case .acknowledged(let deliveries):
             shard.acknowledged(deliveries, by: self)
             if farewell != nil, link.outstandingCount == 0 { endAsSaid() }
+        case .reported(let report): shard.reported(report, by: self)
         case .goodbye: endAsSaid()
         }
     }

@@ -247,20 +247,14 @@ final class Shard {
 
     /// Does what a device's events ask for, in order.
     private func perform(for seat: DeviceSeat) {
-        var isSent = false
         for effect in effects {
             switch effect {
             case .answer(let receipt, let verdict): answer(receipt, verdict)
-            case .send(let delivery, let notification):
-                isSent = seat.session?.deliver(notification, as: delivery) ?? false
+            case .send(let delivery, let queued): send(queued, as: delivery, to: seat)
             case .store(let queued): switchboard.send(.store(queued))
             case .settle(let row): switchboard.send(.settle(row))
             case .load(let rows): switchboard.send(.load(seat.device.record.identity, rows))
             case .noteAccepted(let queued): trace.noteAccepted(queued, at: now)
-            case .note(.sent, let row, _):
-                guard isSent, let session = seat.session else { continue }
-                trace.note(
-                    .sent, row, detail: TraceEvent.connection(session.number, ofShard: index), at: now)
             case .note(let kind, let row, let detail): trace.note(kind, row, detail: detail, at: now)
             }
         }

@@ -1,3 +1,4 @@
+import Courier
 import Notifications
 import Synchronization
 import Transport
@@ -55,7 +56,7 @@ final class TraceRecorder {
     }
 
     /// Whether anything is traced.
-    var isOn: Bool { post != nil }
+    private var isOn: Bool { post != nil }
 
     /// Begins the work that time brings.
     func start(on scheduler: any Scheduler) {
@@ -73,6 +74,19 @@ final class TraceRecorder {
     func note(_ kind: TraceEvent.Kind, _ row: QueueRow, detail: Int64, at now: Moment) {
         guard traces(row) else { return }
         add(.record(.event(TraceEvent(kind, at: now, row: row, detail: detail))))
+    }
+
+    /// A device has told what became of a notification.
+    func note(_ event: Report.Event, by device: DeviceIdentity, at now: Moment) {
+        guard isOn else { return }
+        let kind: TraceEvent.Kind =
+            switch event.kind {
+            case .handedOver: .handedOver
+            case .shown: .shown
+            case .actedOn: .actedOn
+            }
+        let report = TraceReport(kind, at: now, onDevice: event.moment, of: event.identity, by: device)
+        add(.record(.report(report)))
     }
 
     /// Asks the trace; what this shard has recorded before counts in the answer.
@@ -112,7 +126,7 @@ final class TraceRecorder {
 
     /// Whether a push is one of those that are traced, the whole of its life: its row decides, which outlives the
     /// process. Rows are mixed so that no rhythm of a provider's meets the sample's.
-    private func traces(_ row: QueueRow) -> Bool {
+    func traces(_ row: QueueRow) -> Bool {
         guard isOn else { return false }
         guard sample > 1 else { return true }
         let mixed = UInt64(bitPattern: row.value) &* 0x9E37_79B9_7F4A_7C15

@@ -56,6 +56,8 @@ struct TraceSearch {
     private let last: Int
     private var order: [QueueRow] = []
     private var lives: [QueueRow: Life] = [:]
+    /// The rows of each identity, in order: devices report by it.
+    private var namesakes: [NotificationIdentity: [QueueRow]] = [:]
     private var unnamed: Set<QueueRow> = []
     private var phase: Phase
 
@@ -94,6 +96,11 @@ struct TraceSearch {
         if !isEnough {
             phase = .finding(segment: segment - 1)
         } else {
+            for row in order {
+                if let identity = lives[row]?.acceptance.identity {
+                    namesakes[identity, default: []].append(row)
+                }
+            }
             phase = order.isEmpty ? .done : .following(segment: segment)
         }
     }
@@ -101,11 +108,13 @@ struct TraceSearch {
     private mutating func follow(_ segment: Int, of store: any TraceStore) throws(StoreError) {
         let since = order.first.flatMap { lives[$0]?.acceptance.moment }
         try Self.visit(segment, of: store) { record in
-            guard case .event(let event) = record else { return }
-            if event.kind == .started {
+            switch record {
+            case .acceptance: break
+            case .event(let event) where event.kind == .started:
                 if let since, event.moment >= since { starts = starts.suffix(99) + [event.moment] }
-            } else if let index = lives.index(forKey: event.row) {
-                lives.values[index].add(event)
+            case .event(let event):
+                if let index = lives.index(forKey: event.row) { lives.values[index].add(event) }
+            case .report(let report): take(report)
             }
         }
         guard segment >= store.segments.upperBound else {
@@ -118,6 +127,17 @@ struct TraceSearch {
         for row in unnamed { names[row] = lives[row]?.acceptance.identity }
         unnamed.subtract(names.keys)
         phase = unnamed.isEmpty ? .done : .naming(segment: store.segments.upperBound)
+    }
+
+    /// A device is believed what it says of pushes that were sent to it; of two with one identity, of the latest.
+    private mutating func take(_ report: TraceReport) {
+        let row = (namesakes[report.identity] ?? []).last { row in
+            lives[row].map { $0.acceptance.device == report.device && $0.wasSent } ?? false
+        }
+        guard let row else { return }
+        lives[row]?.add(
+            TraceEvent(
+                report.kind, at: report.moment, row: row, detail: report.deviceMoment.milliseconds))
     }
 
     private mutating func name(from segment: Int, of store: any TraceStore) throws(StoreError) {
@@ -139,6 +159,8 @@ struct TraceSearch {
 }
 
 extension TraceSearch.Life {
+    fileprivate var wasSent: Bool { events.contains { $0.kind == .sent || $0.kind == .acknowledged } }
+
     /// Takes on what happened next. Of very many events the first stay, and the latest in the last place.
     fileprivate mutating func add(_ event: TraceEvent) {
         if events.count == Limits.tracedEvents {

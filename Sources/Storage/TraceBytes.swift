@@ -8,6 +8,8 @@ import Notifications
 ///     acceptance  checksum u32, 200 u8, priority u8, flags u8, 1 unused, moment i64, row i64, identity 2 u64,
 ///                 unique identity 2 u64, device u64 and u32, registration u32, expiration i64,
 ///                 payload bytes u32, numbers of topic, key identifier and push type u32 each
+///     report      checksum u32, 202 u8, kind u8, 2 unused, moment i64, identity 2 u64, device u64 and u32, 4 unused,
+///                 moment on the device i64, padding
 enum TraceBytes {
     /// Blocks are multiples of this.
     static let unit = 32
@@ -22,6 +24,9 @@ enum TraceBytes {
 
     fileprivate static let acceptance: UInt8 = 200
     fileprivate static let name: UInt8 = 201
+    fileprivate static let report: UInt8 = 202
+    /// Bytes of a report.
+    static let reportBytes = 64
 
     /// The bytes of a name's block.
     static func nameBytes(_ textBytes: Int) -> Int { (16 + textBytes + unit - 1) / unit * unit }
@@ -95,6 +100,7 @@ struct TraceEncoder {
         switch record {
         case .event(let event): add(event)
         case .acceptance(let push): add(push, &names)
+        case .report(let report): add(report)
         }
     }
 
@@ -130,6 +136,19 @@ struct TraceEncoder {
         bytes.append(number: topic)
         bytes.append(number: key)
         bytes.append(number: pushType)
+        end(start)
+    }
+
+    private mutating func add(_ report: TraceReport) {
+        let start = begin(TraceBytes.report, report.kind.rawValue, 0)
+        bytes.append(number: report.moment.milliseconds)
+        bytes.append(number: report.identity.high)
+        bytes.append(number: report.identity.low)
+        bytes.append(number: report.device.high)
+        bytes.append(number: report.device.low)
+        bytes.append(number: UInt32(0))
+        bytes.append(number: report.deviceMoment.milliseconds)
+        bytes.append(number: UInt64(0))
         end(start)
     }
 
@@ -192,6 +211,14 @@ struct TraceDecoder {
         case TraceBytes.acceptance:
             guard let push = acceptance(block) else { return .none }
             return .record(.acceptance(push), bytes: length)
+        case TraceBytes.report:
+            guard let kind = TraceEvent.Kind(rawValue: block.number(at: 5)) else { return .none }
+            let report = TraceReport(
+                kind, at: Moment(milliseconds: block.number(at: 8)),
+                onDevice: Moment(milliseconds: block.number(at: 48)),
+                of: NotificationIdentity(high: block.number(at: 16), low: block.number(at: 24)),
+                by: DeviceIdentity(high: block.number(at: 32), low: block.number(at: 40)))
+            return .record(.report(report), bytes: length)
         default:
             guard let kind = TraceEvent.Kind(rawValue: kind) else { return .none }
             let event = TraceEvent(
@@ -207,6 +234,7 @@ struct TraceDecoder {
         switch kind {
         case 0: return nil
         case TraceBytes.acceptance: return TraceBytes.acceptanceBytes
+        case TraceBytes.report: return TraceBytes.reportBytes
         case TraceBytes.name:
             let count: UInt8 = bytes.number(at: 5)
             return TraceBytes.nameBytes(Int(count))

@@ -20,6 +20,7 @@ enum AgentSetting: String, CaseIterable {
     case notifications
     case appsDirectory = "apps-directory"
     case deliveryAttempts = "delivery-attempts"
+    case reports
     case logLevel = "log-level"
 
     /// What the command line calls it.
@@ -54,6 +55,10 @@ enum AgentSetting: String, CaseIterable {
                 rawValue, "NUMBER",
                 "How often an app is handed over what it does not handle; "
                     + "\(Limits.deliveryAttempts.usual) if not given.")
+        case .reports:
+            .value(
+                rawValue, "true|false",
+                "Whether the relay is told what became of notifications; true if not given.")
         case .logLevel: .value(rawValue, "LEVEL", "error, warning, notice, info (if not given) or debug.")
         }
     }
@@ -152,6 +157,8 @@ struct AgentSettings {
         if let count = try number(.deliveryAttempts, in: attempts.least...attempts.most) {
             agent.deliveryAttempts = count
         }
+        guard let reports = Bool(text(.reports) ?? "true") else { throw wrong(.reports, "true or false") }
+        agent.reports = reports
         if let directory = text(.appsDirectory) { agent.manifests = try readManifests(directory) }
         guard let level = LogLevel(rawValue: text(.logLevel) ?? "info") else {
             throw wrong(.logLevel, "one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))")

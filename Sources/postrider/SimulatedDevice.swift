@@ -101,6 +101,11 @@ final class SimulatedDevice: DeviceClientDelegate {
         guard !isStopping else { return }
         arrived(deliver)
         client.acknowledge([deliver.delivery], over: link)
+        if deliver.wantsReport {
+            // Whoever reads the lines is the app.
+            let moment = Moment(milliseconds: loop.wallMilliseconds)
+            _ = client.report(Report([.init(.handedOver, of: deliver.identity, at: moment)]))
+        }
         if received == order.count { stop() }
     }
 

@@ -152,7 +152,7 @@ struct TraceFollower {
         }
         var events = wanted.map { Event(push: $0, event: nil) }
         for event in feed.events {
-            guard let push = pushes[event.row] else { continue }
+            guard let push = push(of: event) else { continue }
             events.append(Event(push: push, event: event))
         }
         let surplus = max(rows.count - Self.most, 0)
@@ -161,6 +161,13 @@ struct TraceFollower {
         // Stable: of one moment, acceptances come first.
         return events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
             .map(\.element)
+    }
+
+    /// The push that something happened to; a device that reports names no row.
+    private func push(of event: Control.TracedEvent) -> Control.TracedPush? {
+        guard let identity = event.identity else { return pushes[event.row] }
+        let row = rows.last { pushes[$0]?.identity == identity && pushes[$0]?.device == event.device }
+        return row.flatMap { pushes[$0] }
     }
 }
 

@@ -86,11 +86,15 @@ enum TraceListing {
         case "expired": return "expired"
         case "discarded": return "discarded: it was now or never, and the device was not there or left"
         case "dropped": return "dropped: \(event.cause.map(because) ?? "nobody knows why")"
-        case "handedOver": return "handed over to the app"
-        case "shown": return "shown to the user"
-        case "actedOn": return "the user acted on it"
+        case "handedOver": return "the app has taken it" + onDevice(event)
+        case "shown": return "the user was shown it" + onDevice(event)
+        case "actedOn": return "the user has acted on it" + onDevice(event)
         default: return event.what
         }
+    }
+
+    private static func onDevice(_ event: Control.TracedEvent) -> String {
+        event.deviceAt.map { ", says the device; its clock said \(time($0))" } ?? ""
     }
 
     private static func because(_ cause: String) -> String {

@@ -126,6 +126,7 @@ extension World {
                     if event.kind == .recalled { over.remove(event.row) }
                     guard event.kind.isEnding else { return }
                     #expect(over.insert(event.row).inserted, "row \(event.row.value) ends twice")
+                case .report: break
                 }
             }
         }

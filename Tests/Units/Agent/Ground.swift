@@ -64,12 +64,22 @@ final class RecordedLine: RelayLine {
     func unsubscribe(from channel: ChannelIdentity) { unsubscribed.append(channel) }
     var asked: [String] = []
     var acknowledged: [UInt64] = []
+    /// Whether reports go out.
+    var isUp = true
+    var reports: [Report] = []
 
     func register(_ topic: String, in environment: Notifications.Environment) {
         asked.append("register \(topic)\(environment == .production ? "" : " in development")")
     }
     func unregister(_ topic: String) { asked.append("unregister \(topic)") }
     func acknowledge(_ deliveries: [UInt64]) { acknowledged += deliveries }
+
+    func report(_ report: Report) -> Bool {
+        guard isUp else { return false }
+        reports.append(report)
+        return true
+    }
+
     func startAnew() { asked.append("start anew") }
 }
 

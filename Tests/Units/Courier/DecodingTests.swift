@@ -156,6 +156,20 @@ import Testing
         #expect(try Deliver(decoding: bytes.span).pushType == "new")
     }
 
+    @Test("a report has bounded many events, and those of a later version are passed over")
+    func reports() throws {
+        let event = encoded(Report([Samples.report.events[0]]))
+        let later = event.map { $0 == 0x01 ? 0x63 : $0 }
+        #expect(try Report(decoding: (later + event).span).events == [Samples.report.events[0]])
+        let many = Array(repeatElement(event, count: Limits.reportEvents + 9).joined())
+        #expect(try Report(decoding: many.span).events.count == Limits.reportEvents)
+        let events = [Report.Event](repeating: Samples.report.events[0], count: Limits.reportEvents + 9)
+        #expect(Report(events).events.count == Limits.reportEvents)
+        #expect(
+            decodingError(Report.self, [0x0A, 0x03, 0x0A, 0x01, 0x00]) == .wrongLength(field: 1, expected: 16)
+        )
+    }
+
     @Test("an environment of a later version is refused: nobody could say where its token is good")
     func laterEnvironment() {
         #expect(decodingError(DeviceMessage.self, [0x12, 0x02, 0x10, 0x02]) == .unknownValue(field: 2))

@@ -92,6 +92,14 @@ import Testing
         }
     }
 
+    @Test("reports are sent while the link is open, and not before or after")
+    func reports() throws {
+        for stage in Stage.allCases {
+            let message = try link(at: stage).report(Samples.report)
+            #expect(message == (stage == .open ? .report(Samples.report) : nil))
+        }
+    }
+
     @Test("channels are asked for while the link is open, and not before")
     func subscriptions() throws {
         for stage in Stage.allCases {

@@ -90,8 +90,10 @@ import Testing
                     )
                     let number = UInt64(payload) << UInt64(payload % 50)
                     var bytes = [UInt8]()
-                    frameDeliver(notification, delivery: number, into: &bytes)
-                    let message = RelayMessage.deliver(Deliver(notification, delivery: number))
+                    let isWanted = number % 3 != 0
+                    frameDeliver(notification, delivery: number, wantsReport: isWanted, into: &bytes)
+                    let message = RelayMessage.deliver(
+                        Deliver(notification, delivery: number, wantsReport: isWanted))
                     #expect(bytes == framed(message))
                     #expect(try RelayMessage(decoding: bytes.span.extracting(5..<bytes.count)) == message)
                 }

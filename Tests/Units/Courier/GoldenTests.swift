@@ -100,6 +100,21 @@ import Testing
         try check(AgentMessage.unsubscribed(Samples.unsubscribed), "3216" + channel + "12026e6f")
     }
 
+    @Test("a report, and what asks for it, are written as protobuf writes them")
+    func reports() throws {
+        let identity = "0a10f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
+        try check(
+            DeviceMessage.report(Samples.report),
+            "42350a1b" + identity + "10011880d095ffbc310a16" + identity + "10031801")
+        let deliver = Deliver(
+            delivery: 1, identity: Samples.identity, topic: "a.b", payload: Array("{}".utf8),
+            priority: .immediate, expiration: .nowOrNever, collapseIdentifier: nil, pushType: nil,
+            acceptedAt: Moment(milliseconds: 1), wantsReport: true)
+        try check(
+            RelayMessage.deliver(deliver),
+            "2a2308011210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a03612e6222027b7d280a48015801")
+    }
+
     @Test("a broadcast is framed once for all, as protobuf writes it")
     func broadcast() throws {
         let broadcast = Broadcast(

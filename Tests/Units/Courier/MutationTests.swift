@@ -24,6 +24,7 @@ private struct SeededBits: RandomNumberGenerator {
         encoded(DeviceMessage.acknowledge([1, 128, .max])),
         encoded(DeviceMessage.subscribe(Samples.subscribe)),
         encoded(DeviceMessage.unsubscribe(Samples.channel)),
+        encoded(DeviceMessage.report(Samples.report)),
         encoded(RelayMessage.subscribed(Samples.channel)),
         encoded(RelayMessage.unsubscribed(Samples.unsubscribed)),
         encoded(RelayMessage.broadcast(Samples.broadcast)),
@@ -82,7 +83,7 @@ private struct SeededBits: RandomNumberGenerator {
                 check(Goodbye.self, bytes), check(Deliver.self, bytes), check(DeviceMessage.self, bytes),
                 check(RelayMessage.self, bytes), check(AppMessage.self, bytes),
                 check(AgentMessage.self, bytes), check(Subscribe.self, bytes),
-                check(Unsubscribed.self, bytes),
+                check(Unsubscribed.self, bytes), check(Report.self, bytes),
             ]
             decoded += results.count { $0 }
         }

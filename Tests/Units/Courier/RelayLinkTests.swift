@@ -61,6 +61,11 @@ import Testing
                 [.error, .error, .event(.unsubscribe(Samples.channel)), .event(nil), .event(nil)]
             ),
             (
+                .report(Samples.report),
+                [.error, .error, .event(.reported(Samples.report)), .event(nil), .event(nil)]
+            ),
+            (.report(Report([])), [.error, .error, .event(nil), .event(nil), .event(nil)]),
+            (
                 .acknowledge([3, 1]),
                 [.error, .error, .event(.acknowledged([3, 1])), .event(.acknowledged([3, 1])), .event(nil)]
             ),

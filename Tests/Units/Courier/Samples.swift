@@ -25,6 +25,10 @@ enum Samples {
     )
     static let channel = ChannelIdentity(high: 0x3031_3233_3435_3637, low: 0x3839_3A3B_3C3D_3E3F)
     static let subscribe = Subscribe(topic: "a.b", channel: channel, last: identity)
+    static let report = Report([
+        .init(.handedOver, of: identity, at: Moment(milliseconds: 1_700_000_000_000)),
+        .init(.actedOn, of: identity, at: Moment(milliseconds: 1)),
+    ])
     static let unsubscribed = Unsubscribed(channel: channel, reason: "no")
     static let broadcast = Deliver(
         delivery: 0,

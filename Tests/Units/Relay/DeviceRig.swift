@@ -10,13 +10,22 @@ extension Device.Effect: CustomStringConvertible {
         case .answer(let receipt, .accepted): "200 s\(receipt.stream)"
         case .answer(let receipt, .rejected(let rejection, let since)):
             "\(rejection.status) s\(receipt.stream)" + (since.map { " since \($0.milliseconds)" } ?? "")
-        case .send(let delivery, let notification): "send \(delivery) n\(notification.identity.low)"
+        case .send(let delivery, let queued): "send \(delivery) n\(queued.notification.identity.low)"
         case .store(let queued): "store r\(queued.row.value)"
         case .settle(let row): "settle r\(row.value)"
         case .load(let rows): "load \(rows.map { "r\($0.value)" }.joined(separator: ","))"
         case .noteAccepted(let queued): "accepted r\(queued.row.value)"
         case .note(let kind, let row, 0): "\(kind) r\(row.value)"
         case .note(let kind, let row, let detail): "\(kind) r\(row.value) \(detail)"
+        }
+    }
+
+    /// What the trace is told by it.
+    var note: String? {
+        switch self {
+        case .note, .noteAccepted: description
+        case .send(_, let queued): "sent r\(queued.row.value)"
+        case .answer, .store, .settle, .load: nil
         }
     }
 
@@ -57,7 +66,7 @@ struct DeviceRig {
         }
         #expect(tally.isBalanced)
         #expect(tally.pending == UInt64(device.pendingCount))
-        notes += effects.filter(\.isNote).map(\.description)
+        notes += effects.compactMap(\.note)
         return effects.filter { !$0.isNote }.map(\.description)
     }
 

@@ -210,8 +210,10 @@ struct DeviceWorld {
             pushes[number]?.answers.append(verdict)
             #expect(pushes[number]?.answers.count == 1, "push \(number) is answered once")
             if verdict == .accepted { #expect(isKept(number), "push \(number) is not safe") }
-        case .send(let delivery, let notification):
-            guard let row = device.link?.rows[delivery], pushes[row.value]?.notification === notification
+        case .send(let delivery, let queued):
+            let row = queued.row
+            guard device.link?.rows[delivery] == row,
+                pushes[row.value]?.notification === queued.notification, untold.contains(row.value)
             else {
                 Issue.record("delivery \(delivery) is nobody's")
                 return

@@ -89,6 +89,54 @@ struct TraceSearchTests {
         #expect(trace.pushes[1].events[0].other == trace.pushes[2].identity)
     }
 
+    private static func report(
+        _ kind: TraceEvent.Kind, _ identity: UInt64, by device: DeviceIdentity = Samples.device
+    ) -> TraceRecord {
+        .report(
+            TraceReport(
+                kind, at: Moment(milliseconds: 9000), onDevice: Moment(milliseconds: 8000),
+                of: NotificationIdentity(high: 1, low: identity), by: device))
+    }
+
+    @Test("believes a device what it reports of pushes that were sent to it, and nothing else")
+    func reports() throws {
+        let other = DeviceIdentity(high: 5, low: 5)
+        try store.append([Self.push(1), Self.push(2, device: other), Self.push(3)])
+        try store.append([Self.report(.shown, 1), Self.event(.sent, 1), Self.event(.sent, 2)])
+        try store.append([
+            Self.report(.handedOver, 1), Self.report(.shown, 2), Self.report(.actedOn, 3),
+            Self.report(.shown, 9), Self.report(.shown, 1), Self.report(.handedOver, 2, by: other),
+        ])
+        let lives = try find().found
+        #expect(
+            lives.map { $0.events.map(\.kind) } == [[.sent, .handedOver, .shown], [.sent, .handedOver], []])
+        #expect(lives[0].events[1].moment.milliseconds == 9000 && lives[0].events[1].detail == 8000)
+        let told = Control.Trace(try find(), lost: 0, sample: 1).pushes[0].events[1]
+        #expect(told.what == "handedOver" && told.at == 9000 && told.deviceAt == 8000)
+    }
+
+    @Test("gives a report to the latest of the pushes with its identity that were sent")
+    func namesakes() throws {
+        let (first, second) = (Self.push(1), Self.push(2))
+        guard case .acceptance(let push) = first else { return }
+        let again = { (row: Int64) in
+            TraceRecord.acceptance(
+                TraceAcceptance(
+                    row: QueueRow(row), moment: push.moment, identity: push.identity, uniqueIdentity: nil,
+                    device: push.device, registration: push.registration, topic: push.topic,
+                    pushType: nil, priority: push.priority, expiration: push.expiration, collapses: false,
+                    payloadBytes: 1, proof: nil))
+        }
+        try store.append([first, second, Self.event(.sent, 1), again(3), Self.event(.merged, 3, 1)])
+        try store.append([Self.report(.handedOver, 1)])
+        #expect(try find(Self.identity(1)).found.map { $0.events.last?.kind } == [.handedOver, .merged])
+        try store.append([again(4), Self.event(.sent, 4), Self.report(.handedOver, 1)])
+        #expect(
+            try find(Self.identity(1)).found.map { $0.events.last?.kind } == [
+                .handedOver, .merged, .handedOver,
+            ])
+    }
+
     @Test("tells when the relay was started in a push's life")
     func starts() throws {
         let started = {
@@ -108,140 +156,5 @@ struct TraceSearchTests {
         let life = try #require(search.found.first)
         #expect(life.isCut && life.events.count == Limits.tracedEvents)
         #expect(life.events.last?.kind == .acknowledged && life.events.first?.detail == 0)
-    }
-}
-
-@Suite("What writes the trace")
-struct TraceRecorderTests {
-    private final class Box {
-        var records: [TraceRecord] = []
-        var room = Int.max
-        func take(_ letters: inout [TraceLetter]) -> Bool {
-            let some = letters.prefix(room)
-            for case .record(let record) in some { records.append(record) }
-            letters.removeFirst(some.count)
-            return letters.isEmpty
-        }
-    }
-
-    private let box = Box()
-    private let losses = TraceLosses()
-
-    private func recorder(sample: Int = 1) -> TraceRecorder {
-        TraceRecorder(ofShard: 0, sample: sample, losses: losses) { [box] in box.take(&$0) }
-    }
-
-    @Test("counts what there is no room for, and goes on")
-    func full() {
-        let recorder = recorder()
-        box.room = 2
-        for row in 1...5 as ClosedRange<Int64> {
-            recorder.note(.stored, QueueRow(row), detail: 0, at: Samples.now)
-        }
-        recorder.flush()
-        #expect(box.records.map(\.row.value) == [1, 2] && losses.count == 3)
-        box.room = 9
-        recorder.note(.stored, QueueRow(6), detail: 0, at: Samples.now)
-        recorder.flush()
-        #expect(box.records.map(\.row.value) == [1, 2, 6] && losses.count == 3)
-    }
-
-    @Test("hands over so many at a time without being asked")
-    func handover() {
-        let recorder = recorder()
-        for row in 1...Int64(Limits.traceHandover) {
-            #expect(box.records.isEmpty)
-            recorder.note(.stored, QueueRow(row), detail: 0, at: Samples.now)
-        }
-        #expect(box.records.count == Limits.traceHandover)
-    }
-
-    @Test("traces about one push of as many as it was told, and each whole")
-    func sample() {
-        let recorder = recorder(sample: 10)
-        for row in 1...10_000 as ClosedRange<Int64> {
-            let queued = QueuedNotification(row: QueueRow(row), notification: Samples.notification(1))
-            recorder.noteAccepted(queued, at: Samples.now)
-            recorder.note(.stored, QueueRow(row), detail: 0, at: Samples.now)
-        }
-        recorder.flush()
-        let counts = Dictionary(grouping: box.records, by: \.row).mapValues(\.count)
-        #expect(800...1200 ~= counts.count && counts.values.allSatisfy { $0 == 2 })
-    }
-
-    @Test("is off where nothing is to be traced, and says so")
-    func off() {
-        let recorder = TraceRecorder()
-        recorder.note(.stored, QueueRow(1), detail: 0, at: Samples.now)
-        recorder.flush()
-        var status = 0
-        recorder.ask(.feed(after: nil)) { status = $0.status }
-        #expect(status == 404)
-    }
-}
-
-@Suite("What keeps the trace")
-struct TraceKeeperTests {
-    private final class Post {
-        var answers: [UInt64: ControlDesk.Answer] = [:]
-        var closed = 0
-    }
-
-    private let disk = MemoryTrace.Disk()
-    private let losses = TraceLosses()
-    private let post = Post()
-    private let keeper: TraceKeeper
-
-    init() {
-        let post = post
-        keeper = TraceKeeper(
-            MemoryTrace(disk: disk, segmentRecords: 2), sample: 1, losses: losses, log: .none,
-            now: Samples.now,
-            post: { letter, _ in
-                if case .traced(let ticket, let answer) = letter { post.answers[ticket] = answer }
-            },
-            onClosed: { post.closed += 1 })
-    }
-
-    private static let letters: [TraceLetter] = (1...5).map { row in
-        .record(.event(TraceEvent(.stored, at: Samples.now, row: QueueRow(row))))
-    }
-    private static let search = TraceQuestion.search(TraceFilter(), last: 1)
-
-    @Test("answers a search after as many steps as there are segments, and writes in between")
-    func search() {
-        keeper.receive(Self.letters + [.question(Self.search, ticket: 1, asker: 0)])
-        var steps = 0
-        while keeper.hasWork {
-            steps += 1
-            keeper.receive(Self.letters)
-            keeper.work()
-        }
-        #expect(steps > 2 && post.answers[1]?.status == 200)
-    }
-
-    @Test("refuses questions beyond its bound, and those that a stop leaves open")
-    func bounds() {
-        let questions = (1...Limits.traceQuestions + 1).map {
-            TraceLetter.question(Self.search, ticket: UInt64($0), asker: 0)
-        }
-        keeper.receive(questions)
-        #expect(post.answers.mapValues(\.status) == [UInt64(Limits.traceQuestions + 1): 503])
-        keeper.receive([.close] + Self.letters)
-        #expect(post.answers.count == questions.count && post.answers.values.allSatisfy { $0.status == 503 })
-        #expect(post.closed == 1 && !keeper.hasWork)
-    }
-
-    @Test("counts what a failing disk does not take, and goes on when it is well again")
-    func failure() {
-        disk.fault = StoreError(.full, "No room.")
-        keeper.receive(Self.letters)
-        #expect(losses.count == 5)
-        keeper.receive([.question(.feed(after: nil), ticket: 1, asker: 0)])
-        #expect(post.answers[1]?.status == 503)
-        disk.fault = nil
-        keeper.receive(Self.letters)
-        #expect(losses.count == 5)
-        #expect(MemoryTrace(disk: disk).lastRow == QueueRow(5))
     }
 }

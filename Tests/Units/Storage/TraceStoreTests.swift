@@ -47,6 +47,15 @@ struct TraceStoreTests {
                 proof: [nil, .certificate, .key("KEY\(number % 2)")][Int(number % 3)]))
     }
 
+    static func report(_ number: Int64) -> TraceRecord {
+        .report(
+            TraceReport(
+                [.handedOver, .shown, .actedOn][Int(number % 3)], at: Moment(milliseconds: number),
+                onDevice: Moment(milliseconds: -number),
+                of: NotificationIdentity(high: .max, low: UInt64(number)),
+                by: DeviceIdentity(high: UInt64(number), low: .max)))
+    }
+
     static func event(_ row: Int64, _ kind: TraceEvent.Kind = .sent) -> TraceRecord {
         .event(
             TraceEvent(
@@ -68,7 +77,7 @@ struct TraceStoreTests {
     )
     func fields(_ engine: Engine) throws {
         let trace = try Trace(engine)
-        let written = try (1...6).flatMap { try [Self.acceptance($0), Self.event($0)] }
+        let written = try (1...6).flatMap { try [Self.acceptance($0), Self.event($0), Self.report($0)] }
         try trace.store.append(written)
         #expect(try Self.records(trace.store) == written)
         try trace.reopen()

@@ -1,0 +1,24 @@
+import Courier
+import Notifications
+
+/// What a shard tells the trace besides what its devices' events say.
+extension Shard {
+    /// Sends a notification over a device's connection, where there is one.
+    func send(_ queued: QueuedNotification, as delivery: UInt64, to seat: DeviceSeat) {
+        let wantsReport = trace.traces(queued.row)
+        guard let session = seat.session,
+            session.deliver(queued.notification, as: delivery, wantsReport: wantsReport), wantsReport
+        else { return }
+        seat.unreported.earn()
+        trace.note(
+            .sent, queued.row, detail: TraceEvent.connection(session.number, ofShard: index), at: now)
+    }
+
+    /// A device tells what became of notifications: for the trace, as far as it was sent any.
+    func reported(_ report: Report, by session: DeviceSession) {
+        guard let seat = session.seat, seat.session === session else { return }
+        for event in report.events where seat.unreported.spend() {
+            trace.note(event, by: seat.identity, at: now)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Courier
+import Notifications
+import Testing
+
+@testable import Agent
+
+@Suite("What the agent reports")
+struct ReporterTests {
+    private let rig: DeskRig
+
+    init() throws { rig = try DeskRig() }
+
+    private func deliver(_ identity: UInt64, wantsReport: Bool = true) -> Deliver {
+        let sample = Deliver.sample(1, identity: identity)
+        return Deliver(
+            delivery: identity, identity: sample.identity, topic: sample.topic, payload: sample.payload,
+            priority: sample.priority, expiration: sample.expiration, collapseIdentifier: nil, pushType: nil,
+            acceptedAt: sample.acceptedAt, wantsReport: wantsReport)
+    }
+
+    private var reported: [String] {
+        rig.line.reports.flatMap(\.events).map { "\($0.kind) \($0.identity.low)" }
+    }
+
+    @Test("is what apps have taken, where the relay asks for it, some of it at a time")
+    func handedOver() {
+        let app = rig.attached()
+        for identity: UInt64 in 1...3 { rig.desk.delivered(deliver(identity, wantsReport: identity != 2)) }
+        rig.desk.endTurn()
+        #expect(app.delivered.allSatisfy { !$0.wantsReport }, "an app is not asked")
+        #expect(rig.desk.handled([1, 2, 3], by: app.stream))
+        rig.desk.endTurn()
+        #expect(rig.line.reports.isEmpty)
+        rig.clock.fireTimers()
+        #expect(rig.line.reports.count == 1 && reported == ["handedOver 1", "handedOver 3"])
+        #expect(rig.line.reports[0].events[0].moment.milliseconds == rig.clock.wallMilliseconds)
+    }
+
+    @Test("is asked for also of what was kept over a kill of the agent")
+    func kept() throws {
+        rig.desk.left(rig.attached().stream)
+        rig.desk.delivered(deliver(1))
+        rig.desk.endTurn()
+        try rig.kill()
+        let app = rig.attached()
+        #expect(rig.desk.handled([1], by: app.stream))
+        rig.clock.fireTimers()
+        #expect(reported == ["handedOver 1"])
+    }
+
+    @Test("is nothing of what an app fails at, and nothing at all where the owner does not want it")
+    func nothing() {
+        let app = rig.attached()
+        rig.desk.delivered(deliver(1))
+        rig.desk.endTurn()
+        #expect(rig.desk.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
+        rig.desk.reporter.isOn = false
+        rig.desk.reporter.note(.shown, of: deliver(2))
+        rig.clock.fireTimers()
+        #expect(rig.line.reports.isEmpty)
+    }
+
+    @Test("waits for the link, bounded, and goes out in messages of a bounded size")
+    func link() {
+        rig.line.isUp = false
+        let count = UInt64(Limits.reportsWaiting) + 3
+        for identity in 1...count { rig.desk.reporter.note(.shown, of: deliver(identity)) }
+        rig.clock.fireTimers()
+        #expect(rig.line.reports.isEmpty)
+        rig.line.isUp = true
+        rig.desk.reporter.linkIsUp()
+        #expect(reported == (4...count).map { "shown \($0)" })
+        #expect(rig.line.reports.allSatisfy { $0.events.count <= Limits.reportEvents })
+        rig.desk.reporter.linkIsUp()
+        #expect(reported.count == Limits.reportsWaiting)
+    }
+}
