@@ -39,11 +39,13 @@ let package = Package(
         .systemLibrary(name: "CNghttp2"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CSystemd"),
         .systemLibrary(name: "CYAML"),
 
         // 1 · C libraries made safe, and the words.
         library("Notifications"),
         library("Crypto", ["COpenSSL"]),
+        library("DBus", ["CSystemd"]),
         library("HTTP2", ["CNghttp2"]),
         library("Options", ["CGetopt"]),
         library("YAML", ["CYAML"]),
@@ -69,8 +71,8 @@ let package = Package(
         library(
             "Agent",
             [
-                "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Transport", "Storage", "Schedules",
-                "Notifications",
+                "Clients", "Courier", "Crypto", "DBus", "Endpoints", "HTTP2", "Transport", "Storage",
+                "Schedules", "Notifications",
             ]
         ),
 
@@ -89,6 +91,7 @@ let package = Package(
 
         tests("NotificationsTests", "Units/Notifications", ["Notifications"]),
         tests("CryptoTests", "Units/Crypto", ["Crypto", "COpenSSL"]),
+        tests("DBusTests", "Units/DBus", ["DBus", "CSystemd", "Transport"]),
         tests("HTTP2Tests", "Units/HTTP2", ["HTTP2"]),
         tests("OptionsTests", "Units/Options", ["Options"]),
         tests("YAMLTests", "Units/YAML", ["YAML"]),
@@ -120,9 +123,8 @@ let package = Package(
         tests(
             "AgentTests", "Units/Agent",
             [
-                "Agent", "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Notifications",
-                "PostriderKit",
-                "Relay", "Storage", "Transport",
+                "Agent", "Clients", "Courier", "Crypto", "DBus", "Endpoints", "HTTP2", "Notifications",
+                "PostriderKit", "Relay", "Storage", "Transport",
             ]
         ),
         tests(

@@ -79,4 +79,7 @@ extension Limits {
     static let keyboardMilliseconds: UInt32 = 10_000
     /// Points of a screen, in each direction.
     static let keyboardPoints: Int32 = 1_000_000
+
+    /// Values in one message on a bus; a larger one is not taken. At about 50 bytes each: 200 KiB.
+    static let busMessageValues = 4096
 }

@@ -32,7 +32,7 @@ struct ImportTable {
     ]
     /// The server knows its seams, not the engines behind them.
     static let hiddenFromRelay: Set = [
-        "Agent", "CSQLite", "Clients", "Options", "PostriderKit", "Storage", "YAML",
+        "Agent", "CSQLite", "Clients", "DBus", "Options", "PostriderKit", "Storage", "YAML",
     ]
     /// Only these know the server.
     static let relayUsers: Set = ["postrider", "Load"]

@@ -1,0 +1,3 @@
+// sd-bus, systemd's D-Bus client. It imports whole; no shim is needed.
+#pragma once
+#include <systemd/sd-bus.h>

@@ -1,0 +1,110 @@
+/// A typed value, as D-Bus knows them (D-Bus specification, "Type System").
+public indirect enum BusValue: Equatable, Sendable {
+    /// True or false.
+    case boolean(Bool)
+    /// 8 bits.
+    case byte(UInt8)
+    /// 16 bits, signed.
+    case int16(Int16)
+    /// 16 bits.
+    case uint16(UInt16)
+    /// 32 bits, signed.
+    case int32(Int32)
+    /// 32 bits.
+    case uint32(UInt32)
+    /// 64 bits, signed.
+    case int64(Int64)
+    /// 64 bits.
+    case uint64(UInt64)
+    /// A number with a fraction.
+    case double(Double)
+    /// Text, without zero bytes.
+    case string(String)
+    /// The name of an object.
+    case objectPath(String)
+    /// The type of other values.
+    case signature(String)
+    /// A file descriptor; it can be received, and not sent.
+    case descriptor(BusDescriptor)
+    /// Values of one type, which has this signature. A dictionary is an array of entries, `{sv}` for instance.
+    case array(of: String, [BusValue])
+    /// An entry of a dictionary.
+    case entry(BusValue, BusValue)
+    /// Values of several types.
+    case structure([BusValue])
+    /// A value that says which type it has.
+    case variant(BusValue)
+
+    /// An array of texts, `as`.
+    public static func strings(_ texts: [String]) -> BusValue { .array(of: "s", texts.map(BusValue.string)) }
+
+    /// A dictionary of named values, `a{sv}`, in this order.
+    public static func named(_ values: [(name: String, value: BusValue)]) -> BusValue {
+        .array(of: "{sv}", values.map { .entry(.string($0.name), .variant($0.value)) })
+    }
+
+    /// Its type.
+    public var signature: String {
+        switch self {
+        case .boolean: "b"
+        case .byte: "y"
+        case .int16: "n"
+        case .uint16: "q"
+        case .int32: "i"
+        case .uint32: "u"
+        case .int64: "x"
+        case .uint64: "t"
+        case .double: "d"
+        case .string: "s"
+        case .objectPath: "o"
+        case .signature: "g"
+        case .descriptor: "h"
+        case .array(let element, _): "a" + element
+        case .entry(let key, let value): "{\(key.signature)\(value.signature)}"
+        case .structure(let values): "(\(values.map(\.signature).joined()))"
+        case .variant: "v"
+        }
+    }
+
+    // MARK: What a receiver asks for; nil where the value is something else.
+
+    /// A text, the name of an object or a signature.
+    public var text: String? {
+        switch self {
+        case .string(let text), .objectPath(let text), .signature(let text): text
+        default: nil
+        }
+    }
+
+    /// A whole number of any width.
+    public var integer: Int64? {
+        switch self {
+        case .byte(let value): Int64(value)
+        case .int16(let value): Int64(value)
+        case .uint16(let value): Int64(value)
+        case .int32(let value): Int64(value)
+        case .uint32(let value): Int64(value)
+        case .int64(let value): value
+        case .uint64(let value): Int64(exactly: value)
+        default: nil
+        }
+    }
+
+    /// True or false.
+    public var isTrue: Bool? {
+        if case .boolean(let value) = self { value } else { nil }
+    }
+
+    /// An array of texts.
+    public var texts: [String]? {
+        if case .array("s", let values) = self { values.compactMap(\.text) } else { nil }
+    }
+
+    /// A dictionary of named values; of two of a name, the last.
+    public var namedValues: [String: BusValue]? {
+        guard case .array("{sv}", let entries) = self else { return nil }
+        return entries.reduce(into: [:]) { named, entry in
+            if case .entry(.string(let name), .variant(let value)) = entry { named[name] = value }
+        }
+    }
+}

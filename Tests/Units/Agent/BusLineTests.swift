@@ -1,0 +1,120 @@
+import DBus
+import Foundation
+import Notifications
+import Testing
+
+@testable import Agent
+@testable import Transport
+
+@Suite("The agent's line to a bus", .timeLimit(.minutes(1)))
+struct BusLineTests {
+    private let hello = BusCall(
+        "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
+        member: "ListNames")
+
+    @Test("comes when the bus comes, is told when it goes, and comes again")
+    func returning() throws {
+        let loop = try EventLoop()
+        let bus = TestBus()
+        // No jitter: it tries again at once.
+        let line = BusLine(to: bus.address, on: loop, log: .none) { 0 }
+        var (opened, lost, answers) = (0, 0, [Bool]())
+        line.opened = { connection in
+            opened += 1
+            #expect(throws: Never.self) {
+                try connection.call(hello) { answers.append((try? $0.get()) != nil) }
+            }
+        }
+        line.lost = { lost += 1 }
+        line.start()
+        #expect(opened == 0 && line.current == nil)
+        for round in 1...2 {
+            try bus.start()
+            while answers.last != true { loop.turn() }
+            #expect(opened == round && line.current?.isReady == true)
+            bus.stop()
+            while lost < round { loop.turn() }
+            #expect(line.current == nil)
+            answers = []
+        }
+        line.stop()
+    }
+
+    @Test("is let go of: whoever waits is told so, and it does not come again")
+    func stopping() throws {
+        let loop = try EventLoop()
+        let bus = TestBus()
+        try bus.start()
+        let line = BusLine(to: bus.address, on: loop, log: .none) { 0 }
+        var (opened, answers) = (0, [Bool]())
+        line.opened = { connection in
+            opened += 1
+            try? connection.call(hello) { answers.append((try? $0.get()) != nil) }
+        }
+        line.start()
+        line.stop()
+        #expect(opened == 1 && answers == [false] && line.current == nil)
+    }
+
+    @Test("to no bus at all is silent")
+    func absence() throws {
+        let loop = try EventLoop()
+        let line = BusLine(to: nil, on: loop, log: .none) { 0 }
+        line.opened = { _ in Issue.record("there is no bus") }
+        line.start()
+        #expect(line.current == nil)
+        line.stop()
+    }
+}
+
+/// A bus that a test starts and stops, at one address.
+final class TestBus {
+    private var process: Process?
+    private let folder = FileManager.default.temporaryDirectory
+        .appending(path: "bus-\(UUID().uuidString.prefix(8))")
+    private var socket: String { folder.appending(path: "bus").path }
+
+    private static let configuration = """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig>
+          <type>session</type>
+          <listen>unix:path=SOCKET</listen>
+          <auth>EXTERNAL</auth>
+          <policy context="default">
+            <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/>
+          </policy>
+        </busconfig>
+        """
+
+    var address: BusAddress? { BusAddress("unix:path=\(socket)") }
+
+    deinit {
+        stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Returns when it listens.
+    func start() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try? FileManager.default.removeItem(atPath: socket)
+        let file = folder.appending(path: "bus.conf")
+        try Self.configuration.replacing("SOCKET", with: socket)
+            .write(to: file, atomically: true, encoding: .utf8)
+        let output = Pipe()
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/dbus-daemon")
+        process.arguments = ["--config-file=\(file.path)", "--nofork", "--print-address=1"]
+        process.standardOutput = output
+        try process.run()
+        self.process = process
+        _ = output.fileHandleForReading.availableData
+    }
+
+    func stop() {
+        guard let process, process.isRunning else { return }
+        // Signals that the test's thread has blocked are blocked there, too; this one cannot be.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+}

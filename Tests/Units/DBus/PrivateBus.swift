@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+@testable import DBus
+
+/// A bus of a test's own: `dbus-daemon`, which starts no services and lets everybody say everything.
+final class PrivateBus {
+    private let process = Process()
+    private let folder: URL
+    let address: BusAddress
+
+    private static let configuration = """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig>
+          <type>session</type>
+          <listen>unix:path=SOCKET</listen>
+          <auth>EXTERNAL</auth>
+          <policy context="default">
+            <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/>
+          </policy>
+        </busconfig>
+        """
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "bus-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        let file = folder.appending(path: "bus.conf")
+        let socket = folder.appending(path: "bus").path
+        try Self.configuration.replacing("SOCKET", with: socket)
+            .write(to: file, atomically: true, encoding: .utf8)
+        let output = Pipe()
+        process.executableURL = URL(filePath: "/usr/bin/dbus-daemon")
+        process.arguments = ["--config-file=\(file.path)", "--nofork", "--print-address=1"]
+        process.standardOutput = output
+        try process.run()
+        // It says its address when it listens.
+        let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        address = try #require(BusAddress(said.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
+    deinit {
+        stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func stop() {
+        guard process.isRunning else { return }
+        // Signals that the test's thread has blocked are blocked there, too; this one cannot be.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+}
