@@ -5,3 +5,17 @@ extension Array where Element == UInt8 {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 }
+
+extension Span where Element == UInt8 {
+    /// Whether these bytes are a text that is known when the program is written, such as the name of a field: the
+    /// compiler makes a few comparisons of whole words of it.
+    @inlinable
+    @inline(__always)
+    public func matches(_ text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount else { return false }
+        return text.withUTF8Buffer { known in
+            for index in known.indices where unsafe known[index] != self[unchecked: index] { return false }
+            return true
+        }
+    }
+}

@@ -4,7 +4,7 @@ extension HeaderBlock {
     /// The block in the form in which the library takes it. The library copies what it needs before it
     /// returns.
     func withNameValues<Result>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result) -> Result {
-        unsafe bytes.withUnsafeBufferPointer { all in
+        unsafe bytes.room.withUnsafeBufferPointer { all in
             guard let base = unsafe UnsafeMutablePointer(mutating: all.baseAddress) else {
                 return body(nil, 0)
             }

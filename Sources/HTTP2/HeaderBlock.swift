@@ -4,16 +4,15 @@
 /// of their own again and again, so that a request costs no allocation once the block has grown to its
 /// usual size.
 public struct HeaderBlock: Sendable {
-    @usableFromInline
     struct Field: Sendable {
-        @usableFromInline var start: UInt32
-        @usableFromInline var nameEnd: UInt32
-        @usableFromInline var valueEnd: UInt32
+        var start: UInt32
+        var nameEnd: UInt32
+        var valueEnd: UInt32
         var isIndexed: Bool
     }
 
-    @usableFromInline var bytes: [UInt8] = []
-    @usableFromInline var fields: [Field] = []
+    var bytes = ByteRun()
+    var fields: [Field] = []
 
     /// An empty block.
     public init() {}
@@ -26,13 +25,13 @@ public struct HeaderBlock: Sendable {
 
     /// Empties the block and keeps its memory.
     public mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
+        bytes.removeAll()
         fields.removeAll(keepingCapacity: true)
     }
 
     /// Gives back the memory that an unusually large block took: what nobody uses is not kept.
     mutating func giveBackMemory() {
-        guard bytes.capacity > Self.keptBytes || fields.capacity > Self.keptFields else { return }
+        guard bytes.room.count > Self.keptBytes || fields.capacity > Self.keptFields else { return }
         self = HeaderBlock()
     }
 
@@ -42,7 +41,7 @@ public struct HeaderBlock: Sendable {
     /// Adds a field. Names are lower case (RFC 9113, section 8.2), pseudo-header fields come first.
     public mutating func add(_ name: StaticString, _ value: Span<UInt8>) {
         append(name)
-        bytes.append(copying: value)
+        bytes.append(value)
         endField(nameBytes: name.utf8CodeUnitCount, isIndexed: true)
     }
 
@@ -56,8 +55,8 @@ public struct HeaderBlock: Sendable {
     /// Adds a field. For values that are text anyway; off the hot path.
     @_disfavoredOverload
     public mutating func add(_ name: String, _ value: String) {
-        bytes.append(contentsOf: name.utf8)
-        bytes.append(contentsOf: value.utf8)
+        bytes.append(name.utf8Span.span)
+        bytes.append(value.utf8Span.span)
         endField(nameBytes: name.utf8.count, isIndexed: true)
     }
 
@@ -75,9 +74,9 @@ public struct HeaderBlock: Sendable {
     }
 
     /// Calls `body` for each field in the order of the wire. Nothing is copied; the spans end with the call.
-    @inlinable
     public func forEach(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
-        let all = bytes.span
+        let room = bytes.room
+        let all = room.span
         for field in fields {
             body(
                 all.extracting(Int(field.start)..<Int(field.nameEnd)),
@@ -87,8 +86,9 @@ public struct HeaderBlock: Sendable {
 
     /// The value of the first field with that name; a copy, for clients and tests.
     public func value(of name: String) -> [UInt8]? {
-        let field = fields.first { bytes[Int($0.start)..<Int($0.nameEnd)].elementsEqual(name.utf8) }
-        return field.map { Array(bytes[Int($0.nameEnd)..<Int($0.valueEnd)]) }
+        let room = bytes.room
+        let field = fields.first { room[Int($0.start)..<Int($0.nameEnd)].elementsEqual(name.utf8) }
+        return field.map { Array(room[Int($0.nameEnd)..<Int($0.valueEnd)]) }
     }
 
     /// The value of the first field with that name as text; bytes that are not UTF-8 are replaced.
@@ -100,8 +100,8 @@ public struct HeaderBlock: Sendable {
     mutating func append(
         name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
     ) -> (count: Int, listBytes: Int) {
-        unsafe bytes.append(contentsOf: name)
-        unsafe bytes.append(contentsOf: value)
+        unsafe bytes.append(name)
+        unsafe bytes.append(value)
         endField(nameBytes: name.count, isIndexed: true)
         return (count, listBytes)
     }
@@ -113,11 +113,11 @@ public struct HeaderBlock: Sendable {
         else {
             return false
         }
-        return bytes[1] == UInt8(ascii: "s") && bytes[Int(first.nameEnd)] == UInt8(ascii: "1")
+        return bytes.room[1] == UInt8(ascii: "s") && bytes.room[Int(first.nameEnd)] == UInt8(ascii: "1")
     }
 
     private mutating func append(_ text: StaticString) {
-        text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+        text.withUTF8Buffer { _ = unsafe bytes.append($0) }
     }
 
     /// Closes the field whose name and value are the last bytes; it starts where the field before it ended.

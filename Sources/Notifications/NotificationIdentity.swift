@@ -84,15 +84,22 @@ public struct NotificationIdentity: Hashable, Sendable {
     public var lowerCaseText: [UInt8] { text(letterA: UInt8(ascii: "a")) }
 
     private func text(letterA: UInt8) -> [UInt8] {
-        var text = [UInt8]()
-        text.reserveCapacity(Self.textByteCount)
+        let letters = letters(letterA: letterA)
+        return letters.indices.map { letters[$0] }
+    }
+
+    /// The canonical form without an allocation; `letterA` is the digit of ten: `A` or `a`.
+    public func letters(letterA: UInt8) -> InlineArray<36, UInt8> {
+        var letters = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
+        var index = 0
         for nibble in 0..<32 {
-            if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { text.append(UInt8(ascii: "-")) }
+            if index == 8 || index == 13 || index == 18 || index == 23 { index += 1 }
             let word = nibble < 16 ? high : low
             let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - nibble % 16 * 4)) & 0x0F
-            text.append(value < 10 ? 0x30 + value : letterA + value - 10)
+            letters[index] = value < 10 ? 0x30 + value : letterA + value - 10
+            index += 1
         }
-        return text
+        return letters
     }
 }
 

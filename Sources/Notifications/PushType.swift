@@ -14,11 +14,8 @@ public enum PushType: String, CaseIterable, Sendable {
 
     /// A push type from the bytes of the header, or nil when Apple's documentation knows none of that name.
     public init?(_ text: Span<UInt8>) {
-        for type in Self.allCases where text.spells(type.rawValue) {
-            self = type
-            return
-        }
-        return nil
+        guard let text = try? UTF8Span(validating: text) else { return nil }
+        self.init(rawValue: String(copying: text))
     }
 
     /// What goes with a push type (the contract's section 2.3).
@@ -70,11 +67,12 @@ public enum Priority: UInt8, CaseIterable, Comparable, Sendable {
 
     /// A priority from the bytes of the header, or nil for anything but `1`, `5` and `10`.
     public init?(_ text: Span<UInt8>) {
-        for priority in Self.allCases where text.spells(String(priority.rawValue)) {
-            self = priority
-            return
+        switch text.count {
+        case 1 where text[0] == UInt8(ascii: "1"): self = .low
+        case 1 where text[0] == UInt8(ascii: "5"): self = .considerate
+        case 2 where text[0] == UInt8(ascii: "1") && text[1] == UInt8(ascii: "0"): self = .immediate
+        default: return nil
         }
-        return nil
     }
 
     /// Lower priorities come first.

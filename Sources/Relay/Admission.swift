@@ -1,4 +1,5 @@
 import Crypto
+import HTTP2
 import Notifications
 
 /// Whether a push is taken on, in the order of checks that the contract prescribes (section 4.4). The
@@ -7,6 +8,7 @@ struct Admission {
     let authority: Authority
     let tokens: ProviderTokens
     let seal: TokenSeal
+    let topics: TopicReader
     let environment: Environment
     let fidelity: Fidelity
     let now: Moment
@@ -19,11 +21,11 @@ struct Admission {
     func admit(_ request: PushRequest, _ credentials: inout ProviderCredentials) throws(Rejection)
         -> Notification
     {
-        let (fields, echo) = (request.values, request.echo)
+        let fields = request.values
         let values = fields.span
 
         // 1, 2 · What is asked for.
-        guard let method = request.range(.method), values.extracting(method).spells("POST") else {
+        guard let method = request.range(.method), values.extracting(method).matches("POST") else {
             throw .methodNotAllowed
         }
         guard let path = request.range(.path), Self.isDevicePath(values.extracting(path)) else {
@@ -38,7 +40,7 @@ struct Admission {
             request.range(.authorization), in: values, of: environment, tokens, authority, now: now)
 
         // 5 to 9 · How the notification is to be treated.
-        guard let identity = NotificationIdentity(text: echo.span) else { throw .badMessageIdentifier }
+        guard let identity = request.echo.identity else { throw .badMessageIdentifier }
         let expiration = try expiration(request, values)
         let statedPriority = try priority(request, values)
         let pushType = try pushType(request, values)
@@ -46,13 +48,14 @@ struct Admission {
         let collapseIdentifier = try collapseIdentifier(request, values)
 
         // 10 · For which app.
-        let topic = try topic(request, for: pushType, permission.defaultTopic)
+        let topic = try topic(request, values, for: pushType, permission.defaultTopic)
         guard permission.allows(topic, pushType, by: authority) else { throw .topicDisallowed }
 
         // 11 · For which device.
-        let digits = path.lowerBound + Self.devicePath.utf8.count..<path.upperBound
+        let digits = path.lowerBound + Self.devicePath.utf8CodeUnitCount..<path.upperBound
         guard !digits.isEmpty else { throw .missingDeviceToken }
-        guard Self.isToken(values.extracting(digits)) else { throw .badDeviceToken }
+        let token = DeviceToken(hex: values.extracting(digits))
+        guard token != nil || Self.isToken(values.extracting(digits)) else { throw .badDeviceToken }
 
         // 12 · What it says.
         guard Self.fits(request.bodyByteCount, pushType, topic) else { throw .payloadTooLarge }
@@ -60,8 +63,8 @@ struct Admission {
         guard !payload.isEmpty, JSONSyntax.isObject(payload.span) else { throw .payloadEmpty }
 
         // 13 · Whether the token is ours; the device's home goes on from here.
-        guard let token = DeviceToken(hex: values.extracting(digits)),
-            let (device, registration) = seal.open(token), registration.environment == environment
+        guard let token, let (device, registration) = seal.open(token),
+            registration.environment == environment
         else { throw .badDeviceToken }
 
         return Notification(
@@ -80,10 +83,11 @@ struct Admission {
         )
     }
 
-    private static let devicePath = "/3/device/"
+    private static var devicePath: StaticString { "/3/device/" }
 
     private static func isDevicePath(_ path: Span<UInt8>) -> Bool {
-        path.count >= devicePath.utf8.count && path.extracting(..<devicePath.utf8.count).spells(devicePath)
+        let byteCount = devicePath.utf8CodeUnitCount
+        return path.count >= byteCount && path.extracting(..<byteCount).matches(devicePath)
     }
 
     /// Whether this is how a device token is written: any even number of digits up to the most. Apple's tokens are
@@ -154,13 +158,11 @@ struct Admission {
     /// `apns-topic`, or the one that goes without saying. A strict relay wants the suffix that the push type
     /// prescribes, and no other.
     private func topic(
-        _ request: PushRequest, for type: PushType?, _ usual: Topic?
+        _ request: PushRequest, _ values: Span<UInt8>, for type: PushType?, _ usual: Topic?
     ) throws(Rejection) -> Topic {
         let topic: Topic
         if let range = request.range(.topic), !range.isEmpty {
-            guard let named = Topic(String(decoding: request.values[range], as: UTF8.self)) else {
-                throw .badTopic
-            }
+            guard let named = topics.topic(values.extracting(range)) else { throw .badTopic }
             topic = named
         } else {
             guard let usual else { throw .missingTopic }

@@ -127,7 +127,12 @@ struct JSONSyntax {
     /// A string with its quotes. Its bytes are checked as UTF-8 here; everything outside strings is ASCII.
     private mutating func string(_ bytes: Span<UInt8>) -> Bool {
         guard take(UInt8(ascii: "\""), bytes) else { return false }
-        while index < bytes.count {
+        while true {
+            // Most bytes are plain: they are passed over in a loop that keeps nothing but a number.
+            var next = index
+            while next < bytes.count, Self.isPlain(bytes[next]) { next += 1 }
+            index = next
+            guard index < bytes.count else { return false }
             let byte = bytes[index]
             switch byte {
             case UInt8(ascii: "\""):
@@ -135,15 +140,17 @@ struct JSONSyntax {
                 return true
             case UInt8(ascii: "\\"):
                 guard escape(bytes) else { return false }
-            case 0x20..<0x80:
-                index += 1
             case 0x80...:
                 guard multibyte(byte, bytes) else { return false }
             default:
                 return false
             }
         }
-        return false
+    }
+
+    /// Whether a byte stands in a string for itself: ASCII, neither control, quote nor backslash.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte &- 0x20 < 0x60 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     private mutating func escape(_ bytes: Span<UInt8>) -> Bool {

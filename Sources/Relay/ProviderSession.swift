@@ -16,7 +16,7 @@ final class ProviderSession: EndpointOwner {
         case receiving(PushRequest)
         /// The push is with the device's home; these are the `apns-id` and, in the development environment, the
         /// `apns-unique-id` of the reply.
-        case waiting(echo: [UInt8], unique: NotificationIdentity?)
+        case waiting(echo: PushRequest.Echo, unique: NotificationIdentity?)
         /// The order is with the home of the app's channels.
         case ordering(ChannelEcho)
     }
@@ -140,6 +140,7 @@ final class ProviderSession: EndpointOwner {
             authority: shard.authority,
             tokens: shard.tokens,
             seal: shard.seal,
+            topics: shard.topics,
             environment: environment,
             fidelity: shard.fidelity,
             now: shard.now,
@@ -165,26 +166,35 @@ final class ProviderSession: EndpointOwner {
     }
 
     private func respond(
-        _ stream: Int32, _ verdict: Verdict, _ echo: [UInt8], _ unique: NotificationIdentity?
+        _ stream: Int32, _ verdict: Verdict, _ echo: PushRequest.Echo, _ unique: NotificationIdentity?
     ) {
         raiseStreamLimit()
         shard.reply.removeAll()
         switch verdict {
         case .accepted:
             shard.reply.add(":status", "200")
-            shard.reply.addUnindexed("apns-id", echo.span)
+            add(echo)
             if let unique { shard.reply.addUnindexed("apns-unique-id", unique.lowerCaseText.span) }
             endpoint.streams.respond(stream, shard.reply)
         case .rejected(let rejection, let since):
             shard.reply.add(":status", String(rejection.status))
             shard.reply.add("content-type", "application/json")
-            shard.reply.addUnindexed("apns-id", echo.span)
+            add(echo)
             endpoint.streams.respond(
                 stream, shard.reply,
                 body: rejection.body(
                     since: since, usesLiveSpellings: shard.fidelity.usesLiveSpellings))
         }
         endpoint.setNeedsFlush()
+    }
+
+    private func add(_ echo: PushRequest.Echo) {
+        switch echo {
+        case .sent(let text): shard.reply.addUnindexed("apns-id", text.span)
+        case .drawn(let identity):
+            let letters = identity.letters(letterA: UInt8(ascii: "A"))
+            shard.reply.addUnindexed("apns-id", letters.span)
+        }
     }
 
     /// A provider that is known may have as many streams open as any other, from this flush on: one that is held back

@@ -23,24 +23,25 @@ final class PushRequest {
 
         init?(_ name: Span<UInt8>) {
             switch name.count {
-            case 5 where name.spells(":path"): self = .path
-            case 7 where name.spells(":method"): self = .method
-            case 7 where name.spells("apns-id"): self = .identifier
-            case 10 where name.spells("apns-topic"): self = .topic
-            case 13 where name.spells("authorization"): self = .authorization
-            case 13 where name.spells("apns-priority"): self = .priority
-            case 14 where name.spells("apns-push-type"): self = .pushType
-            case 15 where name.spells("apns-expiration"): self = .expiration
-            case 15 where name.spells("apns-channel-id"): self = .channelIdentifier
-            case 15 where name.spells("apns-request-id"): self = .requestIdentifier
-            case 16 where name.spells("apns-collapse-id"): self = .collapseIdentifier
+            case 5 where name.matches(":path"): self = .path
+            case 7 where name.matches(":method"): self = .method
+            case 7 where name.matches("apns-id"): self = .identifier
+            case 10 where name.matches("apns-topic"): self = .topic
+            case 13 where name.matches("authorization"): self = .authorization
+            case 13 where name.matches("apns-priority"): self = .priority
+            case 14 where name.matches("apns-push-type"): self = .pushType
+            case 15 where name.matches("apns-expiration"): self = .expiration
+            case 15 where name.matches("apns-channel-id"): self = .channelIdentifier
+            case 15 where name.matches("apns-request-id"): self = .requestIdentifier
+            case 16 where name.matches("apns-collapse-id"): self = .collapseIdentifier
             default: return nil
             }
         }
     }
 
     /// The values of all fields, one after the other; ``range(_:)`` tells where each lies.
-    private(set) var values: [UInt8] = []
+    var values: [UInt8] { run.room }
+    private var run = ByteRun()
     private var ranges = [Range<Int>?](repeating: nil, count: Field.allCases.count)
     /// Whether a field came twice.
     private(set) var hasDuplicates = false
@@ -49,13 +50,37 @@ final class PushRequest {
     private(set) var body: [UInt8] = []
     /// Bytes of the body as sent.
     private(set) var bodyByteCount = 0
-    /// The `apns-id` of the reply: the request's own, byte for byte, or one that was drawn for it.
-    private(set) var echo: [UInt8] = []
+    /// The `apns-id` of the reply.
+    private(set) var echo = Echo.sent([])
+
+    /// What a reply says in `apns-id`.
+    enum Echo {
+        /// The request's own, byte for byte, be it good or not.
+        case sent([UInt8])
+        /// One that was drawn because the request has none.
+        case drawn(NotificationIdentity)
+
+        /// The identity that it spells, if it spells one.
+        var identity: NotificationIdentity? {
+            switch self {
+            case .sent(let text): NotificationIdentity(text: text.span)
+            case .drawn(let identity): identity
+            }
+        }
+
+        /// As the reply writes it.
+        var text: [UInt8] {
+            switch self {
+            case .sent(let text): text
+            case .drawn(let identity): identity.upperCaseText
+            }
+        }
+    }
 
     /// Begins a request with its header block. `drawIdentity` is asked only where the provider sent no
     /// `apns-id`.
     func begin(_ block: borrowing HeaderBlock, drawIdentity: () -> NotificationIdentity) {
-        values.removeAll(keepingCapacity: true)
+        run.removeAll()
         for index in ranges.indices { ranges[index] = nil }
         hasDuplicates = false
         body = []
@@ -63,14 +88,12 @@ final class PushRequest {
         block.forEach { name, value in
             guard let field = Field(name) else { return }
             if ranges[field.rawValue] != nil { hasDuplicates = true }
-            let start = values.count
-            values.append(copying: value)
-            ranges[field.rawValue] = start..<values.count
+            ranges[field.rawValue] = run.append(value)
         }
         if let range = ranges[Field.identifier.rawValue] {
-            echo = Array(values[range])
+            echo = .sent(Array(values[range]))
         } else {
-            echo = drawIdentity().upperCaseText
+            echo = .drawn(drawIdentity())
         }
     }
 

@@ -13,6 +13,7 @@ final class Shard {
     let switchboard: Switchboard
     let rows: RowCounter
     let seal: TokenSeal
+    let topics = TopicReader()
     let random: any RandomSource
     let tokens = ProviderTokens()
     let log: Log

@@ -31,6 +31,7 @@ enum Requests {
     private struct Door {
         let tokens = ProviderTokens()
         let seal = FuzzedProvider.makeSeal()
+        let topics = TopicReader()
     }
 
     static func run(_ input: [UInt8]) throws(Contradiction) {
@@ -44,7 +45,7 @@ enum Requests {
         let again = try admit(block, body, step: 7, pooled, door)
         try hold(outcome == again, "a used request gets \(again), a new one \(outcome)")
         if let identity = block.value(of: "apns-id"), !request.hasDuplicates {
-            try hold(request.echo == identity, "the apns-id comes back otherwise")
+            try hold(request.echo.text == identity, "the apns-id comes back otherwise")
         }
     }
 
@@ -74,7 +75,7 @@ enum Requests {
     ) throws(Contradiction) -> Outcome {
         let admission = Admission(
             authority: FuzzedProvider.authority, tokens: door.tokens, seal: door.seal,
-            environment: .production, fidelity: Fidelity(), now: FuzzedProvider.now)
+            topics: door.topics, environment: .production, fidelity: Fidelity(), now: FuzzedProvider.now)
         var credentials = ProviderCredentials()
         let notification: Notification
         do throws(Rejection) {

@@ -123,7 +123,7 @@ struct Provider {
         request.append(body.span)
         let admission = Admission(
             authority: authority ?? self.authority, tokens: ProviderTokens(),
-            seal: try TokenSeal(secrets: [Self.secret]),
+            seal: try TokenSeal(secrets: [Self.secret]), topics: TopicReader(),
             environment: environment, fidelity: fidelity, now: now)
         var credentials = ProviderCredentials()
         do throws(Rejection) {

@@ -1,0 +1,42 @@
+/// Bytes one after the other in memory that is kept from one use to the next.
+///
+/// An array does the same, and checks more with each append than the append costs: on the way of a push that shows.
+public struct ByteRun: Sendable {
+    /// The memory. Of it, the first ``count`` bytes are in use; what lies behind them means nothing.
+    public private(set) var room: [UInt8] = []
+    /// Bytes in use.
+    public private(set) var count = 0
+
+    /// An empty run without memory.
+    public init() {}
+
+    /// Forgets the bytes and keeps the memory.
+    public mutating func removeAll() { count = 0 }
+
+    /// Appends bytes in one move.
+    ///
+    /// - Returns: where they lie in ``room``.
+    @discardableResult
+    public mutating func append(_ bytes: Span<UInt8>) -> Range<Int> {
+        unsafe bytes.withUnsafeBufferPointer { unsafe append($0) }
+    }
+
+    @discardableResult
+    mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+        let range = count..<count + bytes.count
+        if range.upperBound > room.count { grow(to: range.upperBound) }
+        if let source = bytes.baseAddress {
+            unsafe room.withUnsafeMutableBufferPointer { room in
+                unsafe (room.baseAddress.unsafelyUnwrapped + range.lowerBound)
+                    .update(from: source, count: range.count)
+            }
+        }
+        count = range.upperBound
+        return range
+    }
+
+    private mutating func grow(to least: Int) {
+        let wanted = max(least, 2 * room.count, 256)
+        room.append(contentsOf: repeatElement(0, count: wanted - room.count))
+    }
+}
