@@ -12,7 +12,11 @@ public final class Agent: Sendable {
     private let mailbox: Mailbox<Letter>
     private let ending: Ending
 
-    fileprivate enum Letter: Sendable { case stop }
+    fileprivate enum Letter: Sendable {
+        case stop
+        case reload(AgentConfiguration, CheckedContinuation<String, Never>)
+        case answer(CheckedContinuation<Void, Never>)
+    }
 
     private init(_ mailbox: Mailbox<Letter>, _ ending: Ending) {
         self.mailbox = mailbox
@@ -49,7 +53,9 @@ public final class Agent: Sendable {
         do {
             let loop = try EventLoop()
             let agent = try AgentLoop(configuration, relay: relay, on: loop, log: log) { ending.failed($0) }
-            try loop.attach(mailbox) { [unowned agent] _ in agent.stop() }
+            try loop.attach(mailbox) { [unowned agent] letters in
+                for letter in letters { receive(letter, agent) }
+            }
             loop.turnEnded = { [unowned agent] in agent.endTurn() }
             agent.start()
             started.resume()
@@ -57,6 +63,28 @@ public final class Agent: Sendable {
         } catch {
             started.resume(throwing: error)
         }
+    }
+
+    private static func receive(_ letter: Letter, _ agent: AgentLoop) {
+        switch letter {
+        case .stop: agent.stop()
+        case .reload(let configuration, let done): done.resume(returning: agent.reload(configuration))
+        case .answer(let done): done.resume()
+        }
+    }
+
+    /// Takes on what can change while the agent runs: the declared apps, their users and manifests; the answer to apps
+    /// that will ask to notify; how often a delivery is attempted; the user of the keyboard. Everything else of the
+    /// configuration is as it was at the start.
+    ///
+    /// - Returns: what has changed, one phrase for the log.
+    public func reload(_ configuration: AgentConfiguration) async -> String {
+        await withCheckedContinuation { mailbox.postEvenIfFull(.reload(configuration, $0)) }
+    }
+
+    /// Returns when the agent's loop has turned: never, where it hangs.
+    public func answer() async {
+        await withCheckedContinuation { mailbox.postEvenIfFull(.answer($0)) }
     }
 
     /// Stops in good order: the relay is told goodbye, apps lose their connection. Everything acknowledged is on the

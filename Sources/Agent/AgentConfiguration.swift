@@ -27,6 +27,8 @@ public struct AgentConfiguration: Sendable {
 
     /// The apps that the agent starts, by their topics; their users are theirs as above.
     public var manifests: [AppManifest] = []
+    /// The user whose processes, besides root's, may be the device's input method.
+    public var keyboardUser = UserAccount.own
     /// How often an app is handed over a notification that it does not handle.
     public var deliveryAttempts = Limits.deliveryAttempts.usual
 
@@ -38,6 +40,11 @@ public struct AgentConfiguration: Sendable {
     public var authorization = AuthorizationStatus.notDetermined
     /// Milliseconds after its moment during which a local notification is still delivered, where the device was off.
     public var latenessMilliseconds: Int64 = 86_400_000
+
+    /// Whose the declared topics are, with a manifest or without.
+    var declarations: [String: UInt32] {
+        apps.merging(manifests.map { ($0.topic, $0.user) }) { $1 }
+    }
 
     /// A configuration from what has no default.
     public init(relay: Destination, stateDirectory: String, socketPath: String, name: String, version: String)

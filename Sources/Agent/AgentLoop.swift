@@ -41,9 +41,7 @@ final class AgentLoop {
         guard try configuration.enrolmentKey != nil || state.device() != nil else {
             throw AgentFailure.notEnrolled
         }
-        var declarations = configuration.apps
-        for manifest in configuration.manifests { declarations[manifest.topic] = manifest.user }
-        desk = AppDesk(state, declarations: declarations, scheduler: loop, log: log)
+        desk = AppDesk(state, declarations: configuration.declarations, scheduler: loop, log: log)
         launcher = ProcessLauncher(
             on: loop, socketPath: URL(filePath: configuration.socketPath).path)
         let entropy = Entropy()
@@ -59,12 +57,10 @@ final class AgentLoop {
         self.log = log
         desk.line = link
         desk.keeper = keeper
-        desk.mostAttempts = configuration.deliveryAttempts
-        desk.reporter.isOn = configuration.reports
         owner.isLinked = { [unowned link] in link.isUp }
         desk.center.alarm = alarm
         desk.center.latenessMilliseconds = configuration.latenessMilliseconds
-        desk.center.answerToAll = configuration.authorization
+        take(configuration)
         desk.system.whenAsleep = { [unowned link] in link.sleep() }
         desk.system.whenAwake = { [unowned link] in link.wake() }
         do throws(TransportError) {
@@ -84,6 +80,27 @@ final class AgentLoop {
         desk.center.start()
         desk.stirAll()
         link.start()
+    }
+
+    /// What can change while the agent runs.
+    private func take(_ configuration: AgentConfiguration) {
+        desk.mostAttempts = configuration.deliveryAttempts
+        desk.reporter.isOn = configuration.reports
+        desk.center.answerToAll = configuration.authorization
+        door.keyboardUsers = [0, configuration.keyboardUser]
+    }
+
+    /// Takes on what has changed in the configuration, and says what that was.
+    func reload(_ configuration: AgentConfiguration) -> String {
+        take(configuration)
+        desk.declarations = configuration.declarations
+        let (added, removed) = keeper.declare(configuration.manifests)
+        for topic in removed { desk.forgetUndeclared(topic) }
+        for topic in added { desk.stir(topic) }
+        let changes = [("added", added), ("removed", removed)].filter { !$0.1.isEmpty }
+        let count = configuration.manifests.count
+        return "\(count) \(count == 1 ? "app is" : "apps are") declared"
+            + changes.map { "; \($0.0) \($0.1.joined(separator: ", "))" }.joined()
     }
 
     /// Ends everything in good order, then the loop.

@@ -62,6 +62,16 @@ final class AgentState {
         try putDevice.run()
     }
 
+    /// Drops all that waits for an app and all that it has asked for; what the relay knows of it stays to be ended.
+    func clear(_ record: AppRecord) throws(StoreError) {
+        try database.transaction { () throws(StoreError) in
+            for table in ["inbox", "dead_letters", "notices", "centers"] {
+                try database.execute("DELETE FROM \(table) WHERE app = \(record.number)")
+            }
+        }
+        centers.forget(record.number)
+    }
+
     /// Runs the body in one transaction: all that it changes is safe when this returns, or nothing is changed.
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         try database.transaction(body)

@@ -12,7 +12,8 @@ import Transport
 /// is given its notifications, in order.
 final class AppDesk {
     let state: AgentState
-    private let declarations: [String: UInt32]
+    /// Whose the topics are that the operator has declared.
+    var declarations: [String: UInt32]
     private let scheduler: any Scheduler
     let log: Log
     /// The link; its owner, which also owns this, sets it.
@@ -52,7 +53,7 @@ final class AppDesk {
 
     private static let retryMilliseconds = 1000
 
-    /// A desk over this state. `declarations` say whose the topics are that the operator has declared.
+    /// A desk over this state.
     init(_ state: AgentState, declarations: [String: UInt32], scheduler: any Scheduler, log: Log) {
         self.state = state
         self.declarations = declarations

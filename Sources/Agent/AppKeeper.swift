@@ -13,6 +13,10 @@ final class AppKeeper {
         /// What has happened while something else was being worked off.
         var events: [AppSupervisor.Event] = []
         var isBusy = false
+        /// Whether its manifest is gone: it is forgotten when its process has ended.
+        var isLeaving = false
+        /// The manifest that has come back meanwhile.
+        var successor: AppManifest?
 
         init(_ supervisor: AppSupervisor) { self.supervisor = supervisor }
     }
@@ -36,10 +40,43 @@ final class AppKeeper {
         self.scheduler = scheduler
         self.log = log
         self.random = random
-        for manifest in manifests { apps[manifest.topic] = KeptApp(AppSupervisor(manifest)) }
-        for (topic, app) in apps {
-            app.timer = scheduler.makeTimer { [unowned self] in timeIsUp(topic) }
+        for manifest in manifests { add(manifest) }
+    }
+
+    private func add(_ manifest: AppManifest) {
+        let (app, topic) = (KeptApp(AppSupervisor(manifest)), manifest.topic)
+        app.timer = scheduler.makeTimer { [unowned self] in timeIsUp(topic) }
+        apps[topic] = app
+    }
+
+    /// These are the manifests from now on. An app whose manifest is gone is ended if the agent has started it; one
+    /// whose manifest is another follows it from its next start on. The answer is who was added, and who removed.
+    func declare(_ manifests: [AppManifest]) -> (added: [String], removed: [String]) {
+        let declared = Dictionary(uniqueKeysWithValues: manifests.map { ($0.topic, $0) })
+        let present = Set(apps.filter { !$0.value.isLeaving || $0.value.successor != nil }.keys)
+        for (topic, manifest) in declared {
+            guard let app = apps[topic] else {
+                add(manifest)
+                continue
+            }
+            if app.isLeaving { app.successor = manifest } else { app.supervisor.manifest = manifest }
         }
+        let removed = present.subtracting(declared.keys).sorted()
+        for topic in removed {
+            apps[topic]?.successor = nil
+            apps[topic]?.isLeaving = true
+            handle(.stop, topic)
+        }
+        return (Set(declared.keys).subtracting(present).sorted(), removed)
+    }
+
+    /// An app whose manifest is gone is forgotten, once its process has ended.
+    private func checkLeave(_ topic: String, _ app: KeptApp) {
+        guard app.isLeaving, app.process == nil else { return }
+        apps[topic] = nil
+        guard let manifest = app.successor else { return }
+        add(manifest)
+        desk.stir(topic)
     }
 
     /// What the app was started for still waits where it has ended without attaching: somebody has to say so again.
@@ -65,7 +102,7 @@ final class AppKeeper {
     }
 
     /// Whether there is a manifest of this topic.
-    func isDeclared(_ topic: String) -> Bool { apps[topic] != nil }
+    func isDeclared(_ topic: String) -> Bool { apps[topic].map { !$0.isLeaving } ?? false }
 
     /// Whether an app's supervisor would do something about what waits for it.
     func heedsNeed(_ topic: String) -> Bool { apps[topic]?.supervisor.heedsNeed == true }
@@ -96,6 +133,7 @@ final class AppKeeper {
         if let process = app.process {
             keep(process, app.supervisor.isActive, of: topic)
         }
+        checkLeave(topic, app)
         checkEnd()
         return true
     }

@@ -54,7 +54,8 @@ struct AppSupervisor {
 
     enum Step: Equatable { case told, terminated, killed }
 
-    let manifest: AppManifest
+    /// What holds from the next start on.
+    var manifest: AppManifest
     private(set) var state = State.idle
     /// Whether there is a process that the agent has started.
     private(set) var hasProcess = false

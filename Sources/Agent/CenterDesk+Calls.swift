@@ -55,7 +55,7 @@ extension CenterDesk {
             return .done
         case .removePending(let identifiers):
             try remove(identifiers, of: record, .pending)
-            alarm?.set(try state.timetable.firstMoment())
+            try setAlarm()
             return .done
         case .removeDelivered(let identifiers):
             try remove(identifiers, of: record, .delivered)
@@ -101,7 +101,7 @@ extension CenterDesk {
             throw CenterRefusal.never
         }
         try state.timetable.put(LocalNotice(request: request, at: moment), of: record.number, as: .pending)
-        alarm?.set(try state.timetable.firstMoment())
+        try setAlarm()
     }
 
     private func remove(

@@ -103,12 +103,15 @@ final class CenterDesk {
                 }
                 for topic in topics { desk.stir(topic) }
             }
-            alarm?.set(try state.timetable.firstMoment())
+            try setAlarm()
         } catch {
             log.error("\(error)")
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
         }
     }
+
+    /// Sets the alarm for what is due next.
+    func setAlarm() throws(StoreError) { alarm?.set(try state.timetable.firstMoment()) }
 
     /// The topic for which there is a parcel now, if there is one.
     private func settle(_ entry: Timetable.Entry, _ now: Moment, _ zone: TimeZone) throws(StoreError)

@@ -38,6 +38,9 @@ final class CenterRegister {
     /// The centre of the app with this number; nil: it has none.
     subscript(app: Int64) -> CenterRecord? { records[app] }
 
+    /// Forgets a centre that is not on the disk any more.
+    func forget(_ app: Int64) { records[app] = nil }
+
     /// Replaces what is known of an app's centre.
     func put(_ record: CenterRecord, of app: Int64) throws(StoreError) {
         guard records[app] != record else { return }

@@ -76,7 +76,7 @@ extension Limits {
     /// (`InhibitDelayMaxSec` in logind.conf(5)).
     static let sleepDelayMilliseconds = 4000
     /// Milliseconds that a keyboard may move.
-    static let keyboardMilliseconds: UInt32 = 10_000
+    public static let keyboardMilliseconds: UInt32 = 10_000
     /// Points of a screen, in each direction.
     static let keyboardPoints: Int32 = 1_000_000
 

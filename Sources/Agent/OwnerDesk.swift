@@ -44,6 +44,7 @@ final class OwnerDesk {
             case ("GET", "dead-letters", nil): return Self.answer(try deadLetters())
             case ("PUT", "retried-letters", let number?): return try retry(number)
             case ("DELETE", "dead-letters", let number?): return try drop(number)
+            case ("DELETE", "apps", let topic?): return try forget(topic)
             case ("PUT", "authorizations", let topic?): return try decide(topic, body)
             case ("PUT", "active-apps", let topic?): return tell(.activate, topic)
             case ("DELETE", "active-apps", let topic?): return tell(.suspend, topic)
@@ -133,6 +134,10 @@ final class OwnerDesk {
     private func drop(_ number: String) throws(StoreError) -> Answer {
         guard let row = Int64(number), try state.deadLetters.drop(row) else { return Self.noLetter(number) }
         return Self.done
+    }
+
+    private func forget(_ topic: String) throws(StoreError) -> Answer {
+        try desk.forgetApp(topic) ? Self.done : Self.refusal(404, "The agent knows of no app \(topic).")
     }
 
     private func decide(_ topic: String, _ body: [UInt8]) throws(StoreError) -> Answer {

@@ -18,7 +18,8 @@ enum ExampleApp {
                 socketPath: options.string("socket") ?? Application.defaultSocketPath,
                 channels: options.list("channel"),
                 limit: options.integer("count", in: 1...1_000_000),
-                reminder: options.integer("remind", in: 1...1_000_000)
+                reminder: options.integer("remind", in: 1...1_000_000),
+                news: options.isSet("system") ? DeviceNews.observations : { _, _, _ in [] }
             )
         } catch let error as UsageError {
             complain(error.description)
@@ -30,7 +31,8 @@ enum ExampleApp {
     }
 
     private static func run(
-        topic: String, socketPath: String, channels: [String], limit: Int?, reminder: Int?
+        topic: String, socketPath: String, channels: [String], limit: Int?, reminder: Int?,
+        news: (Application, NotificationDispatcher, @escaping @Sendable (String) -> Void) -> [Observation]
     ) async throws -> Int32 {
         let application = Application(topic: topic, socketPath: socketPath)
         let dispatcher = NotificationDispatcher.default
@@ -59,7 +61,8 @@ enum ExampleApp {
                 complain("not subscribed: \(notification.userInfo[ChannelKey.reason]?.string ?? "")")
             },
         ]
-        let life = lifeCycle(of: application, dispatcher)
+        var life = lifeCycle(of: application, dispatcher)
+        life += news(application, dispatcher, say)
         let reminders = Reminders(of: application, dispatcher: dispatcher, say: say)
         for channel in channels { try application.subscribe(to: channel) }
         do {
@@ -134,6 +137,7 @@ enum ExampleApp {
             .value("topic", short: "t", "TOPIC", "The topic: what the provider sends as apns-topic."),
             .value("socket", short: "s", "PATH", "The agent's socket; POSTRIDER_AGENT_SOCKET if not given."),
             .value("remind", short: "r", "SECONDS", "Ask the agent for a reminder after so many seconds."),
+            .flag("system", "Print what happens to the device, too."),
             .list("channel", "CHANNEL", "A channel of the app to subscribe to."),
             .value("count", short: "n", "NUMBER", "End after so many notifications."),
         ],

@@ -41,6 +41,9 @@ enum AgentActions {
         order("deny", "TOPIC", "Let an app not notify.") { topic in
             ("PUT", "/v1/authorizations/\(topic)", #"{"isAllowed":false}"#, "\(topic) may not notify.")
         },
+        order("forget", "TOPIC", "Forget an app that is gone, and all that waits for it.") { topic in
+            ("DELETE", "/v1/apps/\(topic)", "", "\(topic) is forgotten.")
+        },
         order("activate", "TOPIC", "Turn to a declared app: it is started if it does not run.") { topic in
             ("PUT", "/v1/active-apps/\(topic)", "", "\(topic) becomes active.")
         },
@@ -48,17 +51,23 @@ enum AgentActions {
             topic in
             ("DELETE", "/v1/active-apps/\(topic)", "", "\(topic) goes into the background.")
         },
+        action(
+            "keyboard", "Play an input method: show or hide a keyboard on screen.",
+            operands: [.required("show|hide")], options: KeyboardAction.options,
+            examples: KeyboardAction.examples, run: KeyboardAction.run),
     ]
 
     private static let socket = Option.value(
         "socket", "PATH", "The agent's socket; \(AgentSettings.usualSocket) if not given.")
 
     private static func action(
-        _ name: String, _ summary: String, operands: [Operand] = [],
+        _ name: String, _ summary: String, operands: [Operand] = [], options: [Option] = [],
+        examples: [OptionTable.Example] = [],
         run: @escaping @Sendable (ParsedOptions, ControlClient) async throws -> Void
     ) -> OperatorAction {
         OperatorAction(
-            "agent", name, summary, operands: operands, address: [socket],
+            "agent", name, summary, operands: operands, options: options, examples: examples,
+            address: [socket],
             find: { options in
                 let environment = ProcessInfo.processInfo.environment
                 let path =

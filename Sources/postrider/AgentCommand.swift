@@ -9,6 +9,7 @@ enum AgentCommand: Command {
     static let name = "agent"
     static let summary = "Run the agent of a device: its link to the relay, and its apps."
     static let endsInGoodOrder = true
+    static let reloads = true
 
     static func endsInGoodOrder(_ arguments: [String]) -> Bool { action(arguments) == nil }
 
@@ -32,19 +33,51 @@ enum AgentCommand: Command {
             return 0
         }
         let environment = ProcessInfo.processInfo.environment
-        let settings = try AgentSettings(
-            options: options, environment: environment, readFile: FileText.readIfThere)
-        let log = ServiceLog.log(settings.logLevel, isJournal: ServiceLog.isJournal)
+        let readSettings: @Sendable () throws -> AgentSettings = {
+            try AgentSettings(options: options, environment: environment, readFile: FileText.readIfThere)
+        }
+        let settings = try readSettings()
+        let threshold = LogThreshold(settings.logLevel)
+        let log = ServiceLog.log(threshold, isJournal: ServiceLog.isJournal)
         let requests = try Termination.requests()
         let agent = try await Agent.start(settings.agent, log: log)
         log.notice("ready: apps connect to \(settings.agent.socketPath)")
-        if let socket = environment["NOTIFY_SOCKET"] { _ = Supervisor.notify("READY=1", socket: socket) }
+        let supervision = Supervision(environment, log: log)
+        supervision.tell("READY=1")
+        let watch = supervision.watch {
+            await agent.answer()
+            return true
+        }
         Task {
-            for await _ in requests { await agent.stop() }
+            for await request in requests {
+                if request == .reload {
+                    supervision.tell(Supervisor.reloadingState)
+                    await reload(agent, threshold, log, readSettings)
+                    supervision.tell("READY=1")
+                } else {
+                    watch?.cancel()
+                    supervision.tell("STOPPING=1")
+                    await agent.stop()
+                }
+            }
         }
         try await agent.untilEnd()
         log.notice("ended in good order")
         return 0
+    }
+
+    /// Reads again what can have changed. Where something is wrong, everything stays as it was.
+    private static func reload(
+        _ agent: Agent, _ threshold: LogThreshold, _ log: Log, _ readSettings: () throws -> AgentSettings
+    ) async {
+        do {
+            let settings = try readSettings()
+            let found = await agent.reload(settings.agent)
+            threshold.level = settings.logLevel
+            log.notice("reloaded: \(found)")
+        } catch {
+            log.error("not reloaded, everything stays as it was: \(error)")
+        }
     }
 
     static let table = OptionTable(
@@ -52,7 +85,8 @@ enum AgentCommand: Command {
         summary: """
             Run the agent until SIGTERM or SIGINT. Every setting can stand in the configuration file, in the \
             environment, or here; what stands here wins over the environment, which wins over the file. The \
-            first start needs an enrolment key: in a file, or in POSTRIDER_ENROLMENT_KEY.
+            first start needs an enrolment key: in a file, or in POSTRIDER_ENROLMENT_KEY. SIGHUP has it read \
+            the manifests of the apps again, their users, and a few other settings (docs/agent.md).
             """,
         options: [AgentSettings.fileOption] + AgentSetting.allCases.map(\.option),
         sections: [

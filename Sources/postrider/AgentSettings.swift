@@ -21,6 +21,7 @@ enum AgentSetting: String, CaseIterable {
     case appsDirectory = "apps-directory"
     case deliveryAttempts = "delivery-attempts"
     case reports
+    case keyboardUser = "keyboard-user"
     case logLevel = "log-level"
 
     /// What the command line calls it.
@@ -59,6 +60,11 @@ enum AgentSetting: String, CaseIterable {
             .value(
                 rawValue, "true|false",
                 "Whether the relay is told what became of notifications; true if not given.")
+        case .keyboardUser:
+            .value(
+                rawValue, "USER",
+                "Whose programs may say where the keyboard on screen is, besides root's; the agent's own user "
+                    + "if not given.")
         case .logLevel: .value(rawValue, "LEVEL", "error, warning, notice, info (if not given) or debug.")
         }
     }
@@ -104,64 +110,54 @@ struct AgentSettings {
         readFile: (String) throws -> String?
     ) throws {
         let file = try Self.read(options.string("config") ?? environment[Self.fileVariable], readFile)
-        func text(_ setting: AgentSetting) -> String? {
-            let variable = environment[Setting.variable(setting.rawValue)].flatMap { $0.isEmpty ? nil : $0 }
-            return options.string(setting.rawValue) ?? variable ?? file.texts[setting]
-        }
-        func required(_ setting: AgentSetting) throws -> String {
-            if let text = text(setting) { return text }
-            throw options.error(
-                "--\(setting.rawValue) is missing; \(Setting.variable(setting.rawValue)) and a line in the "
-                    + "configuration file would do as well")
-        }
-        func wrong(_ setting: AgentSetting, _ form: String) -> UsageError {
-            options.error("\(setting.rawValue) must be \(form), not '\(text(setting) ?? "")'")
-        }
-        func number(_ setting: AgentSetting, in range: ClosedRange<Int>) throws -> Int? {
-            guard let text = text(setting) else { return nil }
-            guard let number = Int(text), range.contains(number) else {
-                throw wrong(setting, "a number from \(range.lowerBound) to \(range.upperBound)")
-            }
-            return number
-        }
-        let relayText = try required(.relay)
+        let texts = AgentTexts(options: options, environment: environment, file: file.texts)
+        let relayText = try texts.required(.relay)
         guard let relay = try? Destination(relayText) else {
-            throw wrong(.relay, "a host and a port such as relay.example.org:5223")
+            throw texts.wrong(.relay, "a host and a port such as relay.example.org:5223")
         }
         var agent = AgentConfiguration(
             relay: relay,
-            stateDirectory: try required(.state),
-            socketPath: text(.socket) ?? Self.usualSocket,
-            name: text(.deviceName) ?? ProcessInfo.processInfo.hostName,
+            stateDirectory: try texts.required(.state),
+            socketPath: texts.text(.socket) ?? Self.usualSocket,
+            name: texts.text(.deviceName) ?? ProcessInfo.processInfo.hostName,
             version: "postrider/\(Commands.version)"
         )
-        agent.trustFile = text(.ca)
-        agent.serverName = text(.serverName)
+        agent.trustFile = texts.text(.ca)
+        agent.serverName = texts.text(.serverName)
         agent.enrolmentKey = environment[Self.keyVariable]
-        if let path = text(.enrolmentKeyFile) {
+        if let path = texts.text(.enrolmentKeyFile) {
             guard let key = try readFile(path) else {
                 throw CommandFailure("The enrolment key \(path) is not there: give the path of one that is.")
             }
             agent.enrolmentKey = key.trimmingCharacters(in: .whitespacesAndNewlines)
         }
         let keepalive = Limits.keepaliveSeconds
-        if let seconds = try number(.keepaliveSeconds, in: keepalive.least...keepalive.most) {
+        if let seconds = try texts.number(.keepaliveSeconds, in: keepalive.least...keepalive.most) {
             agent.keepaliveSeconds = UInt32(seconds)
         }
-        guard let answer = NotificationsAnswer(rawValue: text(.notifications) ?? "ask") else {
-            throw wrong(.notifications, "ask, allow or deny")
+        guard let answer = NotificationsAnswer(rawValue: texts.text(.notifications) ?? "ask") else {
+            throw texts.wrong(.notifications, "ask, allow or deny")
         }
         agent.authorization = answer.status
         agent.apps = file.apps
         let attempts = Limits.deliveryAttempts
-        if let count = try number(.deliveryAttempts, in: attempts.least...attempts.most) {
+        if let count = try texts.number(.deliveryAttempts, in: attempts.least...attempts.most) {
             agent.deliveryAttempts = count
         }
-        guard let reports = Bool(text(.reports) ?? "true") else { throw wrong(.reports, "true or false") }
+        guard let reports = Bool(texts.text(.reports) ?? "true") else {
+            throw texts.wrong(.reports, "true or false")
+        }
         agent.reports = reports
-        if let directory = text(.appsDirectory) { agent.manifests = try readManifests(directory) }
-        guard let level = LogLevel(rawValue: text(.logLevel) ?? "info") else {
-            throw wrong(.logLevel, "one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))")
+        if let user = texts.text(.keyboardUser) {
+            guard let identifier = UserAccount.identifier(of: user) else {
+                throw texts.wrong(.keyboardUser, "a user of this device, by name or number")
+            }
+            agent.keyboardUser = identifier
+        }
+        if let directory = texts.text(.appsDirectory) { agent.manifests = try readManifests(directory) }
+        guard let level = LogLevel(rawValue: texts.text(.logLevel) ?? "info") else {
+            throw texts.wrong(
+                .logLevel, "one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         self.agent = agent
         logLevel = level.level

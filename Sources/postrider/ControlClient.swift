@@ -1,5 +1,7 @@
 import Clients
+import Courier
 import Foundation
+import HTTP2
 import Notifications
 import Transport
 
@@ -54,10 +56,39 @@ struct ControlClient: Sendable {
         }
     }
 
+    /// Makes one gRPC call with one message, and answers the first of its answer.
+    ///
+    /// - Throws: ``CommandFailure``, as ``request(_:_:body:timeoutSeconds:)``.
+    func call<Answer: CourierMessage>(
+        _ method: CourierMethod, _ message: some CourierMessage, for type: Answer.Type
+    ) async throws -> Answer {
+        var body: [UInt8] = []
+        MessageFraming.frame(message, into: &body)
+        let fields = [("content-type", "application/grpc"), ("te", "trailers")]
+        let response = try await response(to: "POST", method.rawValue, body, 10, fields)
+        let last = response.trailers ?? response.head
+        guard last.text(of: "grpc-status") == String(GRPCStatus.ok.rawValue) else {
+            let sentence = last.value(of: "grpc-message").map { GRPCMessage.decode($0.span) } ?? ""
+            throw CommandFailure(
+                sentence.isEmpty
+                    ? "The \(party) at \(address) refused the call and did not say why." : sentence)
+        }
+        do throws(CourierError) {
+            var framing = MessageFraming(maxMessageBytes: Limits.controlAnswerBytes)
+            framing.feed(response.body.span)
+            if let answer = try framing.next(type) { return answer }
+            throw CourierError.truncated
+        } catch {
+            throw CommandFailure(
+                "The \(party) at \(address) speaks another version: use the program that it is of.")
+        }
+    }
+
     private func response(
-        to method: String, _ path: String, _ body: [UInt8], _ timeoutSeconds: Int
+        to method: String, _ path: String, _ body: [UInt8], _ timeoutSeconds: Int,
+        _ fields: [(name: String, value: String)] = []
     ) async throws -> RequestClient.Response {
-        switch try await send(method, path, body, timeoutSeconds) {
+        switch try await send(method, path, body, timeoutSeconds, fields) {
         case .success(let response): return response
         case .failure(.notConnected(let reason)):
             throw CommandFailure(
@@ -74,14 +105,16 @@ struct ControlClient: Sendable {
 
     /// One connection for one request, on a thread that ends with it.
     private func send(
-        _ method: String, _ path: String, _ body: [UInt8], _ timeoutSeconds: Int
+        _ method: String, _ path: String, _ body: [UInt8], _ timeoutSeconds: Int,
+        _ fields: [(name: String, value: String)]
     ) async throws -> Result<RequestClient.Response, ClientError> {
         try await LoopThread.run("control") { [address] loop in
             var bounds = RequestClient.Bounds()
             bounds.responseBytes = Limits.controlAnswerBytes
             let client = RequestClient(to: Server(socket: address), on: loop, bounds: bounds)
             var answer: Result<RequestClient.Response, ClientError>?
-            let head = client.makeHead(method, path)
+            var head = client.makeHead(method, path)
+            for field in fields { head.add(field.name, field.value) }
             try client.send(head, body: body, timeoutMilliseconds: timeoutSeconds * 1000) {
                 [unowned loop] result in
                 answer = result

@@ -8,6 +8,9 @@ import Transport
 struct ServedRelay {
     let relay: Relay
     private let requests: AsyncStream<Termination.Request>
+    /// Where the relay answers, and with it all its shards.
+    private let control: ControlClient
+    private let supervision: Supervision
     private let log: Log
 
     /// Starts a relay on the store in a directory. It listens when this returns.
@@ -29,7 +32,9 @@ struct ServedRelay {
             openTrace: { () throws(StoreError) in
                 try FileTrace(directory: dataDirectory + "/trace", log: log)
             })
-        return ServedRelay(relay: relay, requests: requests, log: log)
+        return ServedRelay(
+            relay: relay, requests: requests, control: ControlClient(address: configuration.controlAddress),
+            supervision: Supervision(ProcessInfo.processInfo.environment, log: log), log: log)
     }
 
     /// Says that it is ready, reloads whenever that is wished, waits for the first wish to end, drains, and answers
@@ -38,22 +43,25 @@ struct ServedRelay {
     /// - Parameter reload: reads again what can have changed, and answers what it found, for the log. It changes
     ///   nothing when it throws.
     func untilEnd(reload: () throws -> String) async -> Int32 {
-        tellSupervisor("READY=1")
+        supervision.tell("READY=1")
+        let watch = supervision.watch { [control] in (try? await control.request("GET", "/v1/status")) != nil
+        }
+        defer { watch?.cancel() }
         var requests = requests.makeAsyncIterator()
         var request = await requests.next()
         while request == .reload {
-            tellSupervisor(Supervisor.reloadingState)
+            supervision.tell(Supervisor.reloadingState)
             do {
                 let found = try reload()
                 log.notice("reloaded: \(found)")
             } catch {
                 log.error("not reloaded, everything stays as it was: \(error)")
             }
-            tellSupervisor("READY=1")
+            supervision.tell("READY=1")
             request = await requests.next()
         }
         guard request == .end else { return 1 }
-        tellSupervisor("STOPPING=1")
+        supervision.tell("STOPPING=1")
         log.notice("draining; a second signal ends at once")
 
         let (outcomes, outcome) = AsyncStream<Int32>.makeStream()
@@ -68,12 +76,5 @@ struct ServedRelay {
         let code = await outcomes.first { _ in true } ?? 1
         log.notice(code == 0 ? "ended in good order" : "ended before everybody was answered")
         return code
-    }
-
-    private func tellSupervisor(_ state: String) {
-        guard let socket = ProcessInfo.processInfo.environment["NOTIFY_SOCKET"] else { return }
-        if !Supervisor.notify(state, socket: socket) {
-            log.warning("nobody listens at NOTIFY_SOCKET, \(socket)")
-        }
     }
 }

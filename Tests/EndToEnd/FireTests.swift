@@ -26,7 +26,7 @@ extension EndToEnd {
 }
 
 /// The library that a sanitizer needs in every program, before all others.
-private enum Sanitizer {
+enum Sanitizer {
     static let isLoaded = ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains {
         ProcessInfo.processInfo.environment[$0] != nil
     }

@@ -76,4 +76,13 @@ struct OwnerDeskTests {
         #expect(order("PUT", "/v1/active-apps/com.example.unknown") == 404)
         #expect(order("GET", "/v1/nonsense") == 404)
     }
+
+    @Test("forgets an app, once")
+    func forgetting() {
+        let app = rig.attached()
+        #expect(order("DELETE", "/v1/apps/\(topic)") == 200)
+        #expect(app.told.last == .unregistered(topic: topic))
+        rig.desk.unregistered(topic)
+        #expect(order("DELETE", "/v1/apps/\(topic)") == 404)
+    }
 }

@@ -1,0 +1,55 @@
+import Courier
+import Notifications
+import Storage
+
+// How apps are forgotten that are gone from the device.
+extension AppDesk {
+    /// The owner of the device has the agent forget an app: its registration, its channels, what waits for it, what it
+    /// has scheduled and may. False: nobody knows of such an app. It may come back, as one that was never here.
+    func forgetApp(_ topic: String) throws(StoreError) -> Bool {
+        guard let record = state.apps[topic] else { return false }
+        try state.clear(record)
+        try center.setAlarm()
+        center.waiting[topic] = nil
+        log.notice("\(topic) is forgotten")
+        if record.isWanted || record.token != nil {
+            give(up: record)
+        } else if !leaving.contains(topic) {
+            try state.apps.remove(record)
+        }
+        return true
+    }
+
+    /// An app whose manifest is gone. It is forgotten where nothing waits for it and nobody is attached for it.
+    func forgetUndeclared(_ topic: String) {
+        guard let record = state.apps[topic] else { return }
+        do throws(StoreError) {
+            let waiting = try state.inbox.count(of: record.number)
+            let pending = try state.timetable.notices(of: record.number, .pending).count
+            if waiting > 0 || pending > 0 {
+                log.notice(
+                    "\(topic) is not declared any more; it is kept, because \(waiting + pending) "
+                        + "notifications wait for it: 'postrider agent forget \(topic)' drops them")
+            } else if attachments[topic] != nil, keeper?.status(of: topic)?.process == nil {
+                log.notice("\(topic) is not declared any more; it is kept, because somebody has started it")
+            } else {
+                _ = try forgetApp(topic)
+            }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// An app's topic is given up: its streams are told, and the relay.
+    private func give(up record: AppRecord) {
+        let topic = record.topic.text
+        var gone = record
+        gone.isWanted = false
+        gone.token = nil
+        guard keep(gone) else { return }
+        for stream in attachments[topic]?.streams ?? [] { stream.tell(.unregistered(topic: topic)) }
+        if keeper?.isDeclared(topic) != true { attachments[topic] = nil }
+        leaving.insert(topic)
+        line?.unregister(topic)
+    }
+}

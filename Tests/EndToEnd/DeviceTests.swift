@@ -1,0 +1,148 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    @Suite("A device", .serialized)
+    struct DeviceTests {
+        /// A user that every system has, and that nothing belongs to.
+        private static let nobody = "65534"
+
+        @Test("tells its apps of the link to the relay and of the keyboard on screen")
+        func news() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                _ = try await stage.startAgent(of: relay)
+                let app = try stage.start(
+                    "postrider-example-app",
+                    ["--topic", relay.topic, "--socket", stage.path("agent.sock"), "--system"])
+                try await app.line(startingWith: "device token: ")
+                let frames = ["0,500,1280,300", "0,500,1280,300", "0,400,1280,400"]
+                for frame in frames {
+                    _ = try await stage.agentSays(["keyboard", "show", "--frame", frame, "--duration", "20"])
+                    // The movement's end comes before the next one's beginning.
+                    try await app.line { $0.hasPrefix("keyboardDidChangeFrame") && $0.hasSuffix(frame) }
+                }
+                #expect(
+                    try await stage.agentSays(["keyboard", "show", "--frame", "0,400,1280,400"])
+                        == ["The keyboard is like that already: the apps were told nothing."])
+                _ = try await stage.agentSays(["keyboard", "hide", "--duration", "0"])
+                try await app.line { $0.hasPrefix("keyboardDidHide") }
+                let (first, second) = ("0,800,1280,300 to 0,500,1280,300", "0,500,1280,300 to 0,400,1280,400")
+                let last = "0,400,1280,400 to 0,800,1280,400"
+                let expected = [
+                    "WillChangeFrame \(first)", "WillShow \(first)", "DidChangeFrame \(first)",
+                    "DidShow \(first)",
+                    "WillChangeFrame \(second)", "DidChangeFrame \(second)",
+                    "WillChangeFrame \(last)", "WillHide \(last)", "DidChangeFrame \(last)",
+                    "DidHide \(last)",
+                ]
+                #expect(app.output.filter { $0.hasPrefix("keyboard") } == expected.map { "keyboard\($0)" })
+
+                relay.program.send(SIGTERM)
+                try await app.line { $0.hasPrefix("relayLinkDidDisconnect") }
+                let address = "\(relay.description.host):\(relay.description.devicePort)"
+                let link = app.output.filter { $0.hasPrefix("relayLink") }.suffix(2)
+                #expect(
+                    link.first?.hasPrefix("relayLinkWillDisconnect, reason: the relay said goodbye") == true)
+                #expect(link.last?.hasSuffix("relay: \(address)") == true)
+            }
+        }
+
+        @Test("hands over every push once, wherever its agent is killed", .disabled(if: Sanitizer.isLoaded))
+        func steps() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let program = try stage.python(
+                    "handover.py", [relay.file, Place.products.path, stage.folder.path])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                #expect(program.output.last?.hasSuffix("every push was observed once") == true)
+            }
+        }
+
+        @Test("starts an app for a reminder that it has asked for, and tells it why")
+        func reminder() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                try stage.declare(
+                    stage.product("postrider-example-app"), ["--topic", relay.topic, "--remind", "2"],
+                    topic: relay.topic, "background: true", "exits-on-suspend: true")
+                let agent = try await stage.startAgent(
+                    of: relay, options: ["--apps-directory", stage.path("apps"), "--notifications", "allow"])
+                _ = try await stage.agentSays(["activate", relay.topic])
+                try await agent.line { $0 == "a reminder is set" }
+                _ = try await stage.agentSays(["suspend", relay.topic])
+                try await agent.line { $0 == "did finish launching: local-notification" }
+                try await agent.line { $0 == "  title: Tea" }
+                let told = agent.output
+                let start = told.firstIndex(of: "did finish launching: local-notification")
+                #expect(try #require(start) < #require(told.lastIndex(of: "reminder")))
+                agent.send(SIGTERM)
+                #expect(try await agent.exitCode() == 0)
+            }
+        }
+
+        @Test(
+            "keeps the apps of its users apart, and starts another user's app as that user",
+            .enabled(if: geteuid() == 0, "only root can be somebody else"))
+        func users() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let app = try stage.publish("postrider-example-app")
+                try stage.declare(
+                    app, ["--topic", relay.topic], topic: relay.topic, "user: \(Self.nobody)",
+                    "background: true")
+                let agent = try await stage.startAgent(
+                    of: relay, options: ["--apps-directory", stage.path("apps"), "--notifications", "allow"])
+                // Root is another user than the app's too.
+                let stranger = try stage.startApp(of: relay)
+                #expect(try await stranger.exitCode() == 1)
+                #expect(stranger.errors.contains { $0.contains("belongs to another user of this device") })
+
+                _ = try await stage.agentSays(["activate", relay.topic])
+                let token = try await agent.line(startingWith: "device token: ")
+                let started = try await agent.line { $0.contains("started \(relay.topic) as process ") }
+                let number = try #require(started.split(separator: " ").first { Int($0.dropLast()) ?? 0 > 1 })
+                let process = try FileManager.default.attributesOfItem(atPath: "/proc/\(number.dropLast())")
+                #expect((process[.ownerAccountID] as? NSNumber)?.stringValue == Self.nobody)
+                let push = try stage.python("push.py", [relay.file, token, "--title", "yours"])
+                #expect(try await push.exitCode() == 0, "\(push.transcript)")
+                try await agent.line { $0 == "  title: yours" }
+
+                // What another user's process has registered is not everybody's either.
+                let other = try stage.start(
+                    URL(filePath: "/usr/bin/setpriv"),
+                    ["--reuid", Self.nobody, "--regid", Self.nobody, "--clear-groups", "--"]
+                        + [app.path, "--topic", "com.example.tea", "--remind", "1000"]
+                        + ["--socket", stage.path("agent.sock")])
+                try await other.line { $0.contains("reminder") }
+                let thief = try stage.start(
+                    "postrider-example-app",
+                    ["--topic", "com.example.tea", "--socket", stage.path("agent.sock")])
+                #expect(try await thief.exitCode() == 1)
+                #expect(thief.errors.contains { $0.contains("belongs to another user of this device") })
+                let order = try stage.start(
+                    URL(filePath: "/usr/bin/setpriv"),
+                    ["--reuid", Self.nobody, "--regid", Self.nobody, "--clear-groups", "--"]
+                        + [try stage.publish("postrider").path, "agent", "status"]
+                        + ["--socket", stage.path("agent.sock")])
+                #expect(try await order.exitCode() == 1)
+                #expect(order.errors.contains { $0.contains("Only root and the agent's own user") })
+                agent.send(SIGTERM)
+                #expect(try await agent.exitCode() == 0)
+                #expect(agent.output.last == "will terminate")
+            }
+        }
+    }
+}
+
+extension Stage {
+    /// A copy of a program of this repository that every user can execute.
+    fileprivate func publish(_ name: String) throws -> URL {
+        let files = FileManager.default
+        try files.setAttributes([.posixPermissions: 0o711], ofItemAtPath: folder.path)
+        let copy = folder.appending(path: name)
+        try files.copyItem(at: product(name), to: copy)
+        try files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: copy.path)
+        return copy
+    }
+}
