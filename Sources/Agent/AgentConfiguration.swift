@@ -1,4 +1,5 @@
 public import Courier
+import DBus
 import Notifications
 public import Transport
 
@@ -41,10 +42,19 @@ public struct AgentConfiguration: Sendable {
     /// Milliseconds after its moment during which a local notification is still delivered, where the device was off.
     public var latenessMilliseconds: Int64 = 86_400_000
 
+    /// Has the agent hear of the device's sleep on the bus of the machine, where these variables or the system's custom
+    /// say that it is.
+    public mutating func useSystemBus(in environment: [String: String]) {
+        systemBus = BusAddress.system(in: environment)
+    }
+
     /// Whose the declared topics are, with a manifest or without.
     var declarations: [String: UInt32] {
         apps.merging(manifests.map { ($0.topic, $0.user) }) { $1 }
     }
+
+    /// The bus of the machine, on which its login manager tells when it sleeps; nil: nobody does.
+    var systemBus: BusAddress?
 
     /// A configuration from what has no default.
     public init(relay: Destination, stateDirectory: String, socketPath: String, name: String, version: String)

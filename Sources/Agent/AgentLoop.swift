@@ -16,6 +16,7 @@ final class AgentLoop {
     private let door: AppDoor
     private let link: RelayLink
     private let alarm: WallAlarm
+    private let login: LoginWatch
     private let log: Log
     private var hasLinkEnded = false
     private var haveAppsEnded = false
@@ -53,6 +54,9 @@ final class AgentLoop {
         link = RelayLink(
             configuration, to: relay, state: state, desk: desk, on: loop, log: log, failed: failed)
         alarm = try WallAlarm(on: loop, for: desk)
+        login = LoginWatch(
+            on: BusLine(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
+            for: desk.system, log: log)
         self.loop = loop
         self.log = log
         desk.line = link
@@ -61,6 +65,7 @@ final class AgentLoop {
         desk.center.alarm = alarm
         desk.center.latenessMilliseconds = configuration.latenessMilliseconds
         take(configuration)
+        desk.system.sleepLock = login
         desk.system.whenAsleep = { [unowned link] in link.sleep() }
         desk.system.whenAwake = { [unowned link] in link.wake() }
         do throws(TransportError) {
@@ -79,6 +84,7 @@ final class AgentLoop {
         keeper.start()
         desk.center.start()
         desk.stirAll()
+        login.start()
         link.start()
     }
 
@@ -107,6 +113,7 @@ final class AgentLoop {
     func stop() {
         guard !link.isStopping else { return }
         timer.arm(afterMilliseconds: Self.stopMilliseconds)
+        login.stop()
         keeper.stop { [unowned self] in
             haveAppsEnded = true
             door.close()

@@ -206,7 +206,7 @@ extension RelayLink: DeviceClientDelegate {
         if let nextAttemptMilliseconds {
             log.notice(
                 "no link to \(relay.destination): \(end); next attempt in \(nextAttemptMilliseconds) ms")
-        } else if !isStopping && !isPausing && !isAsleep {
+        } else if end.isFinal, !isStopping {
             let remedy =
                 end.isUnknownDevice
                 ? "enrol again with another state directory than \(configuration.stateDirectory)"

@@ -44,7 +44,12 @@ public final class OwnedDirectory {
         signOwner()
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A process that another thread starts at this moment has a copy until it is another program, and would keep
+        // the lock.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     private static func make(_ path: String, log: Log) throws(StoreError) {
         if unsafe mkdir(path, 0o700) == 0 {

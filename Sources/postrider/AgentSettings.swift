@@ -63,8 +63,8 @@ enum AgentSetting: String, CaseIterable {
         case .keyboardUser:
             .value(
                 rawValue, "USER",
-                "Whose programs may say where the keyboard on screen is, besides root's; the agent's own user "
-                    + "if not given.")
+                "Whose programs may say where the keyboard on screen is, besides root's;"
+                    + " the agent's own user if not given.")
         case .logLevel: .value(rawValue, "LEVEL", "error, warning, notice, info (if not given) or debug.")
         }
     }
@@ -122,6 +122,7 @@ struct AgentSettings {
             name: texts.text(.deviceName) ?? ProcessInfo.processInfo.hostName,
             version: "postrider/\(Commands.version)"
         )
+        agent.useSystemBus(in: environment)
         agent.trustFile = texts.text(.ca)
         agent.serverName = texts.text(.serverName)
         agent.enrolmentKey = environment[Self.keyVariable]

@@ -67,15 +67,19 @@ extension EndToEnd {
 extension Stage {
     /// Starts an agent and returns when apps may connect. One that is started again on the same stage has the same
     /// state.
-    func startAgent(of relay: RelayUnderTest, options: [String] = []) async throws -> Program {
+    func startAgent(
+        of relay: RelayUnderTest, options: [String] = [], environment: [String: String] = [:]
+    ) async throws -> Program {
+        // The machine's own bus is nobody's business here.
+        let noBus = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"]
         let agent = try start(
-            "postrider",
+            product("postrider"),
             [
                 "agent", "--relay", "\(relay.description.host):\(relay.description.devicePort)",
                 "--ca", relay.description.authorityFile,
                 "--enrolment-key-file", relay.description.enrolmentKeyFile,
                 "--state", path("agent"), "--socket", path("agent.sock"),
-            ] + options)
+            ] + options, environment: noBus.merging(environment) { $1 })
         try await agent.line { $0.contains("ready: apps connect to") }
         return agent
     }

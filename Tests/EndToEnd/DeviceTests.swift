@@ -48,6 +48,32 @@ extension EndToEnd {
             }
         }
 
+        @Test("sleeps when its apps have heard that it will, with no link, and is there again when it wakes")
+        func sleep() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let bus = try await stage.startBus()
+                let agent = try await stage.startAgent(
+                    of: relay, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus])
+                let app = try stage.start(
+                    "postrider-example-app",
+                    ["--topic", relay.topic, "--socket", stage.path("agent.sock"), "--system"])
+                try await app.line(startingWith: "device token: ")
+                let manager = try stage.python(
+                    "logind.py", [bus, "2"], by: URL(filePath: "/usr/bin/python3"))
+                #expect(try await manager.exitCode() == 0, "\(manager.transcript)")
+                // It has waited for the lock each time, and the agent for the app.
+                #expect(manager.output == ["locked", "asleep", "locked", "asleep", "locked"])
+                try await app.line { $0 == "deviceDidWake" }
+                let news = app.output.filter { $0.hasPrefix("device") && !$0.hasPrefix("device ") }
+                #expect(news == ["deviceWillSleep", "deviceDidWake", "deviceWillSleep", "deviceDidWake"])
+                let link = app.output.filter { $0.hasPrefix("relayLinkWillDisconnect") }
+                #expect(link.first?.contains("the device sleeps") == true)
+                agent.send(SIGTERM)
+                #expect(try await agent.exitCode() == 0)
+            }
+        }
+
         @Test("hands over every push once, wherever its agent is killed", .disabled(if: Sanitizer.isLoaded))
         func steps() async throws {
             try await onStage { stage in
@@ -136,6 +162,26 @@ extension EndToEnd {
 }
 
 extension Stage {
+    /// Starts a bus that lets everybody say everything, and answers its address.
+    fileprivate func startBus() async throws -> String {
+        let configuration = """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig>
+              <type>system</type>
+              <listen>unix:path=\(path("bus"))</listen>
+              <auth>EXTERNAL</auth>
+              <policy context="default">
+                <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/>
+              </policy>
+            </busconfig>
+            """
+        let file = try write(configuration, to: "bus.conf")
+        let bus = try start(
+            URL(filePath: "/usr/bin/dbus-daemon"), ["--config-file=\(file)", "--nofork", "--print-address=1"])
+        return try await bus.line { $0.hasPrefix("unix:") }
+    }
+
     /// A copy of a program of this repository that every user can execute.
     fileprivate func publish(_ name: String) throws -> URL {
         let files = FileManager.default
