@@ -19,6 +19,7 @@ enum ExampleApp {
                 channels: options.list("channel"),
                 limit: options.integer("count", in: 1...1_000_000),
                 reminder: options.integer("remind", in: 1...1_000_000),
+                failure: options.string("fail"),
                 news: options.isSet("system") ? DeviceNews.observations : { _, _, _ in [] }
             )
         } catch let error as UsageError {
@@ -32,6 +33,7 @@ enum ExampleApp {
 
     private static func run(
         topic: String, socketPath: String, channels: [String], limit: Int?, reminder: Int?,
+        failure: String?,
         news: (Application, NotificationDispatcher, @escaping @Sendable (String) -> Void) -> [Observation]
     ) async throws -> Int32 {
         let application = Application(topic: topic, socketPath: socketPath)
@@ -46,6 +48,7 @@ enum ExampleApp {
                     count += 1
                     return count
                 }
+                if let failure { application?.reportFailure(failure) }
                 if number == limit { application?.stop() }
             },
             dispatcher.addObserver(named: .deviceTokenDidChange, sender: application) { notification in
@@ -137,6 +140,7 @@ enum ExampleApp {
             .value("topic", short: "t", "TOPIC", "The topic: what the provider sends as apns-topic."),
             .value("socket", short: "s", "PATH", "The agent's socket; POSTRIDER_AGENT_SOCKET if not given."),
             .value("remind", short: "r", "SECONDS", "Ask the agent for a reminder after so many seconds."),
+            .value("fail", "REASON", "Tell the agent that no push can be handled, and why."),
             .flag("system", "Print what happens to the device, too."),
             .list("channel", "CHANNEL", "A channel of the app to subscribe to."),
             .value("count", short: "n", "NUMBER", "End after so many notifications."),

@@ -85,6 +85,37 @@ extension EndToEnd {
             }
         }
 
+        @Test("keeps what its app cannot handle for its owner, who has it tried again or drops it")
+        func deadLetters() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let agent = try await stage.startAgent(of: relay, options: ["--delivery-attempts", "2"])
+                let app = try stage.start(
+                    "postrider-example-app",
+                    [
+                        "--topic", relay.topic, "--socket", stage.path("agent.sock"), "--fail",
+                        "I cannot swim.",
+                    ])
+                let token = try await app.line(startingWith: "device token: ")
+                let push = try stage.python("push.py", [relay.file, token, "--count", "2"])
+                #expect(try await push.exitCode() == 0, "\(push.transcript)")
+                while agent.errors.count(where: { $0.contains("given up after 2 attempts") }) < 2 {
+                    await Task.yield()
+                }
+                #expect(app.output.count { $0 == "notification" } == 4)
+                let letters = try await stage.agentSays(["dead-letters"]).dropFirst()
+                #expect(letters.count == 2 && letters.allSatisfy { $0.hasSuffix("I cannot swim.") })
+                let numbers = letters.map { String($0.prefix { $0 != " " }) }
+                _ = try await stage.agentSays(["retry", numbers[0]])
+                _ = try await stage.agentSays(["drop", numbers[1]])
+                while agent.errors.count(where: { $0.contains("given up after 2 attempts") }) < 3 {
+                    await Task.yield()
+                }
+                #expect(app.output.count { $0 == "notification" } == 6)
+                #expect(try await stage.agentSays(["dead-letters"]).dropFirst().count == 1)
+            }
+        }
+
         @Test("starts an app for a reminder that it has asked for, and tells it why")
         func reminder() async throws {
             try await onStage { stage in
