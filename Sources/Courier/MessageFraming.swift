@@ -55,27 +55,57 @@ public struct MessageFraming: Sendable {
         }
     }
 
+    /// Feeds bytes and calls `body` with every message that they complete, in order. Messages that lie in `bytes`
+    /// as a whole are not copied. An error, of the framing or of `body`, is final.
+    public mutating func takeAll(
+        _ bytes: Span<UInt8>, _ body: (Span<UInt8>) throws(CourierError) -> Void
+    ) throws(CourierError) {
+        if let failure { throw failure }
+        var start = 0
+        do throws(CourierError) {
+            while buffer.isEmpty, let range = try Self.message(in: bytes, from: start, maxMessageBytes) {
+                try body(bytes.extracting(range))
+                start = range.upperBound
+            }
+            guard start < bytes.count else { return }
+            feed(bytes.extracting(start...))
+            while let range = try nextRange() {
+                try body(buffer.span.extracting(range))
+                advance(to: range.upperBound)
+            }
+        } catch {
+            throw fail(error)
+        }
+    }
+
     private mutating func nextRange() throws(CourierError) -> Range<Int>? {
         if let failure { throw failure }
-        guard buffer.count - position >= Self.prefixByteCount else {
-            compact()
-            return nil
+        do throws(CourierError) {
+            if let range = try Self.message(in: buffer.span, from: position, maxMessageBytes) { return range }
+        } catch {
+            throw fail(error)
         }
-        switch buffer[position] {
+        compact()
+        return nil
+    }
+
+    /// Where the next message lies behind its prefix, which is at `start`; nil where it is not complete.
+    private static func message(
+        in bytes: Span<UInt8>, from start: Int, _ maxMessageBytes: Int
+    ) throws(CourierError) -> Range<Int>? {
+        guard bytes.count - start >= prefixByteCount else { return nil }
+        switch bytes[start] {
         case 0: break
-        case 1: throw fail(.compressed)
-        default: throw fail(.invalidPrefix)
+        case 1: throw .compressed
+        default: throw .invalidPrefix
         }
-        let length = buffer[position + 1..<position + Self.prefixByteCount].reduce(0) { $0 << 8 | Int($1) }
+        var length = 0
+        for index in 1..<prefixByteCount { length = length << 8 | Int(bytes[start + index]) }
         guard length <= maxMessageBytes else {
-            throw fail(.messageTooLarge(bytes: length, limit: maxMessageBytes))
+            throw .messageTooLarge(bytes: length, limit: maxMessageBytes)
         }
-        let start = position + Self.prefixByteCount
-        guard buffer.count - start >= length else {
-            compact()
-            return nil
-        }
-        return start..<start + length
+        let first = start + prefixByteCount
+        return bytes.count - first >= length ? first..<first + length : nil
     }
 
     private mutating func advance(to end: Int) {

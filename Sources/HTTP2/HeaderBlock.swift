@@ -73,6 +73,18 @@ public struct HeaderBlock: Sendable {
         fields[fields.count - 1].isIndexed = false
     }
 
+    /// Writes over a part of a field's value, for those who send many heads that differ in a few bytes.
+    ///
+    /// - Parameters:
+    ///   - field: the field's place in the order of the wire, from 0.
+    ///   - offset: where in its value; the new bytes must end within it.
+    public mutating func overwrite(_ field: Int, at offset: Int, with part: Span<UInt8>) {
+        let start = Int(fields[field].nameEnd) + offset
+        precondition(start + part.count <= Int(fields[field].valueEnd), "a value keeps its length")
+        var all = bytes.mutableSpan
+        for index in part.indices { all[start + index] = part[index] }
+    }
+
     /// Calls `body` for each field in the order of the wire. Nothing is copied; the spans end with the call.
     public func forEach(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
         let room = bytes.room

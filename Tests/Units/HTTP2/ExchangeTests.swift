@@ -115,4 +115,17 @@ import Testing
         #expect(block.text(of: "name") == "value")
         #expect(block.listBytes == 41)
     }
+
+    @Test("A part of a value can be written over, and nothing else changes")
+    func overwriting() {
+        var block: HeaderBlock = [":path": "/3/device/0000", "apns-id": "0000", "apns-topic": "a"]
+        let copy = block
+        block.overwrite(0, at: 10, with: Array("12".utf8).span)
+        block.overwrite(1, at: 0, with: Array("abcd".utf8).span)
+        #expect(block.text(of: ":path") == "/3/device/1200")
+        #expect(block.text(of: "apns-id") == "abcd")
+        #expect(block.text(of: "apns-topic") == "a")
+        #expect(block.listBytes == copy.listBytes)
+        #expect(copy.text(of: "apns-id") == "0000")
+    }
 }
