@@ -37,6 +37,11 @@ enum DevCommand: Command {
         configuration.providerTrustFile = folder.authorityFile
         configuration.developmentProviderAddress = try SocketAddress(host: host, port: ports.development)
         configuration.fidelity = fidelity
+        try configuration.readBounds { setting, range in
+            try options.integer(setting.rawValue, in: range)
+        } _: { setting, words in
+            try word(options, setting, words)
+        }
         let log = ServiceLog.log(level, isJournal: ServiceLog.isJournal)
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, changes: changes, log: log)
@@ -93,14 +98,20 @@ enum DevCommand: Command {
     static func fidelity(_ options: ParsedOptions) throws -> Fidelity {
         var fidelity = options.isSet("apple") ? Fidelity.apple : Fidelity()
         try fidelity.read { setting, words in
-            guard let word = options.string(setting.rawValue) else { return nil }
-            guard words.contains(word) else {
-                let known = words.joined(separator: ", ")
-                throw options.error("--\(setting.rawValue) must be one of \(known), not '\(word)'")
-            }
-            return word
+            try word(options, setting, words)
         }
         return fidelity
+    }
+
+    private static func word(_ options: ParsedOptions, _ setting: Setting, _ words: [String]) throws
+        -> String?
+    {
+        guard let word = options.string(setting.rawValue) else { return nil }
+        guard words.contains(word) else {
+            let known = words.joined(separator: ", ")
+            throw options.error("--\(setting.rawValue) must be one of \(known), not '\(word)'")
+        }
+        return word
     }
 
     private static func values(of folder: DevFolder, _ relay: Relay, _ topics: [Topic]) throws -> DevValues {
@@ -147,7 +158,7 @@ enum DevCommand: Command {
             ),
             .value("device-port", "PORT", "Where devices connect; 5223 if not given. 0: any free one."),
             .flag("apple", "Behave as Apple does in everything, also where that suits production less."),
-        ] + Setting.fidelity.map(\.option) + [
+        ] + (Setting.fidelity + RelayConfiguration.bounds).map(\.option) + [
             .value("log-level", "LEVEL", "error, warning (if not given), notice, info or debug."),
             .flag("json", "Print one line of JSON with all values when the relay is ready."),
         ],

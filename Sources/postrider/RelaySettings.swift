@@ -30,7 +30,7 @@ extension Settings {
             controlAddress: try controlAddress(),
             certificateChainFile: certificate,
             privateKeyFile: privateKey,
-            shards: try number(.shards, in: 1...256) ?? Self.usualShards,
+            shards: Self.usualShards,
             user: geteuid()
         )
         relay.providerTrustFile = self[.providerTrust]
@@ -38,28 +38,20 @@ extension Settings {
         let idle = Limits.providerIdleSeconds
         relay.providerIdleSeconds =
             try number(.providerIdleSeconds, in: idle.least...idle.most) ?? idle.usual
-        if let rate = try number(.pushesPerSecond, in: 0...1_000_000) {
-            relay.pushesPerSecond = rate == 0 ? nil : rate
-        }
         relay.deviceExpiryDays = try number(.deviceExpiryDays, in: 1...36_500)
         try relay.fidelity.read { setting, words in
             try value(setting, form: "one of \(words.joined(separator: ", "))") {
                 words.contains($0) ? $0 : nil
             }
         }
-        relay.sourceConnections = try number(.sourceConnections, in: 1...1_000_000)
-        relay.sourceRate = try number(.sourceRate, in: 1...1_000_000) ?? relay.sourceRate
-        relay.traceSample = try traceSample()
+        try relay.readBounds { setting, range in
+            try number(setting, in: range)
+        } _: { setting, words in
+            try value(setting, form: words.joined(separator: " or ")) { words.contains($0) ? $0 : nil }
+        }
         let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
         let logLevel = try value(.logLevel, form: "one of \(levels)", LogLevel.init(rawValue:))
         return ForRelay(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)
-    }
-
-    /// One push of how many is traced; nil: none is.
-    private func traceSample() throws -> Int? {
-        let isTraced = try value(.trace, form: "true or false") { ["true": true, "false": false][$0] }
-        let sample = try number(.traceSample, in: 1...Limits.traceSample)
-        return isTraced == false ? nil : sample ?? 1
     }
 
     /// As many shards as there are cores that this process may use.

@@ -1,0 +1,26 @@
+import Notifications
+import Relay
+
+extension RelayConfiguration {
+    /// The settings of how much a relay takes, and what it writes down.
+    static let bounds: [Setting] = [
+        .sourceConnections, .sourceRate, .shards, .pushesPerSecond, .trace, .traceSample,
+    ]
+
+    /// Takes on what the user has set of ``bounds``, and leaves the rest.
+    ///
+    /// - Parameters:
+    ///   - number: what is set of a setting, checked to be in this range; nil: nothing.
+    ///   - word: what is set of a setting, checked to be one of these words; nil: nothing.
+    mutating func readBounds(
+        _ number: (Setting, ClosedRange<Int>) throws -> Int?, _ word: (Setting, [String]) throws -> String?
+    ) rethrows {
+        if let count = try number(.sourceConnections, 1...1_000_000) { sourceConnections = count }
+        if let rate = try number(.sourceRate, 1...1_000_000) { sourceRate = rate }
+        if let count = try number(.shards, 1...256) { shards = count }
+        if let rate = try number(.pushesPerSecond, 0...1_000_000) { pushesPerSecond = rate == 0 ? nil : rate }
+        let isTraced = try word(.trace, ["true", "false"])
+        let sample = try number(.traceSample, 1...Limits.traceSample)
+        traceSample = isTraced == "false" ? nil : sample ?? traceSample ?? 1
+    }
+}
