@@ -66,7 +66,10 @@ let package = Package(
             ["Notifications", "Transport", "HTTP2", "Courier", "Endpoints", "Schedules"]
         ),
 
-        // 5 · The server, the device agent.
+        // 5 · The server, the device agent, fleets of providers and devices.
+        library(
+            "Load", ["Notifications", "Crypto", "YAML", "Transport", "HTTP2", "Courier", "Clients"]
+        ),
         library("Relay", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints"]),
         library(
             "Agent",
@@ -81,7 +84,7 @@ let package = Package(
             name: "postrider",
             dependencies: [
                 "Notifications", "Crypto", "HTTP2", "Options", "YAML", "Transport", "Courier", "Storage",
-                "Clients", "Relay", "Agent",
+                "Clients", "Relay", "Agent", "Load",
             ],
             swiftSettings: house
         ),
@@ -94,6 +97,13 @@ let package = Package(
         tests("DBusTests", "Units/DBus", ["DBus", "CSystemd", "Transport"]),
         tests("HTTP2Tests", "Units/HTTP2", ["HTTP2"]),
         tests("OptionsTests", "Units/Options", ["Options"]),
+        tests(
+            "LoadTests", "Units/Load",
+            [
+                "Load", "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Notifications", "Transport",
+                "YAML",
+            ]
+        ),
         tests("YAMLTests", "Units/YAML", ["YAML"]),
         tests("TransportTests", "Units/Transport", ["Transport", "Crypto"]),
         tests("EndpointsTests", "Units/Endpoints", ["Endpoints", "HTTP2", "Transport"]),

@@ -35,6 +35,14 @@ public struct ByteRun: Sendable {
         return range
     }
 
+    /// Writes over bytes that are in use.
+    mutating func overwrite(at position: Int, with part: Span<UInt8>) {
+        precondition(
+            position >= 0 && position + part.count <= count, "a run is written over where it is in use")
+        var all = room.mutableSpan
+        for index in part.indices { all[position + index] = part[index] }
+    }
+
     private mutating func grow(to least: Int) {
         let wanted = max(least, 2 * room.count, 256)
         room.append(contentsOf: repeatElement(0, count: wanted - room.count))

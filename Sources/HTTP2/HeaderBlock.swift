@@ -81,8 +81,7 @@ public struct HeaderBlock: Sendable {
     public mutating func overwrite(_ field: Int, at offset: Int, with part: Span<UInt8>) {
         let start = Int(fields[field].nameEnd) + offset
         precondition(start + part.count <= Int(fields[field].valueEnd), "a value keeps its length")
-        var all = bytes.mutableSpan
-        for index in part.indices { all[start + index] = part[index] }
+        bytes.overwrite(at: start, with: part)
     }
 
     /// Calls `body` for each field in the order of the wire. Nothing is copied; the spans end with the call.

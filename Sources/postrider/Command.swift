@@ -50,6 +50,7 @@ enum Commands {
         ChannelsCommand.self,
         DevCommand.self,
         DeviceCommand.self,
+        LoadCommand.self,
         SendCommand.self,
         ServeCommand.self,
         TokenCommand.self,

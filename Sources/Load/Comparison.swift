@@ -1,0 +1,45 @@
+/// Two results side by side: each figure that both have, and how many times as much it is.
+public struct Comparison: Sendable, Equatable {
+    /// One figure of both.
+    struct Row: Sendable, Equatable {
+        let name: String
+        let now: Double
+        let before: Double
+        let unit: LoadMetrics.Unit
+        /// Now by before; nil where before was nothing.
+        let ratio: Double?
+        /// Nil where neither is better.
+        let isBetter: Bool?
+    }
+
+    let rows: [Row]
+
+    /// Compares the figures of the main phase and of the verdict, and those of the phases that both have.
+    public init(of result: LoadResult, with baseline: LoadResult) {
+        let (now, before) = (LoadMetrics(result), LoadMetrics(baseline))
+        rows = now.all.compactMap { metric in
+            // What the main phase has under its plain names need not come twice.
+            guard !metric.name.hasPrefix(result.mainPhase + "."), let other = before[metric.name] else {
+                return nil
+            }
+            guard metric.value != 0 || other.value != 0 else { return nil }
+            return Row(
+                name: metric.name, now: metric.value, before: other.value, unit: metric.unit,
+                ratio: other.value == 0 ? nil : metric.value / other.value,
+                isBetter: metric.isMoreBetter.flatMap { isMoreBetter in
+                    metric.value == other.value ? nil : (metric.value > other.value) == isMoreBetter
+                })
+        }
+    }
+
+    /// Lines for a terminal.
+    public var text: String {
+        let head = ["figure", "now", "before", "ratio", ""]
+        let lines = rows.map { row in
+            let ratio = row.ratio.map { "\(($0 * 1000).rounded() / 1000)" } ?? "–"
+            let word = row.isBetter.map { $0 ? "better" : "worse" } ?? ""
+            return [row.name, row.unit.text(row.now), row.unit.text(row.before), ratio, word]
+        }
+        return ResultTable.columns([head] + lines).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,159 @@
+/// One demand on a result, such as `p99<5ms`, `lost=0`, `accepted/s>100k` or `storm.accept.p99<2*before.accept.p99`.
+public struct Expectation: Sendable, Equatable {
+    /// How two numbers have to stand to each other.
+    enum Relation: String, CaseIterable {
+        case atMost = "<="
+        case atLeast = ">="
+        case equal = "=="
+        case different = "!="
+        case less = "<"
+        case more = ">"
+        case same = "="
+
+        func holds(_ left: Double, _ right: Double) -> Bool {
+            switch self {
+            case .less: left < right
+            case .atMost: left <= right
+            case .more: left > right
+            case .atLeast: left >= right
+            case .equal, .same: left == right
+            case .different: left != right
+            }
+        }
+    }
+
+    /// What a figure is compared with.
+    enum Bound: Equatable {
+        /// A number; times in microseconds.
+        case number(Double)
+        /// Another figure of the same result, so many times.
+        case metric(String, factor: Double)
+    }
+
+    /// What is wrong with a text.
+    public struct Mistake: Error, Equatable, CustomStringConvertible {
+        /// The end of a sentence.
+        public let description: String
+    }
+
+    let metric: String
+    let relation: Relation
+    let bound: Bound
+    /// As it was written.
+    public let text: String
+
+    /// Reads demands that are separated by commas.
+    public static func parse(_ text: String) throws(Mistake) -> [Expectation] {
+        var all: [Expectation] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            all.append(try Expectation(String(part)))
+        }
+        return all
+    }
+
+    private init(_ text: String) throws(Mistake) {
+        let trimmed = text.filter { $0 != " " }
+        let operators = trimmed.indices.filter { "<>=!".contains(trimmed[$0]) }
+        guard let first = operators.first, let last = operators.last,
+            let relation = Relation(rawValue: String(trimmed[first...last])), first > trimmed.startIndex
+        else {
+            throw Mistake(description: "'\(text)' is no expectation; write one such as p99<5ms or lost=0")
+        }
+        metric = String(trimmed[..<first])
+        self.relation = relation
+        bound = try Self.bound(String(trimmed[trimmed.index(after: last)...]), in: text)
+        self.text = trimmed
+    }
+
+    private static func bound(_ text: String, in whole: String) throws(Mistake) -> Bound {
+        if let number = number(text) { return .number(number) }
+        let parts = text.split(separator: "*", omittingEmptySubsequences: false)
+        if parts.count == 2, let factor = Double(parts[0]), isName(parts[1]) {
+            return .metric(String(parts[1]), factor: factor)
+        }
+        if parts.count == 1, isName(parts[0]) { return .metric(text, factor: 1) }
+        throw Mistake(
+            description:
+                "'\(whole)' compares with '\(text)'; write a number (5ms, 250us, 100k, 14) or a figure "
+                + "(2*before.p99)"
+        )
+    }
+
+    private static func isName(_ text: Substring) -> Bool {
+        guard let first = text.first, first.isLetter else { return false }
+        return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "./-".contains($0)) }
+    }
+
+    private static let units: [(suffix: String, worth: Double)] = [
+        ("us", 1), ("µs", 1), ("ms", 1000), ("s", 1_000_000), ("KiB", 1), ("k", 1000), ("M", 1_000_000),
+        ("", 1),
+    ]
+
+    private static func number(_ text: String) -> Double? {
+        for unit in units where text.hasSuffix(unit.suffix) {
+            let digits = text.dropLast(unit.suffix.count)
+            guard let first = digits.first, first.isNumber || first == ".", let value = Double(digits),
+                value.isFinite
+            else { continue }
+            return value * unit.worth
+        }
+        return nil
+    }
+
+    /// Nil where the demand is met, else one sentence.
+    public func miss(in metrics: LoadMetrics) -> String? {
+        guard let left = metrics[metric] else {
+            return "There is no figure \(metric) in this run to expect \(text) of."
+        }
+        let right: Double
+        switch bound {
+        case .number(let number): right = number
+        case .metric(let name, let factor):
+            guard let other = metrics[name] else {
+                return "There is no figure \(name) in this run to compare with in \(text)."
+            }
+            right = factor * other.value
+        }
+        guard !relation.holds(left.value, right) else { return nil }
+        let other = if case .metric = bound { ", and that is \(left.unit.text(right))" } else { "" }
+        return "Expected \(text), but \(metric) is \(left.unit.text(left.value))\(other)."
+    }
+}
+
+extension LoadMetrics.Unit {
+    /// A figure as people read it.
+    public func text(_ value: Double) -> String {
+        switch self {
+        case .microseconds:
+            switch abs(value) {
+            case ..<1000: return "\(Self.rounded(value)) µs"
+            case ..<1_000_000: return "\(Self.rounded(value / 1000)) ms"
+            default: return "\(Self.rounded(value / 1_000_000)) s"
+            }
+        case .kibibytes: return "\(Self.rounded(value)) KiB"
+        case .count, .perSecond, .perCPUSecond, .ratio: return Self.rounded(value)
+        }
+    }
+
+    /// Three digits that matter, and thousands apart.
+    private static func rounded(_ value: Double) -> String {
+        let size = abs(value)
+        guard size < 100 else {
+            let digits = String(Int(value.rounded()))
+            var text = ""
+            for (index, digit) in digits.enumerated() {
+                let rest = digits.count - index
+                if index > 0, rest % 3 == 0,
+                    digits[digits.index(digits.startIndex, offsetBy: index - 1)] != "-"
+                {
+                    text += ","
+                }
+                text.append(digit)
+            }
+            return text
+        }
+        let places = size < 10 ? 100.0 : 10.0
+        let rounded = (value * places).rounded() / places
+        return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
+    }
+}

@@ -1,0 +1,106 @@
+import Courier
+import Notifications
+import Transport
+
+/// What a lane's devices tell it.
+extension Lane {
+    /// The device waits for its turn to connect.
+    func enqueue(_ device: FleetDevice) {
+        waiting.append(device)
+        beginWaiting()
+    }
+
+    /// One that was being brought up is there, or has failed.
+    func placeIsFree() {
+        placesTaken -= 1
+        beginWaiting()
+    }
+
+    private func beginWaiting() {
+        guard !isBeginning else { return }
+        isBeginning = true
+        let most = max(1, setup.fleet.handshakes / setup.fleet.threads)
+        while placesTaken < most, firstWaiting < waiting.count {
+            let device = waiting[firstWaiting]
+            firstWaiting += 1
+            placesTaken += 1
+            device.begin()
+        }
+        if firstWaiting == waiting.count {
+            waiting.removeAll(keepingCapacity: true)
+            firstWaiting = 0
+        }
+        isBeginning = false
+    }
+
+    func deviceReady(_ device: FleetDevice) { readyCount += 1 }
+
+    func deviceEnded(_ device: FleetDevice, wasReady: Bool, _ reason: CloseReason, goodbye: Goodbye?) {
+        if wasReady { readyCount -= 1 }
+        guard device.isWanted, reason != .localClose || goodbye != nil else { return }
+        let words = goodbye.map { "goodbye: \($0.reason)" } ?? reason.description
+        if wasReady {
+            tally.lostLinks[words, default: 0] += 1
+        } else {
+            tally.failures[words, default: 0] += 1
+            if tally.connections == 0, tally.failures[words, default: 0] >= 3 {
+                fail(
+                    "Devices cannot connect to \(setup.target.devices?.address.description ?? "?"): \(words)."
+                )
+            }
+        }
+    }
+
+    func enrolmentFailed(_ status: GRPCStatus, _ message: String) {
+        switch status {
+        case .unavailable, .resourceExhausted: tally.failures["enrolment: \(status)", default: 0] += 1
+        default: fail("The relay enrols no device: \(message) (\(status)).")
+        }
+    }
+
+    /// A link ended in a way that nobody should see.
+    func linkBroken(_ sentence: String) { tally.lostLinks[sentence, default: 0] += 1 }
+
+    /// A notification came to a device.
+    func arrived(_ outline: DeliveryOutline, _ message: Span<UInt8>, at device: FleetDevice) {
+        guard let mark = PushMark(outline.identity), mark.run == setup.mark || outline.isBroadcast else {
+            tally.strayed += 1
+            return
+        }
+        if !isPayload(message.extracting(outline.payload)) { tally.altered += 1 }
+        guard !outline.isBroadcast else { return arrivedBroadcast(mark, at: device) }
+        let arrival = book.arrived(mark.number, at: mark.device == device.index ? device.index : -1)
+        switch device.judge(arrival, mark.number) {
+        case nil:
+            tally.delivered += 1
+            measureDelivery(since: mark.moment)
+            needsPump = true
+        case .repeated: tally.repeated += 1
+        case .doubled: tally.doubled += 1
+        case .strayed: tally.strayed += 1
+        }
+    }
+
+    private func arrivedBroadcast(_ mark: PushMark, at device: FleetDevice) {
+        guard device.takeBroadcast(mark.number) else {
+            tally.doubled += 1
+            return
+        }
+        tally.broadcastsDelivered += 1
+        measureDelivery(since: mark.moment)
+    }
+
+    /// Whether a payload is what this lane sends. One from before a change of the payload counts as well.
+    private func isPayload(_ bytes: Span<UInt8>) -> Bool {
+        let payload = self.payload
+        guard bytes.count == payload.count else { return Self.isWhole(bytes) }
+        for index in bytes.indices where bytes[index] != payload[index] { return false }
+        return true
+    }
+
+    private static func isWhole(_ bytes: Span<UInt8>) -> Bool {
+        let payload = payload(bytes: bytes.count)
+        for index in bytes.indices where bytes[index] != payload[index] { return false }
+        return payload.count == bytes.count
+    }
+}

@@ -1,0 +1,297 @@
+import Clients
+import Courier
+import Crypto
+import HTTP2
+import Notifications
+import Transport
+
+/// What a lane is told to do. Counts are of this lane's devices and pushes.
+enum LaneOrder: Sendable {
+    /// What is measured from here on belongs to this phase, by its place in the plan.
+    case enter(phase: Int)
+    /// So many devices are to be connected, the first ones.
+    case connect(Int)
+    /// So many devices are to leave, the last ones of those that are there.
+    case disconnect(Int, isOrderly: Bool)
+    /// So many devices lose their links and come back.
+    case storm(Int)
+    /// Push.
+    case start(LoadPlan.Traffic)
+    /// Push no more.
+    case stop
+    /// All devices that are there subscribe to a channel of the first app.
+    case subscribe(ChannelIdentity)
+    /// Broadcast.
+    case broadcast(ChannelIdentity, count: Int, perSecond: Double, payload: [UInt8])
+    /// Say what came of it all, and end.
+    case conclude
+}
+
+/// One thread of the fleet: a loop with some of the providers and some of the devices. Its providers push to its own
+/// devices, so that nothing is shared with other threads, and both ends of a push are measured by one clock.
+final class Lane {
+    /// What a lane needs to begin.
+    struct Setup: Sendable {
+        let index: Int
+        let fleet: LoadPlan.Fleet
+        let devices: Int
+        let providers: Int
+        let target: LoadTarget
+        let phases: Int
+        let seed: UInt64
+        /// Moments are counted from here, on the monotonic clock.
+        let epoch: UInt64
+        let mark: UInt16
+        /// Processors that it may be pinned to, by turns.
+        let processors: [Int]
+        let report: @Sendable (LaneReport) -> Void
+    }
+
+    let setup: Setup
+    let loop: EventLoop
+    let topics: [Topic]
+    let enrolmentKey: String
+    let deviceAuthority: String
+    /// The monotonic clock, as it was when it was read last.
+    private(set) var clock: UInt64
+    private var randomState: UInt64
+
+    var tally = LoadTally()
+    var book = PushBook()
+    var addressees: Addressees
+    /// For messages on their way out.
+    var frame: [UInt8] = []
+    var subscribedCount = 0
+    var isFailed = false
+
+    var devices: [FleetDevice] = []
+    /// Whom pushes can go to: the devices whose tokens are known, or everybody where there are only tokens.
+    var known: [Int]
+    var readyCount = 0
+    /// Those that wait for their turn to connect, from `firstWaiting` on.
+    var waiting: [FleetDevice] = []
+    var firstWaiting = 0
+    var isBeginning = false
+    var placesTaken = 0
+    private let limits: ConnectionLimits
+
+    var providers: [ProviderLine] = []
+    var heads: RequestHeads
+    private var signer: ProviderTokenMaker?
+    var nextProvider = 0
+    var payload: [UInt8] = []
+    var traffic: LaneTraffic?
+    var broadcasting: LaneBroadcasting?
+    /// Something has happened that may let the next push leave.
+    var needsPump = false
+    var pacer: PreciseTimer?
+    var providerPause: (any LoopTimer)?
+    private var lastToken: String?
+
+    var records: [PhaseRecord]
+    private var phase = 0
+    private var phaseStart: (clock: UInt64, tally: LoadTally)
+    private var slice = LaneSlice()
+    private var sliceStart: (clock: UInt64, tally: LoadTally)
+    private var ticker: (any LoopTimer)?
+    private var ticks = 0
+    /// Orders carried out.
+    private var obeyed = 0
+
+    private static let tickMilliseconds = 50
+
+    init(_ setup: Setup, on loop: EventLoop) throws(TransportError) {
+        self.setup = setup
+        self.loop = loop
+        topics = setup.target.topics
+        enrolmentKey = setup.target.devices?.enrolmentKey ?? ""
+        deviceAuthority = setup.target.devices?.name ?? ""
+        clock = EventLoop.monotonicNanoseconds
+        randomState = setup.seed &+ UInt64(setup.index) &* 0x9E37_79B9_7F4A_7C15
+        records = [PhaseRecord](repeating: PhaseRecord(), count: max(1, setup.phases))
+        phaseStart = (clock, LoadTally())
+        sliceStart = (clock, LoadTally())
+        var limits = ConnectionLimits.client
+        // In a storm the server is slow, and that is to be measured.
+        limits.handshakeMilliseconds = 30_000
+        self.limits = limits
+        signer = setup.target.signer
+        let digits = setup.target.devices == nil ? setup.target.tokens.first?.utf8.count ?? 0 : 64
+        heads = RequestHeads(authority: setup.target.providerName, topics: topics, tokenDigits: digits)
+        addressees = Addressees(
+            devices: setup.target.devices == nil ? setup.target.tokens.count : setup.devices,
+            apps: setup.target.devices == nil ? 1 : topics.count, tokenDigits: digits)
+        for (index, token) in setup.target.tokens.enumerated() where setup.target.devices == nil {
+            addressees.set(token.utf8.span, device: index, app: 0)
+        }
+        known = setup.target.devices == nil ? Array(setup.target.tokens.indices) : []
+        authorize()
+        devices = (0..<(setup.target.devices == nil ? 0 : setup.devices)).map {
+            FleetDevice(index: $0, of: self)
+        }
+        pacer = try loop.makePreciseTimer { [unowned self] in pump() }
+        loop.turnEnded = { [unowned self] in if needsPump { pump() } }
+        ticker = loop.makeTimer { [unowned self] in tick() }
+        ticker?.arm(afterMilliseconds: Self.tickMilliseconds)
+    }
+
+    /// Starts a lane on a thread of its own, and answers where it takes its orders.
+    static func start(_ setup: Setup) throws(TransportError) -> Mailbox<LaneOrder> {
+        let mailbox = try Mailbox<LaneOrder>(capacity: 1024)
+        let processors = setup.processors
+        let processor = processors.isEmpty ? nil : processors[setup.index % processors.count]
+        _ = try Thread.spawn(name: "load-\(setup.index)", processor: processor) {
+            do throws(TransportError) {
+                let loop = try EventLoop()
+                let lane = try Lane(setup, on: loop)
+                try loop.attach(mailbox) { [unowned lane] orders in
+                    for order in orders { lane.obey(order) }
+                }
+                lane.connectProviders()
+                loop.run()
+                withExtendedLifetime(lane) {}
+            } catch {
+                setup.report(.failed(error.description))
+            }
+        }
+        return mailbox
+    }
+
+    /// Reads the clock: once for whatever arrives together.
+    func readClock() { clock = EventLoop.monotonicNanoseconds }
+
+    /// The clock, counted from the run's start.
+    var sinceStart: UInt64 { clock - setup.epoch }
+
+    /// 64 random bits, the same in every run with this seed (SplitMix64).
+    func random() -> UInt64 {
+        randomState &+= 0x9E37_79B9_7F4A_7C15
+        var word = randomState
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+
+    /// The run cannot go on.
+    func fail(_ sentence: String) {
+        guard !isFailed else { return }
+        isFailed = true
+        setup.report(.failed(sentence))
+    }
+
+    // MARK: Measuring
+
+    /// A push was accepted that had to be by `moment`, on the run's clock.
+    func measureAcceptance(since moment: UInt64) {
+        let latency = sinceStart - min(moment, sinceStart)
+        records[phase].acceptance.record(latency)
+        slice.acceptance.record(latency)
+    }
+
+    /// A push arrived.
+    func measureDelivery(since moment: UInt64) {
+        let latency = sinceStart - min(moment, sinceStart)
+        records[phase].delivery.record(latency)
+        slice.delivery.record(latency)
+    }
+
+    private func enter(_ phase: Int) {
+        closePhase()
+        self.phase = phase
+    }
+
+    private func closePhase() {
+        readClock()
+        records[phase].tally.add(tally.since(phaseStart.tally))
+        records[phase].nanoseconds += clock - phaseStart.clock
+        phaseStart = (clock, tally)
+    }
+
+    private func tick() {
+        ticks += 1
+        ticker?.arm(afterMilliseconds: Self.tickMilliseconds)
+        let isSecond = ticks % (1000 / Self.tickMilliseconds) == 0
+        if isSecond {
+            let second = ticks / (1000 / Self.tickMilliseconds)
+            for device in devices { device.ping(second: second) }
+            if second % 60 == 0 { authorize() }
+        }
+        report(withSlice: isSecond)
+    }
+
+    private func report(withSlice: Bool) {
+        readClock()
+        var finished: LaneSlice?
+        if withSlice {
+            slice.tally = tally.since(sliceStart.tally)
+            slice.nanoseconds = clock - sliceStart.clock
+            finished = slice
+            slice.acceptance.removeAll()
+            slice.delivery.removeAll()
+            sliceStart = (clock, tally)
+        }
+        setup.report(
+            .progress(
+                LaneProgress(
+                    lane: setup.index, obeyed: obeyed, ready: readyCount, subscribed: subscribedCount,
+                    open: book.open,
+                    missing: book.missingCount, isSending: traffic != nil || broadcasting != nil,
+                    backlog: traffic?.backlog(at: clock) ?? 0, tally: tally, slice: finished)))
+    }
+
+    private func authorize() {
+        let token = signer?.token(at: Moment(milliseconds: loop.wallMilliseconds))
+        guard token != lastToken || lastToken == nil else { return }
+        lastToken = token
+        heads.authorize(token)
+    }
+
+    // MARK: Orders
+
+    private func obey(_ order: LaneOrder) {
+        switch order {
+        case .enter(let phase): enter(phase)
+        case .connect(let count): for device in devices.prefix(count) { device.come() }
+        case .disconnect(let count, let isOrderly):
+            for device in devices.filter(\.isWanted).suffix(count) { device.leave(isOrderly: isOrderly) }
+        case .storm(let count): for device in devices.filter(\.isWanted).prefix(count) { device.lose() }
+        case .start(let traffic): start(traffic)
+        case .stop: stopTraffic()
+        case .subscribe(let channel):
+            subscribedCount = 0
+            for device in devices where device.isReady { device.subscribe(to: channel, of: topics[0]) }
+        case .broadcast(let channel, let count, let perSecond, let payload):
+            startBroadcasting(channel, count, perSecond, payload)
+        case .conclude: conclude()
+        }
+        obeyed += 1
+    }
+
+    private func conclude() {
+        closePhase()
+        let lost = book.lost(naming: 10) { device, moment in
+            devices.indices.contains(device) && devices[device].lostLinkAt >= moment
+        }
+        let identities = lost.first.map {
+            PushMark(moment: $0.moment, run: setup.mark, device: $0.device, number: $0.number).identity
+        }
+        setup.report(
+            .concluded(
+                LaneConclusion(
+                    lane: setup.index, records: records, total: tally, lost: lost.count,
+                    lostIdentities: identities)))
+        loop.stop()
+    }
+
+    /// Connects to an address of the device port, from one of the sources.
+    func dial(_ line: DeviceLine, of device: FleetDevice) {
+        guard let port = setup.target.devices else { return }
+        var origin: SocketAddress?
+        if setup.fleet.sources > 1, port.address.host?.hasPrefix("127.") == true {
+            let number = (device.index + setup.index) % setup.fleet.sources + 1
+            origin = try? SocketAddress(host: "127.0.\(number / 250).\(number % 250 + 1)", port: 0)
+        }
+        loop.connect(
+            to: port.address, tls: (port.tls, port.name), from: origin, limits: limits, session: line)
+    }
+}

@@ -1,0 +1,63 @@
+import Notifications
+
+/// What a lane says of itself.
+enum LaneReport: Sendable {
+    /// How far it is.
+    case progress(LaneProgress)
+    /// What came of it all. Last.
+    case concluded(LaneConclusion)
+    /// The run cannot go on; one sentence.
+    case failed(String)
+}
+
+/// How far a lane is.
+struct LaneProgress: Sendable {
+    let lane: Int
+    /// Orders carried out, so that whoever gave one knows what is from before.
+    let obeyed: Int
+    /// Devices that are connected, and have all of their tokens.
+    let ready: Int
+    /// Devices that are subscribed to the channel.
+    let subscribed: Int
+    /// Pushes without an answer.
+    let open: Int
+    /// Accepted pushes that have not arrived, and must.
+    let missing: Int
+    /// Whether pushes or broadcasts are still being made.
+    let isSending: Bool
+    /// Pushes that are due and could not leave.
+    let backlog: UInt64
+    /// What it has counted since it began.
+    let tally: LoadTally
+    /// What it has counted since it last said so; nil where that was less than a second ago.
+    let slice: LaneSlice?
+}
+
+/// What happened within about a second.
+struct LaneSlice: Sendable {
+    var tally = LoadTally()
+    var acceptance = LatencyHistogram()
+    var delivery = LatencyHistogram()
+    var nanoseconds: UInt64 = 0
+
+    /// Adds what another lane did in the same second.
+    mutating func add(_ other: LaneSlice) {
+        tally.add(other.tally)
+        acceptance.add(other.acceptance)
+        delivery.add(other.delivery)
+        nanoseconds = max(nanoseconds, other.nanoseconds)
+    }
+}
+
+/// What came of a lane's work.
+struct LaneConclusion: Sendable {
+    let lane: Int
+    /// By phase.
+    let records: [PhaseRecord]
+    /// All phases together.
+    let total: LoadTally
+    /// Pushes that were accepted, had to arrive and did not.
+    let lost: Int
+    /// The first of these, by their `apns-id`.
+    let lostIdentities: [NotificationIdentity]
+}

@@ -1,0 +1,96 @@
+/// The figures of a result by their names: what `--expect` asks for and `--baseline` compares.
+public struct LoadMetrics: Sendable, Equatable {
+    /// What a figure is counted in.
+    public enum Unit: Sendable, Equatable {
+        case count
+        case perSecond
+        case perCPUSecond
+        case microseconds
+        case kibibytes
+        case ratio
+    }
+
+    /// One figure.
+    public struct Metric: Sendable, Equatable {
+        /// What it is called.
+        public let name: String
+        /// How much it is.
+        public let value: Double
+        /// What it is counted in.
+        public let unit: Unit
+        /// Whether more of it is better; nil: neither.
+        public let isMoreBetter: Bool?
+    }
+
+    /// In the order in which they are told. Those of the main phase have plain names, those of a phase its name and a
+    /// dot before.
+    public private(set) var all: [Metric] = []
+
+    /// The figures of a result.
+    public init(_ result: LoadResult) {
+        if let main = result.phases.first(where: { $0.name == result.mainPhase }) {
+            add(main, of: result.devices, prefix: "")
+        }
+        let verdict = result.verdict
+        add("lost", Double(verdict.lost), .count, false)
+        add("doubled", Double(verdict.doubled), .count, false)
+        add("repeated", Double(verdict.repeated), .count, nil)
+        add("strayed", Double(verdict.strayed), .count, false)
+        add("altered", Double(verdict.altered), .count, false)
+        if let leak = result.leakKiBPerMinute { add("leak", leak, .kibibytes, false) }
+        for phase in result.phases { add(phase, of: result.devices, prefix: phase.name + ".") }
+    }
+
+    /// The figure of this name.
+    public subscript(_ name: String) -> Metric? { all.first { $0.name == name } }
+
+    private mutating func add(_ name: String, _ value: Double, _ unit: Unit, _ isMoreBetter: Bool?) {
+        guard value.isFinite else { return }
+        all.append(Metric(name: name, value: value, unit: unit, isMoreBetter: isMoreBetter))
+    }
+
+    private mutating func add(_ phase: LoadResult.Phase, of devices: Int, prefix: String) {
+        let delivered = phase.delivered + phase.broadcastsDelivered
+        let accepted = phase.accepted + phase.broadcasts
+        let cpu = phase.server?.cpuSeconds
+        add(prefix + "seconds", phase.seconds, .ratio, nil)
+        for (name, count) in [
+            ("accepted", accepted), ("delivered", delivered), ("handshakes", phase.connections),
+        ] {
+            let counted = name == "handshakes" ? "connections" : name
+            add(prefix + counted, Double(count), .count, true)
+            add(prefix + name + "/s", Double(count) / phase.seconds, .perSecond, true)
+            if let cpu, cpu > 0 { add(prefix + name + "/cpu-s", Double(count) / cpu, .perCPUSecond, true) }
+        }
+        add(prefix + "refused", Double(phase.refused.values.reduce(0, +)), .count, false)
+        add(prefix + "unanswered", Double(phase.unanswered), .count, false)
+        add(prefix + "backlog", Double(phase.backlog), .count, false)
+        add(prefix + "failures", Double(phase.failures.values.reduce(0, +)), .count, false)
+        add(prefix + "lost-links", Double(phase.lostLinks.values.reduce(0, +)), .count, false)
+        // Without a word before it, a percentile is of deliveries where there are any.
+        add(phase.delivery ?? phase.acceptance, prefix)
+        add(phase.acceptance, prefix + "accept.")
+        add(phase.delivery, prefix + "delivery.")
+        if let server = phase.server {
+            add(prefix + "cpu", server.cpuSeconds / phase.seconds, .ratio, nil)
+            add(prefix + "pss", Double(server.pssKiB), .kibibytes, false)
+            // Of a server that most have left, what is left says nothing about connections.
+            if server.connections > 0, server.connections >= devices {
+                let grown = Double(server.pssKiB - server.idlePSSKiB)
+                add(prefix + "KiB/connection", grown / Double(server.connections), .kibibytes, false)
+            }
+        }
+    }
+
+    private mutating func add(_ latencies: LoadResult.Latencies?, _ prefix: String) {
+        guard let latencies else { return }
+        for (name, value) in [
+            ("min", latencies.minimum), ("mean", latencies.mean), ("p50", latencies.p50),
+            ("p90", latencies.p90),
+            ("p99", latencies.p99), ("p99.9", latencies.p999), ("p99.99", latencies.p9999),
+            ("max", latencies.maximum),
+        ] {
+            add(prefix + name, value, .microseconds, false)
+        }
+    }
+}

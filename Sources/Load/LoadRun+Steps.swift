@@ -1,0 +1,153 @@
+import Clients
+import Notifications
+import Transport
+
+extension LoadRun {
+    /// How long it may take until all requests are answered.
+    private static let answerMilliseconds = 30_000
+
+    /// Carries one step out, and returns when it is done.
+    func carryOut(_ action: LoadPlan.Action) async throws {
+        switch action {
+        case .connect(let percent): try await connect(percent)
+        case .disconnect(let percent, let isOrderly): try await disconnect(percent, isOrderly)
+        case .storm(let percent): try await storm(percent)
+        case .start(let traffic): start(traffic)
+        case .stop: try await stop()
+        case .push(let traffic, let milliseconds):
+            start(traffic)
+            let isDone = try await wait(milliseconds: milliseconds ?? .max / 2_000_000) { !$0.isSending }
+            if !isDone { order { _ in .stop } }
+            try await waitForAnswers()
+        case .broadcast(let count, let perSecond, let payloadBytes):
+            try await broadcast(count, perSecond, payloadBytes)
+        case .hold(let milliseconds): _ = try await wait(milliseconds: milliseconds) { _ in false }
+        case .drain(let milliseconds):
+            _ = try await wait(milliseconds: milliseconds) { $0.missing == 0 && $0.open == 0 }
+        }
+    }
+
+    private func share(_ percent: Int, of lane: Int) -> Int { (counts[lane].devices * percent + 99) / 100 }
+
+    /// Long enough for a slow relay, short enough for one that does not take devices at all.
+    private var patienceMilliseconds: Int { 60_000 + plan.fleet.devices * 20 }
+
+    private func connect(_ percent: Int) async throws {
+        for lane in counts.indices { wanted[lane] = max(wanted[lane], share(percent, of: lane)) }
+        order { .connect(self.wanted[$0]) }
+        try await waitForDevices()
+    }
+
+    private func waitForDevices() async throws {
+        let all = wanted.reduce(0, +)
+        try await wait(
+            milliseconds: patienceMilliseconds,
+            orFail: "\(together.ready) of \(all) devices are connected and registered"
+        ) { $0.ready == all }
+    }
+
+    private func disconnect(_ percent: Int, _ isOrderly: Bool) async throws {
+        order { lane in
+            let leaving = min(self.share(percent, of: lane), self.wanted[lane])
+            self.wanted[lane] -= leaving
+            return .disconnect(leaving, isOrderly: isOrderly)
+        }
+        try await waitForDevices()
+    }
+
+    private func storm(_ percent: Int) async throws {
+        order { lane in .storm(min(self.share(percent, of: lane), self.wanted[lane])) }
+        try await waitForDevices()
+    }
+
+    private func start(_ traffic: LoadPlan.Traffic) {
+        let threads = counts.count
+        order { lane in
+            // Broadly even: each lane has as many providers and devices as the others, or one more or less.
+            func share(_ whole: Int) -> Int { whole * (lane + 1) / threads - whole * lane / threads }
+            var part = traffic
+            part.count = traffic.count.map(share)
+            switch traffic.pace {
+            case .inFlight(let count): part.pace = .inFlight(max(1, share(count)))
+            case .perSecond(let rate): part.pace = .perSecond(rate / Double(threads))
+            }
+            return .start(part)
+        }
+    }
+
+    private func stop() async throws {
+        order { _ in .stop }
+        try await waitForAnswers()
+    }
+
+    private func waitForAnswers() async throws {
+        try await wait(
+            milliseconds: Self.answerMilliseconds, orFail: "\(together.open) pushes were not answered in time"
+        ) { $0.open == 0 }
+    }
+
+    private func broadcast(_ count: Int, _ perSecond: Double, _ payloadBytes: Int) async throws {
+        let channel = try await makeChannel()
+        order { _ in .subscribe(channel) }
+        try await wait(
+            milliseconds: patienceMilliseconds, orFail: "\(together.subscribed) devices could subscribe"
+        ) { $0.subscribed == $0.ready }
+        let subscribers = together.subscribed
+        let before = together.tally
+        let payload = Lane.payload(bytes: payloadBytes)
+        // Every lane knows the payload, one sends it.
+        order { .broadcast(channel, count: $0 == 0 ? count : 0, perSecond: perSecond, payload: payload) }
+        func expected(_ now: Together) -> UInt64 {
+            (now.tally.broadcasts - before.broadcasts) * UInt64(subscribers)
+        }
+        func arrived(_ now: Together) -> UInt64 {
+            now.tally.broadcastsDelivered - before.broadcastsDelivered
+        }
+        let patience = Int(Double(count) / perSecond * 1000) + Self.answerMilliseconds
+        _ = try await wait(milliseconds: patience) { now in
+            let answered = now.tally.broadcasts + now.tally.refusedCount + now.tally.unanswered
+            let answeredBefore = before.broadcasts + before.refusedCount + before.unanswered
+            return answered - answeredBefore == UInt64(count) && arrived(now) >= expected(now)
+        }
+        let now = together
+        lostBroadcasts += Int(expected(now)) - min(Int(expected(now)), Int(arrived(now)))
+    }
+
+    /// Makes a channel for the first app, as a provider does.
+    private func makeChannel() async throws -> ChannelIdentity {
+        let target = self.target
+        return try await withCheckedThrowingContinuation { continuation in
+            do throws(TransportError) {
+                _ = try Thread.spawn(name: "load-channel") {
+                    continuation.resume(with: Result { try Self.makeChannel(target) })
+                }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private static func makeChannel(_ target: LoadTarget) throws -> ChannelIdentity {
+        let loop = try EventLoop()
+        let server = Server(target.provider, tls: target.providerTLS, name: target.providerName)
+        let client = ProviderClient(to: server, tokens: target.signer, on: loop)
+        var outcome: Result<ChannelOutcome, ClientError>?
+        try client.ask(.create(.nothing), of: target.topics[0]) { [unowned loop] answer in
+            outcome = answer
+            loop.stop()
+        }
+        loop.run()
+        return try withExtendedLifetime(client) {
+            if case .success(let answer) = outcome, let channel = answer.channel { return channel }
+            throw LoadFailure("The server makes no channel for \(target.topics[0]): \(Self.words(outcome)).")
+        }
+    }
+
+    private static func words(_ outcome: Result<ChannelOutcome, ClientError>?) -> String {
+        switch outcome {
+        case .success(let answer): answer.reason ?? "status \(answer.status)"
+        case .failure(let error): "\(error)"
+        case nil: "no answer"
+        }
+    }
+}

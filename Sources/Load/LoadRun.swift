@@ -1,0 +1,280 @@
+import Foundation
+import Notifications
+import Transport
+
+/// A load run could not be made; one sentence.
+public struct LoadFailure: Error, Equatable, CustomStringConvertible {
+    /// What was in the way, and what to do.
+    public let description: String
+
+    /// A failure from its sentence.
+    public init(_ description: String) { self.description = description }
+}
+
+/// How far a run is, for whoever watches.
+public struct LoadProgress: Sendable, Equatable {
+    /// The phase at hand.
+    public var phase: String
+    /// Seconds since the run began.
+    public var seconds: Double
+    /// Devices that are connected and registered.
+    public var ready: Int
+    /// Of the last second.
+    public var accepted: Double
+    /// Of the last second.
+    public var delivered: Double
+    /// All so far.
+    public var refused: UInt64
+    /// Accepted, and not yet arrived.
+    public var missing: Int
+    /// Microseconds, of the last second; nil where nothing came.
+    public var p50: Double?
+    /// The same.
+    public var p99: Double?
+}
+
+/// A plan that is carried out on a target: it gives the lanes their orders, waits for what they say, looks at the
+/// server's process in between, and puts the result together.
+public final class LoadRun {
+    let plan: LoadPlan
+    let target: LoadTarget
+    private let processors: [Int]
+    private let watch: (LoadProgress) -> Void
+    private let probe: ProcessProbe?
+    private let ownProbe = ProcessProbe(process: ProcessInfo.processInfo.processIdentifier)
+
+    private var lanes: [Mailbox<LaneOrder>] = []
+    private var orders: [Int] = []
+    private var reports: AsyncStream<LaneReport>.Iterator
+    private let continuation: AsyncStream<LaneReport>.Continuation
+    private(set) var latest: [LaneProgress?] = []
+    private var conclusions: [LaneConclusion] = []
+    private let epoch = EventLoop.monotonicNanoseconds
+    let counts: [(devices: Int, providers: Int)]
+    /// Devices that are to be connected, by lane.
+    var wanted: [Int]
+
+    private var phase = ""
+    private var phaseSights: (server: ProcessProbe.Sight?, own: ProcessProbe.Sight?) = (nil, nil)
+    private var idlePSSKiB = 0
+    private var phaseEnds: [String: PhaseEnd] = [:]
+    private var timeline: LoadTimeline
+    /// Broadcasts that had to come, and did not: found step by step.
+    var lostBroadcasts = 0
+
+    /// What the director has seen of a phase.
+    private struct PhaseEnd {
+        var server: LoadResult.Server?
+        var ownCPUSeconds = 0.0
+        var backlog: UInt64 = 0
+    }
+
+    /// - Parameters:
+    ///   - processors: that the lanes are pinned to, by turns; empty: any.
+    ///   - watch: told about once a second how far it is.
+    public init(
+        _ plan: LoadPlan, on target: LoadTarget, processors: [Int] = [],
+        watch: @escaping (LoadProgress) -> Void = { _ in }
+    ) {
+        self.plan = plan
+        self.target = target
+        self.processors = processors
+        self.watch = watch
+        probe = target.process.map { ProcessProbe(process: $0) }
+        let threads = plan.fleet.threads
+        func share(_ whole: Int, _ lane: Int) -> Int { whole * (lane + 1) / threads - whole * lane / threads }
+        let devices = target.devices == nil ? 0 : plan.fleet.devices
+        counts = (0..<threads).map { (share(devices, $0), share(plan.fleet.providers, $0)) }
+        wanted = [Int](repeating: 0, count: threads)
+        timeline = LoadTimeline(lanes: threads)
+        let (stream, continuation) = AsyncStream<LaneReport>.makeStream()
+        reports = stream.makeAsyncIterator()
+        self.continuation = continuation
+    }
+
+    /// Carries the plan out.
+    public func run() async throws -> LoadResult {
+        let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
+        idlePSSKiB = probe?.look()?.pssKiB ?? 0
+        try startLanes()
+        do {
+            try await wait(milliseconds: 20_000, orFail: "the lanes did not begin") { $0.isComplete }
+            for step in plan.steps {
+                if let phase = step.phase, phase != self.phase { enter(phase) }
+                try await carryOut(step.action)
+            }
+            leavePhase()
+            order { _ in .conclude }
+            try await wait(milliseconds: 60_000, orFail: "the lanes did not conclude") { _ in
+                conclusions.count == lanes.count
+            }
+        } catch {
+            if conclusions.isEmpty { order { _ in .conclude } }
+            throw error
+        }
+        return result(startedAt: startedAt)
+    }
+
+    private func startLanes() throws {
+        let mark = UInt16.random(in: 0..<4096)
+        for (index, share) in counts.enumerated() {
+            let setup = Lane.Setup(
+                index: index, fleet: plan.fleet, devices: share.devices, providers: share.providers,
+                target: target,
+                phases: plan.phases.count, seed: plan.seed, epoch: epoch,
+                mark: (mark &+ UInt16(index)) & 0x0FFF, processors: processors,
+                report: { [continuation] in continuation.yield($0) })
+            lanes.append(try Lane.start(setup))
+            orders.append(0)
+            latest.append(nil)
+        }
+    }
+
+    // MARK: Orders and answers
+
+    /// What the lanes said last, taken together.
+    struct Together {
+        /// Whether every lane has spoken since its last order.
+        var isComplete = true
+        var ready = 0
+        var subscribed = 0
+        var open = 0
+        var missing = 0
+        var isSending = false
+        var backlog: UInt64 = 0
+        var tally = LoadTally()
+    }
+
+    /// Gives each lane an order, by its number; nil: none.
+    func order(_ make: (Int) -> LaneOrder?) {
+        for (index, lane) in lanes.enumerated() {
+            guard let order = make(index), lane.post(order) else { continue }
+            orders[index] += 1
+        }
+    }
+
+    var together: Together {
+        var together = Together()
+        for (index, progress) in latest.enumerated() {
+            guard let progress, progress.obeyed >= orders[index] else {
+                together.isComplete = false
+                continue
+            }
+            together.ready += progress.ready
+            together.subscribed += progress.subscribed
+            together.open += progress.open
+            together.missing += progress.missing
+            together.isSending = together.isSending || progress.isSending
+            together.backlog += progress.backlog
+            together.tally.add(progress.tally)
+        }
+        return together
+    }
+
+    /// Waits until every lane has carried out its orders and `isDone`. False: it took longer than that.
+    func wait(milliseconds: Int, until isDone: (Together) -> Bool) async throws -> Bool {
+        let deadline = EventLoop.monotonicNanoseconds + UInt64(milliseconds) * 1_000_000
+        while let report = await reports.next() {
+            try take(report)
+            let together = self.together
+            if together.isComplete, isDone(together) { return true }
+            if conclusions.count == lanes.count { return isDone(together) }
+            if EventLoop.monotonicNanoseconds >= deadline { return false }
+        }
+        return false
+    }
+
+    /// The same where it must not take longer.
+    func wait(
+        milliseconds: Int, orFail sentence: @autoclosure () -> String, until isDone: (Together) -> Bool
+    ) async throws {
+        guard try await wait(milliseconds: milliseconds, until: isDone) else {
+            let reasons = together.tally.failures.merging(together.tally.lostLinks, uniquingKeysWith: +)
+            let worst = reasons.max { $0.value < $1.value }.map { "; mostly: \($0.key)" } ?? ""
+            throw LoadFailure("The run ended early: \(sentence())\(worst).")
+        }
+    }
+
+    private func take(_ report: LaneReport) throws {
+        switch report {
+        case .failed(let sentence): throw LoadFailure(sentence)
+        case .concluded(let conclusion): conclusions.append(conclusion)
+        case .progress(let progress):
+            latest[progress.lane] = progress
+            guard let slice = progress.slice else { return }
+            let seconds = Double(EventLoop.monotonicNanoseconds - epoch) / 1e9
+            guard
+                let second = timeline.add(
+                    slice, of: progress.lane, at: seconds, phase: phase, residentKiB: probe?.residentKiB())
+            else { return }
+            let together = self.together
+            watch(
+                LoadProgress(
+                    phase: phase, seconds: seconds, ready: together.ready, accepted: second.accepted,
+                    delivered: second.delivered, refused: together.tally.refusedCount,
+                    missing: together.missing,
+                    p50: second.deliveryP50 ?? second.acceptanceP50,
+                    p99: second.deliveryP99 ?? second.acceptanceP99))
+        }
+    }
+
+    // MARK: Phases
+
+    private func enter(_ name: String) {
+        leavePhase()
+        phase = name
+        phaseSights = (probe?.look(), ownProbe.look())
+        let index = plan.phases.firstIndex(of: name) ?? 0
+        order { _ in .enter(phase: index) }
+    }
+
+    private func leavePhase() {
+        guard !phase.isEmpty else { return }
+        var end = phaseEnds[phase] ?? PhaseEnd()
+        let together = self.together
+        end.backlog = together.backlog
+        if let before = phaseSights.own, let now = ownProbe.look() {
+            end.ownCPUSeconds +=
+                Double(now.userTicks + now.systemTicks - before.userTicks - before.systemTicks)
+                / ProcessProbe.ticksPerSecond
+        }
+        if let before = phaseSights.server, let now = probe?.look() {
+            end.server = LoadResult.Server(
+                userSeconds: (end.server?.userSeconds ?? 0)
+                    + Double(now.userTicks - before.userTicks) / ProcessProbe.ticksPerSecond,
+                systemSeconds: (end.server?.systemSeconds ?? 0)
+                    + Double(now.systemTicks - before.systemTicks) / ProcessProbe.ticksPerSecond,
+                idlePSSKiB: idlePSSKiB, pssKiB: now.pssKiB, connections: together.ready + plan.fleet.providers
+            )
+        }
+        phaseEnds[phase] = end
+    }
+
+    // MARK: The result
+
+    private func result(startedAt: Int64) -> LoadResult {
+        var records = [PhaseRecord](repeating: PhaseRecord(), count: plan.phases.count)
+        var total = LoadTally()
+        for conclusion in conclusions {
+            for index in records.indices { records[index].add(conclusion.records[index]) }
+            total.add(conclusion.total)
+        }
+        let phases = zip(plan.phases, records).map { name, record in
+            let end = phaseEnds[name] ?? PhaseEnd()
+            return LoadResult.Phase(
+                name: name, record, backlog: end.backlog, server: end.server, ownCPUSeconds: end.ownCPUSeconds
+            )
+        }
+        let lost = conclusions.reduce(0) { $0 + $1.lost }
+        let identities = conclusions.flatMap(\.lostIdentities).prefix(10).map(\.description)
+        let verdict = LoadResult.Verdict(
+            lost: lost + lostBroadcasts, doubled: total.doubled, repeated: total.repeated,
+            strayed: total.strayed,
+            altered: total.altered, lostIdentities: Array(identities))
+        return LoadResult(
+            scenario: plan.name, startedAt: startedAt, machine: .current, devices: plan.fleet.devices,
+            apps: plan.fleet.apps, providers: plan.fleet.providers, streams: plan.fleet.streams,
+            threads: plan.fleet.threads, mainPhase: plan.mainPhase, phases: phases, verdict: verdict,
+            timeline: timeline.seconds, leakKiBPerMinute: timeline.growth(in: plan.mainPhase))
+    }
+}

@@ -1,0 +1,53 @@
+/// The run, second by second: what the lanes say of the same second is added up.
+struct LoadTimeline {
+    private(set) var seconds: [LoadResult.Second] = []
+    private var slices: [LaneSlice?]
+
+    /// A timeline for so many lanes.
+    init(lanes: Int) { slices = [LaneSlice?](repeating: nil, count: lanes) }
+
+    /// Takes what a lane did in a second; answers the second once all lanes have told theirs.
+    mutating func add(
+        _ slice: LaneSlice, of lane: Int, at seconds: Double, phase: String,
+        residentKiB: @autoclosure () -> Int?
+    ) -> LoadResult.Second? {
+        if slices[lane] == nil { slices[lane] = slice } else { slices[lane]?.add(slice) }
+        guard slices.allSatisfy({ $0 != nil }) else { return nil }
+        var whole = LaneSlice()
+        for index in slices.indices {
+            if let slice = slices[index] { whole.add(slice) }
+            slices[index] = nil
+        }
+        let length = max(Double(whole.nanoseconds) / 1e9, 0.001)
+        func at(_ histogram: LatencyHistogram, _ quantile: Double) -> Double? {
+            histogram.count == 0 ? nil : Double(histogram.value(atQuantile: quantile)) / 1000
+        }
+        let second = LoadResult.Second(
+            at: (seconds * 10).rounded() / 10, phase: phase,
+            accepted: Double(whole.tally.accepted + whole.tally.broadcasts) / length,
+            delivered: Double(whole.tally.delivered + whole.tally.broadcastsDelivered) / length,
+            refused: Double(whole.tally.refusedCount) / length,
+            connections: Double(whole.tally.connections) / length,
+            acceptanceP50: at(whole.acceptance, 0.5), acceptanceP99: at(whole.acceptance, 0.99),
+            deliveryP50: at(whole.delivery, 0.5), deliveryP99: at(whole.delivery, 0.99),
+            serverRSSKiB: residentKiB())
+        self.seconds.append(second)
+        return second
+    }
+
+    /// How fast the server's resident memory grew in the second half of a phase, KiB a minute: the slope of the line
+    /// that fits best. Nil where there are fewer than 10 seconds to judge by.
+    func growth(in phase: String) -> Double? {
+        let points = seconds.filter { $0.phase == phase }.compactMap { second in
+            second.serverRSSKiB.map { (x: second.at, y: Double($0)) }
+        }
+        let late = points.suffix(points.count / 2)
+        guard late.count >= 10 else { return nil }
+        let count = Double(late.count)
+        let meanX = late.reduce(0) { $0 + $1.x } / count
+        let meanY = late.reduce(0) { $0 + $1.y } / count
+        let above = late.reduce(0) { $0 + ($1.x - meanX) * ($1.y - meanY) }
+        let below = late.reduce(0) { $0 + ($1.x - meanX) * ($1.x - meanX) }
+        return below == 0 ? nil : above / below * 60
+    }
+}

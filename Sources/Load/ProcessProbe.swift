@@ -1,0 +1,74 @@
+import Foundation
+
+/// Looks at a process of this machine through /proc: what it has used of the processor and of memory.
+struct ProcessProbe {
+    /// What there is to see at a moment.
+    struct Sight: Equatable {
+        /// Clock ticks in user and in kernel mode.
+        var userTicks: UInt64 = 0
+        var systemTicks: UInt64 = 0
+        var pssKiB = 0
+    }
+
+    /// Clock ticks of a second, as the kernel tells them to programs (`sysconf(_SC_CLK_TCK)` on Linux).
+    static let ticksPerSecond = 100.0
+
+    private let folder: String
+
+    /// A process by its number.
+    init(process: Int32) { folder = "/proc/\(process)" }
+
+    /// What there is to see now; nil where the process is gone or somebody else's.
+    func look() -> Sight? {
+        guard let stat = text("stat"), let ticks = Self.ticks(stat: stat) else { return nil }
+        guard let rollup = text("smaps_rollup"), let pss = Self.pss(rollup: rollup) else { return nil }
+        return Sight(userTicks: ticks.user, systemTicks: ticks.system, pssKiB: pss)
+    }
+
+    /// Resident memory now; cheap.
+    func residentKiB() -> Int? { text("statm").flatMap(Self.resident(statm:)) }
+
+    /// Ticks in /proc/<pid>/stat. The second field is a name in parentheses that may hold anything.
+    static func ticks(stat: String) -> (user: UInt64, system: UInt64)? {
+        guard let end = stat.lastIndex(of: ")") else { return nil }
+        let fields = stat[stat.index(after: end)...].split(separator: " ")
+        // Field 3 comes first here; 14 and 15 are utime and stime (man 5 proc).
+        guard fields.count > 12, let user = UInt64(fields[11]), let system = UInt64(fields[12]) else {
+            return nil
+        }
+        return (user, system)
+    }
+
+    /// `Pss:` of /proc/<pid>/smaps_rollup, in KiB.
+    static func pss(rollup: String) -> Int? {
+        for line in rollup.split(separator: "\n") where line.hasPrefix("Pss:") {
+            return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        }
+        return nil
+    }
+
+    /// The second field of /proc/<pid>/statm, in pages of 4 KiB.
+    static func resident(statm: String) -> Int? {
+        statm.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4 }
+    }
+
+    private func text(_ name: String) -> String? {
+        guard let file = FileHandle(forReadingAtPath: "\(folder)/\(name)") else { return nil }
+        defer { try? file.close() }
+        return (try? file.readToEnd()).flatMap { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension LoadResult.Machine {
+    /// This machine.
+    static var current: LoadResult.Machine {
+        let cpuinfo = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
+        let model = cpuinfo.split(separator: "\n").first { $0.hasPrefix("model name") }
+        let name =
+            model?.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? "unknown"
+        let release = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
+        return LoadResult.Machine(
+            cores: ProcessInfo.processInfo.activeProcessorCount, processor: name,
+            kernel: release.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Glibc
+import Load
+import Options
+
+/// `postrider load`: fleets of providers and devices, and what a server makes of them.
+enum LoadCommand: Command {
+    static let name = "load"
+    static let summary = "Drive a relay with fleets of providers and devices, and say what happened."
+    static let endsInGoodOrder = true
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try table.parse(arguments)
+        if options.asksForHelp {
+            Console.say(table.helpText)
+            return 0
+        }
+        let order = try LoadOrder(options)
+        guard let result = try await measure(order) else { return 130 }
+        if order.isJSON {
+            Console.say(try Console.json(result))
+        } else {
+            Console.say(ResultTable.text(result))
+        }
+        let comparison = order.baseline.map { Comparison(of: result, with: $0).text }
+        if let comparison, !order.isJSON { Console.say("\n" + comparison) }
+        if let file = order.reportFile {
+            try FileText.write(ResultPage.html(result, baseline: order.baseline), to: file)
+        }
+        if let file = order.saveFile { try FileText.write(try Console.json(result) + "\n", to: file) }
+        let metrics = LoadMetrics(result)
+        let misses = order.expectations.compactMap { $0.miss(in: metrics) }
+        for miss in misses { Console.complain("postrider: \(miss)") }
+        return misses.isEmpty && result.verdict.isClean ? 0 : 1
+    }
+
+    /// Carries the order out; nil where somebody ended it.
+    private static func measure(_ order: LoadOrder) async throws -> LoadResult? {
+        let requests = try Termination.requests()
+        return try await withThrowingTaskGroup(of: LoadResult?.self) { group in
+            group.addTask { try await order.carryOut(watch: ProgressLine.watch) }
+            group.addTask {
+                for await request in requests where request == .end { break }
+                return nil
+            }
+            let first = try await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+    }
+}
+
+/// The line that tells how far a run is, where somebody watches.
+enum ProgressLine {
+    /// Tells it on stderr; nil where that is no terminal.
+    static var watch: (@Sendable (LoadProgress) -> Void)? {
+        guard isatty(STDERR_FILENO) == 1 else { return nil }
+        return { progress in
+            let text = "\r\u{1B}[K\(line(progress))"
+            try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+        }
+    }
+
+    /// Clears the line.
+    static func end() {
+        guard isatty(STDERR_FILENO) == 1 else { return }
+        try? FileHandle.standardError.write(contentsOf: Data("\r\u{1B}[K".utf8))
+    }
+
+    static func line(_ progress: LoadProgress) -> String {
+        let rate = LoadMetrics.Unit.perSecond
+        var parts = [
+            "\(Int(progress.seconds)) s", progress.phase, "\(progress.ready) devices",
+            "\(rate.text(progress.accepted)) accepted/s", "\(rate.text(progress.delivered)) delivered/s",
+        ]
+        if let p50 = progress.p50, let p99 = progress.p99 {
+            let unit = LoadMetrics.Unit.microseconds
+            parts.append("p50 \(unit.text(p50)), p99 \(unit.text(p99))")
+        }
+        if progress.refused > 0 { parts.append("\(progress.refused) refused") }
+        if progress.missing > 0 { parts.append("\(progress.missing) on their way") }
+        return parts.joined(separator: " · ")
+    }
+}

@@ -1,0 +1,121 @@
+import Clients
+import Crypto
+import Foundation
+import Load
+import Notifications
+import Options
+import Transport
+
+/// Carrying a load order out: who is driven, and with what keys.
+extension LoadOrder {
+    /// Carries the plan out, and answers what came of it.
+    func carryOut(watch: (@Sendable (LoadProgress) -> Void)?) async throws -> LoadResult {
+        defer { if watch != nil { ProgressLine.end() } }
+        switch place {
+        case .own(let folder, let settings, let processors):
+            let relay = try await OwnRelay.start(
+                topics: topics, in: folder, settings: settings, processors: processors)
+            do {
+                let result = try await run(on: try target(relay.values), watch)
+                await relay.stop()
+                return result
+            } catch {
+                await relay.stop()
+                throw error
+            }
+        case .dev(let values): return try await run(on: try target(values), watch)
+        case .providerOnly(let text, let tokens): return try await run(on: try target(text, tokens), watch)
+        }
+    }
+
+    private func run(
+        on target: LoadTarget, _ watch: (@Sendable (LoadProgress) -> Void)?
+    ) async throws -> LoadResult {
+        let run = LoadRun(plan, on: target, processors: processors, watch: watch ?? { _ in })
+        return try await run.run()
+    }
+
+    /// One topic for each app of a device.
+    private var topics: [Topic] {
+        (0..<plan.fleet.apps).compactMap { Topic("com.example.load\($0 == 0 ? "" : "-\($0)")") }
+    }
+
+    private func target(_ values: DevValues) throws -> LoadTarget {
+        let tls = try TLSContext.client(trustFile: values.authorityFile, alpn: ["h2"])
+        let known = values.topics.compactMap { Topic($0) }
+        guard known.count >= plan.fleet.apps else {
+            throw CommandFailure(
+                "The relay has \(known.count) topics and devices are to have \(plan.fleet.apps) apps: give "
+                    + "'postrider dev' more of them with --topic.", exitCode: 2)
+        }
+        var target = LoadTarget(
+            provider: .address(try SocketAddress(host: values.host, port: values.providerPort)),
+            providerTLS: tls,
+            providerName: values.host, signer: try signer(values),
+            topics: Array(known.prefix(plan.fleet.apps)),
+            devices: .init(
+                address: try SocketAddress(host: values.host, port: values.devicePort), tls: tls,
+                name: values.host,
+                enrolmentKey: values.enrolmentKey))
+        target.process = values.process
+        return target
+    }
+
+    private func signer(_ values: DevValues) throws -> ProviderTokenMaker {
+        try signer(keyFile: values.keyFile, identifier: values.keyIdentifier, team: values.team)
+    }
+
+    private func signer(keyFile: String, identifier: String, team: String) throws -> ProviderTokenMaker {
+        let text = try FileText.read(keyFile, "The key file")
+        do throws(CryptoError) {
+            return ProviderTokenMaker(
+                key: try ES256.PrivateKey(pem: text), keyIdentifier: identifier, team: team)
+        } catch {
+            throw CommandFailure("The key file \(keyFile) cannot sign: \(error).")
+        }
+    }
+
+    /// Any server: with a key of the user, or one that is made up and that no server knows.
+    private func target(_ text: String, _ tokensFile: String?) throws -> LoadTarget {
+        let destination = try Destination(text)
+        guard let host = destination.host else { throw options.error("--target must name a host and a port") }
+        let signer =
+            if let file = options.string("key-file") {
+                try self.signer(
+                    keyFile: file, identifier: options.requiredString("key-id"),
+                    team: options.requiredString("team-id"))
+            } else {
+                ProviderTokenMaker(
+                    key: ES256.PrivateKey.generate(), keyIdentifier: "LOADKEY001", team: "LOADTEAM01")
+            }
+        guard let topic = Topic(options.string("topic") ?? "com.example.load") else {
+            throw options.error("--topic must be a bundle identifier such as com.example.app")
+        }
+        var target = LoadTarget(
+            provider: destination,
+            providerTLS: try TLSContext.client(trustFile: options.string("ca"), alpn: ["h2"]),
+            providerName: options.string("server-name") ?? host, signer: signer, topics: [topic], devices: nil
+        )
+        target.tokens = try tokens(tokensFile)
+        target.process = try options.integer("process", in: 1...Int(Int32.max)).map { Int32($0) }
+        return target
+    }
+
+    private func tokens(_ file: String?) throws -> [String] {
+        guard let file else {
+            let entropy = Entropy()
+            return (0..<plan.fleet.devices).map { _ in Hexadecimal.text(entropy.bytes(DeviceToken.byteCount))
+            }
+        }
+        let tokens = try FileText.read(file, "The file of tokens").split(whereSeparator: \.isWhitespace)
+        guard let first = tokens.first,
+            tokens.allSatisfy({ $0.count == first.count && $0.allSatisfy(\.isHexDigit) })
+        else {
+            throw CommandFailure(
+                "The file of tokens \(file) must hold device tokens in hexadecimal digits, all of one "
+                    + "length.",
+                exitCode: 2)
+        }
+        return tokens.map(String.init)
+    }
+}

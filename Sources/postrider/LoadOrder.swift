@@ -1,0 +1,188 @@
+import Foundation
+import Load
+import Notifications
+import Options
+import YAML
+
+/// What `postrider load` is to do.
+struct LoadOrder: Sendable {
+    /// Where the server is that is driven.
+    enum Place: Equatable {
+        /// A relay that is started for it, with these settings.
+        case own(folder: String?, settings: [String], processors: String?)
+        /// That of `postrider dev` in a folder.
+        case dev(DevValues)
+        /// Any server with the APNs provider API: its port, and a file with device tokens.
+        case providerOnly(String, tokens: String?)
+    }
+
+    let plan: LoadPlan
+    let place: Place
+    let processors: [Int]
+    let expectations: [Expectation]
+    let isJSON: Bool
+    let saveFile: String?
+    /// Where a page with plots is written.
+    let reportFile: String?
+    /// An earlier result.
+    let baseline: LoadResult?
+    let options: ParsedOptions
+
+    /// Understands the options.
+    init(_ options: ParsedOptions) throws {
+        self.options = options
+        plan = try Self.plan(options)
+        place = try Self.place(options)
+        processors = try Self.processors(options)
+        isJSON = options.isSet("json")
+        saveFile = options.string("save")
+        reportFile = options.string("report")
+        baseline = try options.string("baseline").map(Self.baseline)
+        do throws(Expectation.Mistake) {
+            var expectations: [Expectation] = []
+            for text in options.list("expect") { expectations += try Expectation.parse(text) }
+            self.expectations = expectations
+        } catch {
+            throw options.error("--expect: \(error)")
+        }
+    }
+
+    private static func baseline(_ file: String) throws -> LoadResult {
+        let text = try FileText.read(file, "The earlier result")
+        guard let result = try? JSONDecoder().decode(LoadResult.self, from: Data(text.utf8)),
+            result.schema == LoadResult.schemaVersion
+        else {
+            throw CommandFailure(
+                "The file \(file) holds no result of this version: give one that --save or --json wrote.",
+                exitCode: 2)
+        }
+        return result
+    }
+
+    // MARK: The plan
+
+    private static func plan(_ options: ParsedOptions) throws -> LoadPlan {
+        let word = options.operands.first ?? LoadScenario.push.rawValue
+        let plan: LoadPlan
+        if word.contains(".") || word.contains("/") {
+            plan = try filePlan(word, options)
+        } else if let scenario = LoadScenario(rawValue: word) {
+            plan = scenario.plan(try settings(options))
+        } else {
+            let known = LoadScenario.allCases.map(\.rawValue).joined(separator: ", ")
+            throw options.error("there is no scenario '\(word)'; there are \(known), and files: give a path")
+        }
+        if case .providerOnly = try place(options), plan.needsDevices {
+            throw options.error(
+                "a server that has no devices can take pushes only, such as the scenario push")
+        }
+        return plan
+    }
+
+    /// What a file says stands there, and not in options.
+    private static func filePlan(_ path: String, _ options: ParsedOptions) throws -> LoadPlan {
+        if let name = LoadCommand.planOptions.map(\.name).first(where: options.isSet) {
+            throw options.error("--\(name) does not go with a scenario file: write it there")
+        }
+        let text = try FileText.read(path, "The scenario file")
+        do throws(YAMLError) {
+            return try LoadPlan(text: text, file: path)
+        } catch {
+            throw CommandFailure("\(error)", exitCode: 2)
+        }
+    }
+
+    private static func settings(_ options: ParsedOptions) throws -> LoadScenario.Settings {
+        var settings = LoadScenario.Settings()
+        settings.devices = try options.integer("devices", in: 1...1_000_000)
+        settings.apps = try options.integer("apps", in: 1...64)
+        settings.providers = try options.integer("providers", in: 1...10_000)
+        settings.streams = try options.integer("streams", in: 1...10_000)
+        settings.threads = try options.integer("threads", in: 1...64)
+        settings.sources = try options.integer("sources", in: 1...60_000)
+        settings.inFlight = try options.integer("in-flight", in: 1...10_000_000)
+        settings.count = try options.integer("count", in: 1...1_000_000_000)
+        settings.payloadBytes = try options.integer("payload", in: 32...Limits.payloadBytes)
+        settings.seed = try options.integer("seed", in: 0...Int.max).map { UInt64($0) }
+        settings.areAbsent = options.isSet("absent")
+        settings.isNowOrNever = options.isSet("now-or-never")
+        settings.milliseconds = try time(options, "for")
+        settings.warmUpMilliseconds = try time(options, "warm-up")
+        if let text = options.string("rate") {
+            guard let rate = Double(text), rate >= 0.001, rate <= 10_000_000 else {
+                throw options.error("--rate must be a number of pushes a second, not '\(text)'")
+            }
+            settings.perSecond = rate
+        }
+        guard settings.perSecond == nil || settings.inFlight == nil else {
+            throw options.error("--rate and --in-flight are two ways to pace pushes; give one of them")
+        }
+        return settings
+    }
+
+    private static func time(_ options: ParsedOptions, _ name: String) throws -> Int? {
+        guard let text = options.string(name) else { return nil }
+        let units = [("ms", 1.0), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
+        for (unit, worth) in units where text.hasSuffix(unit) {
+            guard let number = Double(text.dropLast(unit.count)), (0...100_000_000).contains(number * worth)
+            else {
+                continue
+            }
+            return Int(number * worth)
+        }
+        throw options.error("--\(name) must be a length of time such as 500ms, 10s, 5m or 2h, not '\(text)'")
+    }
+
+    // MARK: The place
+
+    private static func place(_ options: ParsedOptions) throws -> Place {
+        let target = options.string("target")
+        let folder = options.string("directory")
+        guard target == nil || folder == nil else {
+            throw options.error("--target and --directory name two servers; give one of them")
+        }
+        if let target {
+            guard options.isSet("provider-only") else {
+                throw options.error("--target takes --provider-only: devices need a relay of --directory")
+            }
+            let prefix = "https://"
+            return .providerOnly(
+                target.hasPrefix(prefix) ? String(target.dropFirst(prefix.count)) : target,
+                tokens: options.string("tokens"))
+        }
+        guard !options.isSet("provider-only") else {
+            throw options.error("--provider-only goes with --target; name the server")
+        }
+        guard let folder else {
+            return .own(
+                folder: options.string("relay-directory"), settings: try relaySettings(options),
+                processors: options.string("relay-processors"))
+        }
+        guard let values = try DevValues.read(from: DevFolder(folder)) else {
+            throw options.error(
+                "'postrider dev' has not been in \(folder); name the folder that it was given")
+        }
+        return .dev(values)
+    }
+
+    /// Nothing that protects a relay from many devices at one address is to be measured by accident.
+    private static func relaySettings(_ options: ParsedOptions) throws -> [String] {
+        var settings = ["source-rate": "1000000", "source-connections": "1000000", "pushes-per-second": "0"]
+        for text in options.list("relay-setting") {
+            guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
+                throw options.error("--relay-setting must be NAME=VALUE, such as shards=1, not '\(text)'")
+            }
+            settings[String(text[..<sign])] = String(text[text.index(after: sign)...])
+        }
+        return settings.sorted { $0.key < $1.key }.flatMap { ["--\($0.key)", $0.value] }
+    }
+
+    private static func processors(_ options: ParsedOptions) throws -> [Int] {
+        guard let text = options.string("processors") else { return [] }
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+        guard numbers.allSatisfy({ ($0 ?? -1) >= 0 }) else {
+            throw options.error("--processors must be numbers of processors such as 1 or 2,3, not '\(text)'")
+        }
+        return numbers.compactMap { $0 }
+    }
+}

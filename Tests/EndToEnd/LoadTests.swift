@@ -1,0 +1,170 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    @Suite("The load harness", .serialized)
+    struct LoadTests {
+        /// What the tests read of a result.
+        struct Result: Decodable {
+            struct Phase: Decodable {
+                let name: String
+                let accepted: Int
+                let delivered: Int
+                let broadcastsDelivered: Int
+                let connections: Int
+                let refused: [String: Int]
+            }
+            struct Verdict: Decodable {
+                let lost: Int
+                let doubled: Int
+                let strayed: Int
+                let altered: Int
+            }
+            let schema: Int
+            let phases: [Phase]
+            let verdict: Verdict
+
+            /// The phase of this name.
+            func phase(_ name: String) throws -> Phase { try #require(phases.first { $0.name == name }) }
+        }
+
+        private func run(
+            _ arguments: [String], on stage: Stage, exitCode: Int32 = 0
+        ) async throws -> Result {
+            let program = try stage.start("postrider", ["load", "--json"] + arguments)
+            #expect(try await program.exitCode() == exitCode, "\(program.transcript)")
+            let line = try #require(program.output.first, "\(program.transcript)")
+            return try JSONDecoder().decode(Result.self, from: Data(line.utf8))
+        }
+
+        private func expectClean(_ result: Result) {
+            #expect(result.verdict.lost == 0 && result.verdict.doubled == 0)
+            #expect(result.verdict.strayed == 0 && result.verdict.altered == 0)
+        }
+
+        @Test("counts every push of a closed loop, and finds that each has come once")
+        func push() async throws {
+            try await onStage { stage in
+                let arguments = [
+                    "push", "--devices", "30", "--apps", "2", "--threads", "2", "--count", "600", "--warm-up",
+                    "0s",
+                ]
+                let result = try await run(arguments, on: stage)
+                expectClean(result)
+                let (push, connect) = (try result.phase("push"), try result.phase("connect"))
+                #expect(push.accepted == 600)
+                #expect(push.delivered == 600)
+                #expect(push.refused.isEmpty)
+                // 30 devices and 4 providers.
+                #expect(connect.connections == 34)
+            }
+        }
+
+        @Test(
+            "finds nothing lost and nothing doubled in each scenario",
+            arguments: [
+                ["idle", "--for", "200ms"], ["storm", "--for", "300ms", "--rate", "200"],
+                ["offline", "--count", "300"], ["fanout", "--count", "10", "--rate", "50"],
+                ["mixed", "--for", "2s", "--rate", "100"], ["soak", "--for", "2s", "--rate", "100"],
+            ])
+        func scenarios(_ arguments: [String]) async throws {
+            try await onStage { stage in
+                let result = try await run(arguments + ["--devices", "20"], on: stage)
+                expectClean(result)
+                for phase in result.phases { #expect(phase.refused.isEmpty, "\(phase)") }
+                switch arguments[0] {
+                case "offline":
+                    #expect(try result.phase("store").delivered == 0)
+                    #expect(try result.phase("return").delivered == 300)
+                case "fanout": #expect(try result.phase("fanout").broadcastsDelivered == 200)
+                case "storm": #expect(try result.phase("storm").connections == 20)
+                default: break
+                }
+            }
+        }
+
+        @Test("carries out a scenario file, tells it as a page, and compares it with an earlier run")
+        func files() async throws {
+            try await onStage { stage in
+                let file = try stage.write(
+                    """
+                    name: brief
+                    fleet: {devices: 5, providers: 1}
+                    steps:
+                      - {do: connect, phase: begin}
+                      - {do: push, in-flight: 10, count: 50, phase: middle}
+                      - {do: drain, phase: end}
+                    main: middle
+                    """, to: "brief.yaml")
+                let (saved, page) = (stage.path("result.json"), stage.path("result.html"))
+                let result = try await run([file, "--save", saved, "--report", page], on: stage)
+                #expect(try result.phase("middle").delivered == 50)
+                #expect(try String(contentsOfFile: page, encoding: .utf8).hasPrefix("<!doctype html>"))
+
+                let second = try stage.start("postrider", ["load", file, "--baseline", saved])
+                #expect(try await second.exitCode() == 0, "\(second.transcript)")
+                #expect(second.output.contains { $0.hasPrefix("brief: 5 devices") })
+                #expect(second.output.contains { $0.hasPrefix("figure") && $0.contains("ratio") })
+            }
+        }
+
+        @Test("ends with 1 and a sentence for each expectation that is missed")
+        func expectations() async throws {
+            try await onStage { stage in
+                let program = try stage.start(
+                    "postrider",
+                    [
+                        "load", "push", "--devices", "5", "--count", "50", "--warm-up", "0s", "--expect",
+                        "lost=0,accepted=50,p50<1us", "--expect", "nonsense>3",
+                    ])
+                #expect(try await program.exitCode() == 1)
+                #expect(program.errors.count == 2, "\(program.transcript)")
+                #expect(program.errors.first?.hasPrefix("postrider: Expected p50<1us, but p50 is ") == true)
+                #expect(program.errors.last?.contains("no figure nonsense") == true)
+            }
+        }
+
+        @Test("drives a relay that runs already, and as a provider only any server that takes pushes")
+        func others() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let short = ["push", "--devices", "5", "--count", "50", "--warm-up", "0s"]
+                let first = try await run(short + ["--directory", stage.path("dev")], on: stage)
+                expectClean(first)
+                #expect(try first.phase("push").delivered == 50)
+
+                let target = "https://localhost:\(relay.description.providerPort)"
+                let second = try await run(
+                    short + ["--target", target, "--provider-only", "--ca", relay.description.authorityFile],
+                    on: stage)
+                #expect(try second.phase("push").refused == ["InvalidProviderToken": 50])
+            }
+        }
+
+        @Test("says in one sentence why it cannot begin")
+        func failures() async throws {
+            try await onStage { stage in
+                let table: [([String], Int32, String)] = [
+                    (["walk"], 2, "there is no scenario 'walk'"),
+                    (["push", "--rate", "1", "--in-flight", "1"], 2, "two ways to pace pushes"),
+                    (["push", "--for", "soon"], 2, "must be a length of time"),
+                    (["push", "--expect", "p99"], 2, "'p99' is no expectation"),
+                    (
+                        ["idle", "--target", "localhost:1", "--provider-only", "--for", "1s"], 2,
+                        "pushes only"
+                    ),
+                    (
+                        ["push", "--target", "127.0.0.1:1", "--provider-only"], 1,
+                        "No connection to the provider"
+                    ),
+                ]
+                for (arguments, exitCode, words) in table {
+                    let program = try stage.start("postrider", ["load"] + arguments)
+                    #expect(try await program.exitCode() == exitCode, "\(program.transcript)")
+                    #expect(program.errors.count == 1 && program.output.isEmpty, "\(program.transcript)")
+                    #expect(program.errors.first?.contains(words) == true, "\(program.transcript)")
+                }
+            }
+        }
+    }
+}

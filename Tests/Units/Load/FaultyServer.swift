@@ -1,0 +1,203 @@
+import Clients
+import Courier
+import Crypto
+import Endpoints
+import Foundation
+import HTTP2
+import Load
+import Notifications
+import Transport
+
+/// A server that takes pushes and delivers them like a relay, but for some that it treats as it should not. It stores
+/// nothing and checks nothing, and has both ports in one.
+final class FaultyServer {
+    /// What it does to a push that it has answered with 200.
+    enum Fault: Sendable {
+        case none, lose, double, alter, misdeliver
+    }
+
+    fileprivate let fault: @Sendable (Int) -> Fault
+    fileprivate var accepted = 0
+    fileprivate var enrolled = 0
+    /// By device.
+    fileprivate var links: [Int: FaultySession] = [:]
+
+    private init(_ fault: @escaping @Sendable (Int) -> Fault) { self.fault = fault }
+
+    /// Runs one on a thread of its own while `body` does something with it.
+    ///
+    /// - Parameter fault: what is done to each accepted push, by its number from 0.
+    static func run<Result>(
+        _ fault: @escaping @Sendable (Int) -> Fault, _ body: (LoadTarget) async throws -> Result
+    ) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "load-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func write(_ text: String, _ name: String) throws -> String {
+            let file = folder.appending(path: name)
+            try Data(text.utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            return file.path
+        }
+        let authority = try Certificates.makeAuthority(commonName: "Test authority", validDays: 1)
+        let leaf = try Certificates.issue(
+            commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"], usage: .server,
+            validDays: 1, authority: authority)
+        let serverTLS = try TLSContext.server(
+            certificateChainFile: write(leaf.certificate, "chain.pem"),
+            privateKeyFile: write(leaf.key, "key.pem"),
+            alpn: ["h2"], allowsMissingALPN: false, clientCertificates: .none)
+        let clientTLS = try TLSContext.client(
+            trustFile: write(authority.certificate, "ca.pem"), alpn: ["h2"])
+        let stop = try Mailbox<Bool>(capacity: 1)
+        let address = try await start(serverTLS, stop, fault)
+        defer { stop.postEvenIfFull(true) }
+        guard let topic = Topic("org.example.app") else { preconditionFailure("that is a topic") }
+        return try await body(
+            LoadTarget(
+                provider: .address(address), providerTLS: clientTLS, providerName: "127.0.0.1", signer: nil,
+                topics: [topic],
+                devices: .init(address: address, tls: clientTLS, name: "127.0.0.1", enrolmentKey: "key")))
+    }
+
+    private static func start(
+        _ tls: TLSContext, _ stop: Mailbox<Bool>, _ fault: @escaping @Sendable (Int) -> Fault
+    ) async throws -> SocketAddress {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                _ = try Thread.spawn(name: "faulty") {
+                    do {
+                        let (server, loop) = (FaultyServer(fault), try EventLoop())
+                        let listener = try loop.listen(SocketAddress("127.0.0.1:0"), tls: tls) { _ in
+                            FaultySession(of: server).endpoint
+                        }
+                        try loop.attach(stop) { [unowned loop] _ in loop.stop() }
+                        continuation.resume(returning: listener.address)
+                        loop.run()
+                    } catch {
+                        continuation.resume(throwing: error)
+                    }
+                }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    fileprivate func take(_ request: FaultySession.Request) {
+        let digits = request.path.dropFirst("/3/device/".count).prefix(8)
+        guard let device = Int(digits, radix: 16), let link = links[device] else { return }
+        defer { accepted += 1 }
+        switch fault(accepted) {
+        case .none: link.deliver(request)
+        case .lose: break
+        case .double:
+            link.deliver(request)
+            link.deliver(request)
+        case .alter:
+            var altered = request
+            altered.body[altered.body.count / 2] ^= 1
+            link.deliver(altered)
+        case .misdeliver: links[device == 0 ? 1 : 0]?.deliver(request)
+        }
+    }
+}
+
+/// A connection of a provider or a device; its requests tell which.
+private final class FaultySession: EndpointOwner {
+    struct Request {
+        var path: String
+        var identity: NotificationIdentity?
+        var body: [UInt8] = []
+    }
+
+    private let server: FaultyServer
+    private(set) lazy var endpoint = Endpoint(role: .server, settings: SessionSettings(), owner: self)
+    private var requests: [Int32: Request] = [:]
+    private var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
+    private var link: Int32?
+    private var delivery: UInt64 = 0
+
+    init(of server: FaultyServer) { self.server = server }
+
+    func deliver(_ request: Request) {
+        guard let identity = request.identity else { return }
+        delivery += 1
+        say(
+            RelayMessage.deliver(
+                Deliver(
+                    delivery: delivery, identity: identity, topic: "org.example.app", payload: request.body,
+                    priority: .immediate, expiration: .nowOrNever, collapseIdentifier: nil, pushType: nil,
+                    acceptedAt: Moment(milliseconds: 1))))
+    }
+
+    private func say(_ message: some CourierMessage, on stream: Int32? = nil) {
+        guard let stream = stream ?? link else { return }
+        var frame: [UInt8] = []
+        MessageFraming.frame(message, into: &frame)
+        endpoint.streams.send(stream, frame.span)
+        endpoint.setNeedsFlush()
+    }
+
+    func opened() {}
+
+    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head else { return }
+        let identity = block.value(of: "apns-id").flatMap { NotificationIdentity(text: $0.span) }
+        let request = Request(path: block.text(of: ":path") ?? "", identity: identity)
+        requests[stream] = request
+        guard request.path == CourierMethod.connect.rawValue else { return }
+        link = stream
+        endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
+        endpoint.setNeedsFlush()
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard stream == link else {
+            requests[stream]?.body.append(copying: bytes)
+            return
+        }
+        framing.feed(bytes)
+        while let message = try? framing.next(DeviceMessage.self) {
+            switch message {
+            case .hello(let hello):
+                server.links[Int(hello.deviceIdentity.low)] = self
+                number = Int(hello.deviceIdentity.low)
+                say(
+                    RelayMessage.welcome(
+                        Welcome(keepaliveSeconds: 60, window: 64, registrations: [], pending: 0)))
+            case .register(let topic, _):
+                let token =
+                    (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
+                    + [UInt8](repeating: 9, count: 28)
+                guard let token = DeviceToken(bytes: token) else { continue }
+                say(RelayMessage.registered(Registered(topic: topic, deviceToken: token)))
+            default: break
+            }
+        }
+    }
+
+    private var number = 0
+
+    func ended(_ stream: Int32) {
+        guard let request = requests.removeValue(forKey: stream), stream != link else { return }
+        if request.path == CourierMethod.enroll.rawValue {
+            let identity = DeviceIdentity(high: 1, low: UInt32(server.enrolled))
+            server.enrolled += 1
+            endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
+            say(
+                EnrollResponse(deviceIdentity: identity, deviceSecret: [UInt8](repeating: 1, count: 32)),
+                on: stream)
+            endpoint.streams.finish(stream, trailers: ["grpc-status": "0"])
+        } else {
+            endpoint.streams.respond(stream, [":status": "200"])
+            server.take(request)
+        }
+        endpoint.setNeedsFlush()
+    }
+
+    func closed(_ stream: Int32, errorCode: UInt32) { requests[stream] = nil }
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+    func disconnected(_ reason: CloseReason) { server.links = server.links.filter { $0.value !== self } }
+}

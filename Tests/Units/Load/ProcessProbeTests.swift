@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import Load
+
+@Suite("A look at a process")
+struct ProcessProbeTests {
+    @Test("finds its ticks behind a name that may hold anything")
+    func ticks() {
+        let stat = "42 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 1234 56 13 14 20 0"
+        #expect(ProcessProbe.ticks(stat: stat)?.user == 1234)
+        #expect(ProcessProbe.ticks(stat: stat)?.system == 56)
+        #expect(ProcessProbe.ticks(stat: "42 (x) S 1") == nil)
+        #expect(ProcessProbe.ticks(stat: "") == nil)
+    }
+
+    @Test("finds its memory")
+    func memory() {
+        #expect(
+            ProcessProbe.pss(rollup: "5-7 ---p\nRss:   900 kB\nPss:                 812 kB\nPss_Anon: 3 kB\n")
+                == 812)
+        #expect(ProcessProbe.pss(rollup: "") == nil)
+        #expect(ProcessProbe.resident(statm: "100 25 3 1 0 9 0") == 100)
+    }
+
+    @Test("sees this process, and no process that is not there")
+    func real() throws {
+        let sight = try #require(ProcessProbe(process: ProcessInfo.processInfo.processIdentifier).look())
+        #expect(sight.pssKiB > 0)
+        #expect(ProcessProbe(process: .max).look() == nil)
+    }
+}
+
+@Suite("The run's seconds")
+struct LoadTimelineTests {
+    private func slice(accepted: UInt64) -> LaneSlice {
+        var slice = LaneSlice()
+        slice.tally.accepted = accepted
+        slice.nanoseconds = 1_000_000_000
+        return slice
+    }
+
+    @Test("are told when every lane has told its own")
+    func lanes() {
+        var timeline = LoadTimeline(lanes: 2)
+        let half = timeline.add(slice(accepted: 3), of: 0, at: 1, phase: "a", residentKiB: nil)
+        #expect(half == nil)
+        let second = timeline.add(slice(accepted: 4), of: 1, at: 1, phase: "a", residentKiB: 7)
+        #expect(second?.accepted == 7)
+        #expect(second?.serverRSSKiB == 7)
+        _ = timeline.add(slice(accepted: 1), of: 0, at: 2, phase: "a", residentKiB: nil)
+        #expect(timeline.seconds.count == 1)
+    }
+
+    @Test("show a leak by the slope of the second half")
+    func growth() throws {
+        var timeline = LoadTimeline(lanes: 1)
+        for second in 0..<40 {
+            // Warm-up: much at first. Then 3 KiB a second.
+            let memory = second < 20 ? second * 1000 : 50_000 + second * 3
+            _ = timeline.add(
+                slice(accepted: 0), of: 0, at: Double(second), phase: "soak", residentKiB: memory)
+        }
+        #expect(abs(try #require(timeline.growth(in: "soak")) - 180) < 0.001)
+        #expect(timeline.growth(in: "push") == nil)
+    }
+}

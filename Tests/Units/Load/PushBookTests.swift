@@ -1,0 +1,193 @@
+import Notifications
+import Testing
+
+@testable import Load
+
+/// A book and a judge that expectations can ask: what changes a value cannot stand in one.
+private final class Desk {
+    var book = PushBook()
+    var judge: CopyJudge
+
+    init(window: Int = 3) { judge = CopyJudge(window: window) }
+
+    func send(to device: Int, _ expectation: PushBook.Expectation) -> UInt64 {
+        book.send(to: device, at: UInt64(device) * 10, expectation)
+    }
+    func arrived(_ number: UInt64, at device: Int) -> PushBook.Arrival { book.arrived(number, at: device) }
+    func allows(copyOf number: UInt64) -> Bool { judge.allows(copyOf: number) }
+    func lost(excused: Bool = false) -> Int { book.lost(naming: 3) { _, _ in excused }.count }
+}
+
+@Suite("The book of pushes")
+struct PushBookTests {
+    private static let present = PushBook.Expectation(isPresent: true, isStored: true)
+    private static let absent = PushBook.Expectation(isPresent: false, isStored: true)
+    private static let nobody = PushBook.Expectation(isPresent: false, isStored: false)
+    private static let fleeting = PushBook.Expectation(isPresent: true, isStored: false)
+
+    /// What happens to one push, in order.
+    enum Event { case accepted, refused, unanswered, arrived }
+
+    @Test(
+        "knows what is under way, what is missing and what is lost, whatever comes first",
+        arguments: [
+            (present, [], 1, 1, 0, 0), (present, [.accepted], 0, 1, 1, 1), (present, [.arrived], 1, 1, 0, 0),
+            (present, [.accepted, .arrived], 0, 0, 0, 0), (present, [.arrived, .accepted], 0, 0, 0, 0),
+            (present, [.refused], 0, 0, 0, 0), (present, [.unanswered], 0, 0, 0, 0),
+            (present, [.unanswered, .arrived], 0, 0, 0, 0), (absent, [.accepted], 0, 0, 1, 1),
+            (absent, [.accepted, .arrived], 0, 0, 0, 0), (nobody, [.accepted], 0, 0, 0, 0),
+            (nobody, [.accepted, .arrived], 0, 0, 0, 0), (fleeting, [.accepted], 0, 1, 1, 1),
+        ] as [(PushBook.Expectation, [Event], Int, Int, Int, Int)])
+    func states(
+        _ expectation: PushBook.Expectation, _ events: [Event], _ open: Int, _ underWay: Int, _ missing: Int,
+        _ lost: Int
+    ) {
+        let desk = Desk()
+        let number = desk.send(to: 7, expectation)
+        for event in events {
+            switch event {
+            case .accepted: desk.book.accepted(number)
+            case .refused: desk.book.refused(number)
+            case .unanswered: desk.book.unanswered(number)
+            case .arrived: #expect(desk.arrived(number, at: 7) == .first)
+            }
+        }
+        #expect(desk.book.open == open)
+        #expect(desk.book.underWay == underWay)
+        #expect(desk.book.missingCount == missing)
+        #expect(desk.lost() == lost)
+        #expect(desk.book.moment(of: number) == 70)
+    }
+
+    @Test("names what was lost")
+    func names() {
+        let desk = Desk()
+        for device in 0..<6 {
+            let number = desk.send(to: device, Self.present)
+            desk.book.accepted(number)
+            if device < 2 { #expect(desk.arrived(number, at: device) == .first) }
+        }
+        let lost = desk.book.lost(naming: 3) { _, _ in false }
+        #expect(lost.count == 4)
+        #expect(lost.first.map(\.number) == [2, 3, 4])
+        #expect(lost.first.map(\.moment) == [20, 30, 40])
+    }
+
+    @Test("excuses what was now or never when its device's link has ended, and nothing else")
+    func excuse() {
+        for (expectation, count) in [(Self.fleeting, 0), (Self.present, 1)] {
+            let desk = Desk()
+            desk.book.accepted(desk.send(to: 0, expectation))
+            #expect(desk.lost(excused: true) == count)
+            #expect(desk.lost() == 1)
+        }
+    }
+
+    @Test("tells copies, and what came to the wrong device, was refused or was never sent")
+    func copies() {
+        let desk = Desk()
+        let number = desk.send(to: 3, Self.present)
+        let refused = desk.send(to: 3, Self.present)
+        desk.book.refused(refused)
+        #expect(desk.arrived(number, at: 4) == .stray)
+        #expect(desk.arrived(number, at: -1) == .stray)
+        #expect(desk.arrived(number, at: 3) == .first)
+        #expect(desk.arrived(number, at: 3) == .copy)
+        desk.book.accepted(number)
+        #expect(desk.arrived(number, at: 3) == .copy)
+        #expect(desk.arrived(refused, at: 3) == .stray)
+        #expect(desk.arrived(2, at: 3) == .stray)
+    }
+
+    @Test("forgets what is done with, and tells a copy of it all the same")
+    func forgetting() {
+        let desk = Desk()
+        for number in 0..<200_000 as Range<UInt64> {
+            #expect(desk.send(to: 0, Self.present) == number)
+            desk.book.accepted(number)
+            if number != 70_000 { _ = desk.arrived(number, at: 0) }
+        }
+        // The page with the one that is missing, and the last one, which is not full.
+        #expect(desk.book.pagesInMemory == 2)
+        #expect(desk.arrived(5, at: 0) == .copy)
+        #expect(desk.lost() == 1)
+        #expect(desk.arrived(70_000, at: 0) == .first)
+        #expect(desk.book.pagesInMemory == 1)
+        #expect(desk.lost() == 0)
+    }
+
+    @Test("does not call a copy what it cannot know any more")
+    func doubt() {
+        let desk = Desk()
+        for _ in 0..<65_536 { desk.book.accepted(desk.send(to: 0, Self.nobody)) }
+        #expect(desk.book.pagesInMemory == 0)
+        #expect(desk.arrived(9, at: 0) == .first)
+    }
+
+    @Test("keeps what was not answered until it has arrived")
+    func unanswered() {
+        let desk = Desk()
+        for number in 0..<65_536 as Range<UInt64> {
+            _ = desk.send(to: 0, Self.present)
+            if number == 1 { desk.book.unanswered(number) } else { desk.book.refused(number) }
+        }
+        #expect(desk.book.pagesInMemory == 1)
+        #expect(desk.arrived(1, at: 0) == .first)
+        #expect(desk.book.pagesInMemory == 0)
+    }
+}
+
+@Suite("The judge of copies")
+struct CopyJudgeTests {
+    @Test("allows one copy of what came last over a link that was cut")
+    func cut() {
+        let desk = Desk(window: 3)
+        for number in 0..<5 as Range<UInt64> { desk.judge.arrived(number) }
+        #expect(!desk.allows(copyOf: 4))
+        desk.judge.linkEnded(isOrderly: false)
+        #expect(!desk.allows(copyOf: 1))
+        #expect(desk.allows(copyOf: 2))
+        #expect(!desk.allows(copyOf: 2))
+        #expect(desk.allows(copyOf: 4))
+    }
+
+    @Test("allows none after an orderly end")
+    func orderly() {
+        let desk = Desk(window: 3)
+        desk.judge.arrived(1)
+        desk.judge.linkEnded(isOrderly: true)
+        #expect(!desk.allows(copyOf: 1))
+    }
+
+    @Test("remembers over links that were too short to settle anything")
+    func shortLinks() {
+        let desk = Desk(window: 2)
+        for number in [1, 2] as [UInt64] { desk.judge.arrived(number) }
+        desk.judge.linkEnded(isOrderly: false)
+        desk.judge.linkEnded(isOrderly: false)
+        #expect(desk.allows(copyOf: 1))
+        desk.judge.arrived(1)
+        for number in [3, 4] as [UInt64] { desk.judge.arrived(number) }
+        desk.judge.linkEnded(isOrderly: true)
+        #expect(!desk.allows(copyOf: 2))
+    }
+}
+
+@Suite("The mark of a push")
+struct PushMarkTests {
+    @Test(
+        "is read as it was written, and is a UUID of version 4 to others",
+        arguments: [
+            PushMark(moment: 0, run: 0, device: 0, number: 0),
+            PushMark(moment: 123_456_789_012, run: 0xABC, device: 14_999, number: 9_876_543_210),
+            PushMark(moment: 1 << 48 - 1, run: 0xFFF, device: PushMark.everybody, number: 1 << 40 - 1),
+        ])
+    func roundTrip(_ mark: PushMark) {
+        var text = [UInt8](repeating: 0, count: 36)
+        mark.write(into: &text)
+        #expect(PushMark(mark.identity) == mark)
+        #expect(text == mark.identity.lowerCaseText)
+        #expect(text[14] == UInt8(ascii: "4"))
+        #expect("89ab".utf8.contains(text[19]))
+    }
+}

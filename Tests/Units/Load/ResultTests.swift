@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+@testable import Load
+
+@Suite("The report of a load run")
+struct ResultTests {
+    @Test("shows every phase, what went wrong in it, and the verdict")
+    func table() {
+        var result = LoadResult.sample
+        result.phases[1].refused = ["TooManyRequests": 5, "BadDeviceToken": 7]
+        result.verdict.lost = 2
+        result.verdict.lostIdentities = ["A", "B"]
+        let text = ResultTable.text(result)
+        for words in [
+            "storm: 100 devices × 1 apps, 1 providers × 1 streams, 1 threads",
+            "storm: refused 7 × BadDeviceToken\nstorm: refused 5 × TooManyRequests",
+            "lost 2, doubled 0, strayed 0, altered 0", "lost: apns-id A\nlost: apns-id B",
+        ] {
+            #expect(text.contains(words), "\(text)")
+        }
+        let lines = text.split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix("before") && $0.contains("10,000") && $0.contains("1,000") })
+    }
+
+    @Test("puts columns under each other")
+    func columns() {
+        #expect(ResultTable.columns([["a", "bb"], ["cc", "d"]]) == ["a   bb", "cc   d"])
+    }
+
+    @Test("is read again as it was written")
+    func json() throws {
+        let data = try JSONEncoder().encode(LoadResult.sample)
+        #expect(try JSONDecoder().decode(LoadResult.self, from: data) == .sample)
+    }
+
+    @Test("as a page needs nothing from elsewhere, and escapes what strangers wrote")
+    func page() {
+        var result = LoadResult.sample
+        result.phases[0].refused = ["<script>": 1]
+        result.timeline = (0..<5).map { second in
+            LoadResult.Second(
+                at: Double(second), phase: "storm", accepted: 1000, delivered: 900, refused: 0,
+                connections: 1, acceptanceP50: 100, acceptanceP99: 2000, serverRSSKiB: 10_000 + second)
+        }
+        let page = ResultPage.html(result, baseline: .sample)
+        #expect(page.hasPrefix("<!doctype html>"))
+        #expect(!page.contains("<script"))
+        #expect(page.contains("&lt;script&gt;"))
+        for word in ["http://", "https://", "url(", "<link", "<img"] { #expect(!page.contains(word)) }
+        // Latencies, throughput, latency over time, memory.
+        #expect(page.components(separatedBy: "<svg").count == 5)
+        #expect(page.contains("Compared with an earlier run"))
+    }
+
+    @Test("compares figures, and knows which way is better")
+    func comparison() throws {
+        var earlier = LoadResult.sample
+        earlier.phases[1].accepted = 20_000
+        earlier.phases[1].acceptance?.p99 = 6000
+        earlier.verdict.lost = 1
+        let rows = Comparison(of: .sample, with: earlier).rows
+        func row(_ name: String) throws -> Comparison.Row { try #require(rows.first { $0.name == name }) }
+        #expect(try row("accepted/s").ratio == 0.5)
+        #expect(try row("accepted/s").isBetter == false)
+        #expect(try row("accept.p99").ratio == 0.5)
+        #expect(try row("accept.p99").isBetter == true)
+        #expect(try row("lost").isBetter == true)
+        #expect(try row("lost").ratio == 0)
+        #expect(try row("before.accepted").isBetter == nil)
+        #expect(!rows.contains { $0.name.hasPrefix("storm.") })
+    }
+
+    @Test("has a curve down to its last value", arguments: [1, 10, 1000, 12_345] as [UInt64])
+    func curve(_ count: UInt64) {
+        let quantiles = LoadResult.Latencies.quantiles(of: count)
+        #expect(quantiles.last == 1)
+        #expect(zip(quantiles, quantiles.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(quantiles.dropLast().allSatisfy { $0 < 1 })
+    }
+}
+
+@Suite("A tally")
+struct LoadTallyTests {
+    @Test("of parts is their sum, and what was counted since is the difference")
+    func arithmetic() {
+        var (left, right) = (LoadTally(), LoadTally())
+        left.accepted = 5
+        left.refused = ["a": 1, "b": 2]
+        right.accepted = 7
+        right.refused = ["b": 3]
+        right.bytesSent = 9
+        var sum = left
+        sum.add(right)
+        #expect(sum.accepted == 12 && sum.bytesSent == 9)
+        #expect(sum.refused == ["a": 1, "b": 5] && sum.refusedCount == 6)
+        #expect(sum.since(left) == right)
+        #expect(sum.since(sum) == LoadTally())
+    }
+}
