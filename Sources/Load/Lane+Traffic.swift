@@ -14,6 +14,7 @@ struct LaneTraffic {
     /// How many are still to be made; nil: no end.
     var remaining: Int?
     let isStored: Bool
+    let isAwaited: Bool
 
     private static let slackNanoseconds: UInt64 = 10_000_000
 
@@ -77,7 +78,9 @@ extension Lane {
             case .perSecond(let rate): .schedule(PushSchedule(start: clock, perSecond: rate))
             }
         payload = Self.payload(bytes: order.payloadBytes)
-        traffic = LaneTraffic(pace: pace, remaining: order.count, isStored: order.isStored)
+        traffic = LaneTraffic(
+            pace: pace, remaining: order.count, isStored: order.isStored,
+            isAwaited: order.isAwaited)
         if order.count == 0 { traffic = nil }
         needsPump = true
     }
@@ -122,7 +125,7 @@ extension Lane {
         guard let traffic else { return }
         let choice = Int(random().multipliedFullWidth(by: UInt64(known.count * addressees.apps)).high)
         let (device, app) = (known[choice / addressees.apps], choice % addressees.apps)
-        let isWatched = !devices.isEmpty
+        let isWatched = traffic.isAwaited && !devices.isEmpty
         let number = book.send(
             to: device, at: moment - setup.epoch,
             .init(

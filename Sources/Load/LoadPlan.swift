@@ -37,6 +37,8 @@ public struct LoadPlan: Sendable, Equatable {
         public var count: Int?
         /// Whether they are worth keeping for a device that is not there.
         public var isStored = true
+        /// Whether their arrival is waited for; not where the devices stay away.
+        public var isAwaited = true
         /// Bytes of the payload, 32 to ``Notifications/Limits/payloadBytes``.
         public var payloadBytes = 200
 

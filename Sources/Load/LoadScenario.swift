@@ -85,9 +85,10 @@ public enum LoadScenario: String, CaseIterable, Sendable {
     private static let drain = LoadPlan.Step(.drain(milliseconds: 30_000), phase: "drain")
 
     private static func push(_ settings: Settings) -> LoadPlan {
-        let traffic = settings.traffic()
+        var traffic = settings.traffic()
         var steps: [LoadPlan.Step] = [.init(.connect(percent: 100), phase: "connect")]
         if settings.areAbsent {
+            traffic.isAwaited = false
             steps.append(.init(.disconnect(percent: 100, isOrderly: true), phase: "leave"))
         }
         let warmUp = settings.warmUpMilliseconds ?? 1000

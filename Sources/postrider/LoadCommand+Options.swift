@@ -66,30 +66,44 @@ extension LoadCommand {
         .flag("now-or-never", "apns-expiration: 0; nothing is kept for those who are not there."),
     ]
 
-    private static let place: [Option] = [
-        .value(
-            "directory", short: "d", "FOLDER",
-            "The folder of a 'postrider dev' that runs: its relay is driven."),
-        .value("relay-directory", "FOLDER", "Where the own relay keeps its data; removed if not given."),
-        .list("relay-setting", "NAME=VALUE", "A setting of the own relay, such as shards=1 or trace=false."),
-        .value(
-            "relay-processors", "LIST", "Processors that the own relay may run on, as taskset writes them."),
-        .value(
-            "processors", "LIST", "Processors that the event loops are pinned to, by turns, such as 1 or 2,3."
-        ),
-        .value(
-            "target", "HOST:PORT", "Another server with the APNs provider API, also as https://HOST:PORT."),
-        .flag("provider-only", "The server of --target is pushed to, and has no devices of this fleet."),
-        .value("tokens", "FILE", "Device tokens to push to, in hexadecimal digits; made up if not given."),
-        .value("topic", "TOPIC", "The app that pushes to --target are for; com.example.load if not given."),
-        .value(
-            "key-file", "FILE", "The team's private key for --target, as Apple's .p8; made up if not given."),
-        .value("key-id", "ID", "The identifier of the key."),
-        .value("team-id", "ID", "The team that owns it."),
-        .value("ca", "FILE", "The certificate authority to trust, PEM; if not given, those of this system."),
-        .value("server-name", "NAME", "The name in the certificate of --target, if it is not the host."),
-        .value("process", "NUMBER", "The process of --target on this machine, to see what it uses."),
-    ]
+    private static let place: [Option] =
+        [
+            .value(
+                "directory", short: "d", "FOLDER",
+                "The folder of a 'postrider dev' that runs: its relay is driven."),
+            .value(
+                "relay", "HOST:PORT", "A relay that runs, where its providers connect; with --device-relay."),
+            .value("device-relay", "ADDRESS:PORT", "Where its devices connect."),
+        ] + ControlAddress.options + [
+            .value("relay-directory", "FOLDER", "Where the own relay keeps its data; removed if not given."),
+            .list(
+                "relay-setting", "NAME=VALUE",
+                "A setting of the own relay, such as shards=1 or trace=false."),
+            .value(
+                "relay-processors", "LIST",
+                "Processors that the own relay may run on, as taskset writes them."),
+            .value(
+                "processors", "LIST",
+                "Processors that the event loops are pinned to, by turns, such as 1 or 2,3."
+            ),
+            .value(
+                "target", "HOST:PORT", "Another server with the APNs provider API, also as https://HOST:PORT."
+            ),
+            .flag("provider-only", "The server of --target is pushed to, and has no devices of this fleet."),
+            .value(
+                "tokens", "FILE", "Device tokens to push to, in hexadecimal digits; made up if not given."),
+            .value(
+                "topic", "TOPIC", "The app that pushes to --target are for; com.example.load if not given."),
+            .value(
+                "key-file", "FILE",
+                "The team's private key for --target, as Apple's .p8; made up if not given."),
+            .value("key-id", "ID", "The identifier of the key."),
+            .value("team-id", "ID", "The team that owns it."),
+            .value(
+                "ca", "FILE", "The certificate authority to trust, PEM; if not given, those of this system."),
+            .value("server-name", "NAME", "The name in the server's certificate, if it is not the host."),
+            .value("process", "NUMBER", "The server's process on this machine, to see what it uses."),
+        ]
 
     private static let report: [Option] = [
         .flag("json", "Print the result as one line of JSON (docs/load.md)."),

@@ -23,6 +23,16 @@ extension LoadOrder {
                 await relay.stop()
                 throw error
             }
+        case .relay(let provider, let device, let control):
+            let provision = try await Provision.make(ControlClient(address: control), apps: plan.fleet.apps)
+            do {
+                let result = try await run(on: try target(provider, device, provision), watch)
+                try await provision.remove()
+                return result
+            } catch {
+                try? await provision.remove()
+                throw error
+            }
         case .dev(let values): return try await run(on: try target(values), watch)
         case .providerOnly(let text, let tokens): return try await run(on: try target(text, tokens), watch)
         }
@@ -75,6 +85,28 @@ extension LoadOrder {
         }
     }
 
+    /// A relay that runs, with what was made for this run.
+    private func target(_ provider: String, _ device: String, _ provision: Provision) throws -> LoadTarget {
+        let (providers, devices) = (try Destination(provider), try Destination(device))
+        guard let host = providers.host, case .address(let address) = devices, let deviceHost = address.host
+        else {
+            throw options.error("--relay must be a host and a port, --device-relay an address and a port")
+        }
+        let tls = try TLSContext.client(trustFile: options.string("ca"), alpn: ["h2"])
+        let name = options.string("server-name")
+        var target = LoadTarget(
+            provider: providers, providerTLS: tls, providerName: name ?? host, signer: provision.signer,
+            topics: provision.topics,
+            devices: .init(
+                address: address, tls: tls, name: name ?? deviceHost, enrolmentKey: provision.enrolmentKey))
+        target.process = try process()
+        return target
+    }
+
+    private func process() throws -> Int32? {
+        try options.integer("process", in: 1...Int(Int32.max)).map { Int32($0) }
+    }
+
     /// Any server: with a key of the user, or one that is made up and that no server knows.
     private func target(_ text: String, _ tokensFile: String?) throws -> LoadTarget {
         let destination = try Destination(text)
@@ -97,7 +129,7 @@ extension LoadOrder {
             providerName: options.string("server-name") ?? host, signer: signer, topics: [topic], devices: nil
         )
         target.tokens = try tokens(tokensFile)
-        target.process = try options.integer("process", in: 1...Int(Int32.max)).map { Int32($0) }
+        target.process = try process()
         return target
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import Load
 import Notifications
 import Options
+import Transport
 import YAML
 
 /// What `postrider load` is to do.
@@ -12,6 +13,8 @@ struct LoadOrder: Sendable {
         case own(folder: String?, settings: [String], processors: String?)
         /// That of `postrider dev` in a folder.
         case dev(DevValues)
+        /// A relay that runs: where its providers and its devices connect, and who may tell it whom to let in.
+        case relay(provider: String, device: String, control: SocketAddress)
         /// Any server with the APNs provider API: its port, and a file with device tokens.
         case providerOnly(String, tokens: String?)
     }
@@ -138,8 +141,8 @@ struct LoadOrder: Sendable {
     private static func place(_ options: ParsedOptions) throws -> Place {
         let target = options.string("target")
         let folder = options.string("directory")
-        guard target == nil || folder == nil else {
-            throw options.error("--target and --directory name two servers; give one of them")
+        guard target == nil || folder == nil && !options.isSet("relay") else {
+            throw options.error("--target and --directory or --relay name two servers; give one of them")
         }
         if let target {
             guard options.isSet("provider-only") else {
@@ -152,6 +155,14 @@ struct LoadOrder: Sendable {
         }
         guard !options.isSet("provider-only") else {
             throw options.error("--provider-only goes with --target; name the server")
+        }
+        if let relay = options.string("relay") {
+            guard folder == nil else {
+                throw options.error("--relay and --directory name two relays; give one of them")
+            }
+            return .relay(
+                provider: relay, device: try options.requiredString("device-relay"),
+                control: try ControlAddress.find(options))
         }
         guard let folder else {
             return .own(

@@ -45,7 +45,9 @@ final class OwnRelay: Sendable {
             ending.finish()
             line.finish()
         }
-        guard let text = await lines.first(where: { $0.hasPrefix("{") }),
+        // Also for somebody who has given up meanwhile: what was started must be ended.
+        let text = await Task.detached { await lines.first { $0.hasPrefix("{") } }.value
+        guard let text,
             let values = try? JSONDecoder().decode(DevValues.self, from: Data(text.utf8))
         else {
             if folder == nil { try? FileManager.default.removeItem(atPath: path) }
@@ -57,11 +59,12 @@ final class OwnRelay: Sendable {
     /// Ends it in good order, or at once where that takes too long, and removes what was temporary.
     func stop() async {
         kill(values.process, SIGTERM)
-        let timeout = Task { [values] in
+        let timeout = Task.detached { [values] in
             try await Task.sleep(for: .seconds(15))
             kill(values.process, SIGKILL)
         }
-        _ = await endings.first { _ in true }
+        // Somebody who has given up waits for this all the same.
+        await Task.detached { [endings] in _ = await endings.first { _ in true } }.value
         timeout.cancel()
         if isTemporary { try? FileManager.default.removeItem(atPath: folder) }
     }

@@ -61,6 +61,18 @@ extension EndToEnd {
         }
 
         @Test(
+            "waits for nothing that is pushed to devices that stay away", arguments: [[], ["--now-or-never"]])
+        func absent(_ more: [String]) async throws {
+            try await onStage { stage in
+                let arguments = ["push", "--absent", "--devices", "5", "--count", "100", "--warm-up", "0s"]
+                let result = try await run(arguments + more, on: stage)
+                expectClean(result)
+                #expect(try result.phase("push").accepted == 100)
+                #expect(try result.phase("push").delivered == 0)
+            }
+        }
+
+        @Test(
             "finds nothing lost and nothing doubled in each scenario",
             arguments: [
                 ["idle", "--for", "200ms"], ["storm", "--for", "300ms", "--rate", "200"],
@@ -138,6 +150,58 @@ extension EndToEnd {
                     short + ["--target", target, "--provider-only", "--ca", relay.description.authorityFile],
                     on: stage)
                 #expect(try second.phase("push").refused == ["InvalidProviderToken": 50])
+            }
+        }
+
+        @Test("is let in by a running relay's operator, and leaves nothing behind")
+        func provisioned() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let control = ["--control", relay.description.controlAddress]
+                func listed() async throws -> [String] {
+                    var lists: [String] = []
+                    for kind in ["devices", "topics", "keys", "enrolment-keys"] {
+                        let program = try stage.start("postrider", [kind, "list", "--json"] + control)
+                        #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                        lists += program.output
+                    }
+                    return lists
+                }
+                let before = try await listed()
+                let result = try await run(
+                    [
+                        "push", "--devices", "5", "--apps", "2", "--count", "50", "--warm-up", "0s",
+                        "--relay", "localhost:\(relay.description.providerPort)",
+                        "--device-relay", "127.0.0.1:\(relay.description.devicePort)",
+                        "--ca", relay.description.authorityFile,
+                        "--process", "\(relay.program.processIdentifier)",
+                    ] + control, on: stage)
+                expectClean(result)
+                #expect(try result.phase("push").delivered == 50)
+                #expect(try await listed() == before)
+            }
+        }
+
+        @Test("that is interrupted ends, and its relay with it")
+        func interruption() async throws {
+            try await onStage { stage in
+                let folder = stage.path("relay")
+                let program = try stage.start(
+                    "postrider",
+                    ["load", "push", "--devices", "5", "--for", "10m", "--relay-directory", folder])
+                // The relay has written this when it listens.
+                let values = folder + "/dev.json"
+                while program.isRunning, !FileManager.default.fileExists(atPath: values) {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                struct Values: Decodable { let process: Int32 }
+                let relay = try JSONDecoder().decode(
+                    Values.self, from: Data(contentsOf: URL(filePath: values))
+                ).process
+                #expect(kill(relay, 0) == 0)
+                program.send(SIGINT)
+                #expect(try await program.exitCode() == 130, "\(program.transcript)")
+                #expect(kill(relay, 0) == -1)
             }
         }
 

@@ -4,7 +4,11 @@ import Testing
 @Suite("A load run", .timeLimit(.minutes(2)))
 struct LoadRunTests {
     /// 100 pushes to 5 devices, open loop, so that nobody waits for what does not come.
-    private func run(_ fault: @escaping @Sendable (Int) -> FaultyServer.Fault) async throws -> LoadResult {
+    ///
+    /// - Parameter milliseconds: how long it is waited for; long enough for a busy machine.
+    private func run(
+        waiting milliseconds: Int = 60_000, _ fault: @escaping @Sendable (Int) -> FaultyServer.Fault
+    ) async throws -> LoadResult {
         var settings = LoadScenario.Settings()
         settings.devices = 5
         settings.count = 100
@@ -12,7 +16,7 @@ struct LoadRunTests {
         settings.warmUpMilliseconds = 0
         var plan = LoadScenario.push.plan(settings)
         plan.steps.removeLast()
-        plan.steps.append(.init(.drain(milliseconds: 300), phase: "drain"))
+        plan.steps.append(.init(.drain(milliseconds: milliseconds), phase: "drain"))
         return try await FaultyServer.run(fault) { target in try await LoadRun(plan, on: target).run() }
     }
 
@@ -27,7 +31,7 @@ struct LoadRunTests {
 
     @Test("finds each push that was lost, and names it")
     func lost() async throws {
-        let result = try await run { $0 == 10 || $0 == 20 || $0 == 99 ? .lose : .none }
+        let result = try await run(waiting: 2000) { $0 == 10 || $0 == 20 || $0 == 99 ? .lose : .none }
         #expect(result.verdict.lost == 3)
         #expect(result.verdict.lostIdentities.count == 3)
         #expect(result.verdict.doubled == 0)
@@ -43,7 +47,7 @@ struct LoadRunTests {
 
     @Test("finds each push that came to the wrong device: it strayed, and is lost where it belongs")
     func strayed() async throws {
-        let result = try await run { $0 == 7 ? .misdeliver : .none }
+        let result = try await run(waiting: 2000) { $0 == 7 ? .misdeliver : .none }
         #expect(result.verdict.strayed == 1)
         #expect(result.verdict.lost == 1)
     }

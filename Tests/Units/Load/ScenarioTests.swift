@@ -96,6 +96,7 @@ struct ScenarioTests {
         var traffic = LoadPlan.Traffic()
         traffic.pace = .perSecond(300)
         traffic.isStored = false
+        traffic.isAwaited = false
         #expect(
             plan.steps.map(\.action) == [
                 .connect(percent: 100), .disconnect(percent: 100, isOrderly: true),
