@@ -12,7 +12,7 @@ public struct LoadPlan: Sendable, Equatable {
         public var streams = 250
         /// Event loops that drive them.
         public var threads = 1
-        /// Addresses from 127.0.0.1 upward that devices connect from; a relay counts connections by these.
+        /// Addresses from 127.0.0.2 upward that devices connect from; a relay counts connections by these.
         public var sources = 16
         /// TLS handshakes of devices that are under way at most while they are brought up; a storm knows no limit.
         public var handshakes = 256

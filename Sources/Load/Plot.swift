@@ -10,7 +10,8 @@ struct Plot {
 
     let title: String
     let xLabel: String
-    let yLabel: String
+    /// What y is counted in.
+    var unit = LoadMetrics.Unit.count
     var lines: [Line]
     /// Whether y grows by powers of ten.
     var isLogarithmic = false
@@ -20,6 +21,8 @@ struct Plot {
     private static let width = 760.0
     private static let height = 300.0
     private static let (left, right, top, bottom) = (76.0, 12.0, 34.0, 44.0)
+    /// About what a letter takes.
+    private static let letterWidth = 6.5
     /// Distinct for all kinds of colour vision (Okabe and Ito).
     private static let colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 
@@ -40,24 +43,23 @@ struct Plot {
             "<svg viewBox=\"0 0 \(size)\" role=\"img\" aria-label=\"\(title)\">",
             Self.text(title, Self.left, 18, "title"),
             Self.text(xLabel, Self.width / 2, Self.height - 8, "middle"),
-            "<g transform=\"translate(14 \(Self.height / 2)) rotate(-90)\">"
-                + Self.text(yLabel, 0, 0, "middle") + "</g>",
         ]
         for mark in yAxis.marks {
             parts.append(Self.line(from: Self.left, to: Self.width - Self.right, y(mark)))
-            parts.append(Self.text(Self.label(mark), Self.left - 6, y(mark) + 4, "end"))
+            parts.append(Self.text(unit.text(mark), Self.left - 6, y(mark) + 4, "end"))
         }
-        for mark in xMarks ?? xAxis.marks.map({ ($0, Self.label($0)) }) {
+        for mark in xMarks ?? xAxis.marks.map({ ($0, LoadMetrics.Unit.count.text($0)) }) {
             parts.append(Self.text(mark.text, x(mark.x), Self.height - Self.bottom + 16, "middle"))
         }
+        var end = Self.width - Self.right
         for (index, line) in lines.enumerated() {
             let colour = Self.colours[index % Self.colours.count]
             let path = line.points.filter { $0.x.isFinite && $0.y.isFinite }
                 .map { "\(Self.tenths(x($0.x))),\(Self.tenths(y($0.y)))" }.joined(separator: " ")
-            let row = Self.top + 14 * Double(index + 1)
             parts.append("<polyline points=\"\(path)\" stroke=\"\(colour)\"/>")
             parts.append("<g style=\"color:\(colour)\">")
-            parts.append(Self.text(line.name, Self.width - Self.right - 4, row, "end") + "</g>")
+            parts.append(Self.text(line.name, end, 18, "end") + "</g>")
+            end -= Double(line.name.count) * Self.letterWidth + 18
         }
         return (parts + ["</svg>"]).joined(separator: "\n")
     }
@@ -71,8 +73,6 @@ struct Plot {
     }
 
     private static func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
-
-    private static func label(_ value: Double) -> String { LoadMetrics.Unit.count.text(value) }
 }
 
 /// From values to a share of the length of an axis.

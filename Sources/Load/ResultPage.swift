@@ -54,7 +54,7 @@ public enum ResultPage {
         let most = lines.flatMap(\.points).map(\.x).max() ?? 0
         return Plot(
             title: "Latency in the phase \(escaped(result.mainPhase))", xLabel: "share of pushes",
-            yLabel: "microseconds", lines: lines, isLogarithmic: true, xMarks: marks.filter { $0.0 <= most })
+            unit: .microseconds, lines: lines, isLogarithmic: true, xMarks: marks.filter { $0.0 <= most })
     }
 
     /// How many nines a quantile has: 0.9 is 1, 0.99 is 2.
@@ -62,7 +62,7 @@ public enum ResultPage {
 
     private static func throughput(_ result: LoadResult) -> Plot {
         Plot(
-            title: "Throughput", xLabel: "seconds", yLabel: "a second",
+            title: "Throughput, a second", xLabel: "seconds",
             lines: [
                 .init(name: "delivered", points: result.timeline.map { ($0.at, $0.delivered) }),
                 .init(name: "accepted", points: result.timeline.map { ($0.at, $0.accepted) }),
@@ -78,7 +78,7 @@ public enum ResultPage {
                 points: result.timeline.compactMap { second in value(second).map { (second.at, $0) } })
         }
         return Plot(
-            title: "Latency over time", xLabel: "seconds", yLabel: "microseconds",
+            title: "Latency over time", xLabel: "seconds", unit: .microseconds,
             lines: [
                 line("delivered p50") { $0.deliveryP50 }, line("delivered p99") { $0.deliveryP99 },
                 line("accepted p50") { $0.acceptanceP50 }, line("accepted p99") { $0.acceptanceP99 },
@@ -90,7 +90,7 @@ public enum ResultPage {
             second.serverRSSKiB.map { (x: second.at, y: Double($0) / 1024) }
         }
         return Plot(
-            title: "The server's resident memory", xLabel: "seconds", yLabel: "MiB",
+            title: "The server's resident memory, MiB", xLabel: "seconds",
             lines: points.isEmpty ? [] : [.init(name: "", points: points)])
     }
 
