@@ -26,6 +26,11 @@ final class AgentLoop {
     /// The file that says in which time zone the device is (localtime(5)). It is replaced, not written.
     private static let zoneDirectory = "/etc"
     private static let zoneFile = "localtime"
+    /// Armed while the disk refuses to have the state opened anew.
+    private lazy var renewal = loop.makeTimer { [unowned self] in renew() }
+
+    /// Milliseconds between two attempts to open the state anew.
+    private static let renewalMilliseconds = 1000
     /// Milliseconds between two sweeps of the state: an hour.
     private static let sweepMilliseconds = 3_600_000
     /// Milliseconds that apps and connections have to end when the agent stops.
@@ -123,9 +128,19 @@ final class AgentLoop {
 
     /// Makes safe and hands over what the turn has brought.
     func endTurn() {
+        if state.needsRenewal, !renewal.isArmed { renew() }
         desk.endTurn()
         if link.hasFailed { stop() }
         if hasLinkEnded, haveAppsEnded, loop.connectionCount == 0 { loop.stop() }
+    }
+
+    private func renew() {
+        do throws(StoreError) {
+            try state.renew()
+        } catch {
+            log.debug("\(error)")
+            renewal.arm(afterMilliseconds: Self.renewalMilliseconds)
+        }
     }
 
     private func timeIsUp() {

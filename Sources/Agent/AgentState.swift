@@ -5,7 +5,8 @@ import Storage
 /// What an agent keeps across restarts: who the device is, its apps, and their inbox. One SQLite file in a directory
 /// that belongs to this process alone.
 ///
-/// Thread-confined. Whatever a verb here has changed survives power loss when the verb returns.
+/// Thread-confined. Whatever a verb here has changed survives power loss when the verb returns. Where the disk has
+/// failed under it nothing is changed any more, and everything can be read, until it is opened anew.
 final class AgentState {
     /// The apps that have registered.
     let apps: AppRegister
@@ -23,22 +24,28 @@ final class AgentState {
     let processes: ProcessRegister
 
     private let directory: OwnedDirectory
-    private let database: Database
-    private let putDevice: Statement
+    let trusted: TrustedFile<AgentFile>
+    private var database: Database { trusted.file.database }
 
     /// Opens the state, and makes it where there is none.
     init(directory path: String, log: Log) throws(StoreError) {
         directory = try OwnedDirectory(path, log: log)
-        database = try Database(path: path + "/agent.sqlite", schema: Self.schema)
-        putDevice = try database.prepare("INSERT OR REPLACE INTO device VALUES (1, ?, ?)")
-        apps = try AppRegister(database)
-        centers = try CenterRegister(database)
-        timetable = try Timetable(database)
-        channels = try ChannelRegister(database)
-        deadLetters = try DeadLetters(database)
-        inbox = try Inbox(database, deadLetters: deadLetters)
-        processes = try ProcessRegister(database)
+        trusted = try TrustedFile(path: path + "/agent.sqlite", thresholdPages: nil, log: log)
+        let file = trusted.file
+        apps = file.apps
+        centers = file.centers
+        timetable = file.timetable
+        channels = file.channels
+        deadLetters = file.deadLetters
+        inbox = file.inbox
+        processes = file.processes
     }
+
+    /// Whether the disk has failed, and nothing is changed before ``renew()`` has succeeded.
+    var needsRenewal: Bool { trusted.needsRenewal }
+
+    /// Opens the file anew and writes once more what its log holds, now that the disk may be well again.
+    func renew() throws(StoreError) { try trusted.renew() }
 
     /// What the relay answered when the device enrolled; nil before that.
     func device() throws(StoreError) -> EnrollResponse? {
@@ -57,9 +64,10 @@ final class AgentState {
 
     /// Keeps who the device is from now on.
     func setDevice(_ device: EnrollResponse) throws(StoreError) {
-        putDevice.bind(device.deviceIdentity.bytes)
-        putDevice.bind(device.deviceSecret)
-        try putDevice.run()
+        let statement = try database.prepare("INSERT OR REPLACE INTO device VALUES (1, ?, ?)")
+        statement.bind(device.deviceIdentity.bytes)
+        statement.bind(device.deviceSecret)
+        try statement.run()
     }
 
     /// Drops all that waits for an app and all that it has asked for; what the relay knows of it stays to be ended.
@@ -76,34 +84,4 @@ final class AgentState {
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         try database.transaction(body)
     }
-
-    private static let schema = Schema(
-        applicationIdentifier: 0x5072_4167,  // "PrAg"
-        steps: [
-            """
-            CREATE TABLE device(
-                one INTEGER PRIMARY KEY CHECK (one = 1), identity BLOB NOT NULL, secret BLOB NOT NULL
-            ) STRICT;
-            CREATE TABLE apps(
-                number INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL UNIQUE, user INTEGER NOT NULL,
-                token BLOB, is_wanted INTEGER NOT NULL
-            ) STRICT;
-            CREATE TABLE seen(
-                row INTEGER PRIMARY KEY AUTOINCREMENT, app INTEGER NOT NULL, identity BLOB NOT NULL,
-                received_at INTEGER NOT NULL
-            ) STRICT;
-            CREATE UNIQUE INDEX seen_identities ON seen(app, identity);
-            CREATE INDEX seen_order ON seen(app);
-            CREATE TABLE inbox(
-                row INTEGER PRIMARY KEY, app INTEGER NOT NULL, priority INTEGER NOT NULL,
-                message BLOB NOT NULL
-            ) STRICT;
-            CREATE INDEX inbox_order ON inbox(app);
-            """,
-            // Apps of two environments: those that were there are in the one there was.
-            "ALTER TABLE apps ADD COLUMN environment TEXT NOT NULL DEFAULT 'production'",
-            Timetable.schemaStep,
-            ChannelRegister.schemaStep,
-            DeadLetters.schemaStep + ProcessRegister.schemaStep,
-        ])
 }

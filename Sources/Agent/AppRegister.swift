@@ -33,6 +33,12 @@ final class AppRegister {
             "INSERT INTO apps(topic, user, environment, is_wanted) VALUES (?, ?, ?, ?) RETURNING number")
         update = try database.prepare(
             "UPDATE apps SET user = ?, environment = ?, token = ?, is_wanted = ? WHERE number = ?")
+        try load()
+    }
+
+    /// Reads what the file holds.
+    func load() throws(StoreError) {
+        records = [:]
         let all = try database.prepare("SELECT number, topic, user, environment, token, is_wanted FROM apps")
         while try all.step() {
             guard let topic = Topic(all.text(1)) else { continue }

@@ -24,6 +24,12 @@ final class CenterRegister {
     init(_ database: Database) throws(StoreError) {
         self.database = database
         insert = try database.prepare("INSERT OR REPLACE INTO centers VALUES (?, ?, ?, ?)")
+        try load()
+    }
+
+    /// Reads what the file holds.
+    func load() throws(StoreError) {
+        records = [:]
         let all = try database.prepare("SELECT app, status, asked, categories FROM centers")
         while try all.step() {
             let categories = all.withBytes(3) { bytes in try? LocalCategory.list(decoding: bytes) }

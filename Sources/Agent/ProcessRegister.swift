@@ -14,6 +14,7 @@ final class ProcessRegister {
 
     /// All of them, by the topics of their apps.
     private(set) var records: [String: Record] = [:]
+    private let database: Database
     private let insert: Statement
     private let delete: Statement
 
@@ -25,8 +26,15 @@ final class ProcessRegister {
         """
 
     init(_ database: Database) throws(StoreError) {
+        self.database = database
         insert = try database.prepare("INSERT OR REPLACE INTO processes VALUES (?, ?, ?, ?)")
         delete = try database.prepare("DELETE FROM processes WHERE topic = ?")
+        try load()
+    }
+
+    /// Reads what the file holds.
+    func load() throws(StoreError) {
+        records = [:]
         let all = try database.prepare("SELECT topic, process, started_at, is_active FROM processes")
         while try all.step() {
             records[all.text(0)] = Record(

@@ -69,9 +69,18 @@ final class ControlSession: EndpointOwner {
 
     func disconnected(_ reason: CloseReason) { isOpen = false }
 
+    /// The answer, or, where it has more bytes than are sent at once, a sentence about that.
+    static func fitting(_ answer: ControlDesk.Answer) -> ControlDesk.Answer {
+        guard answer.body.count > Limits.controlAnswerBytes else { return answer }
+        let (has, most) = (answer.body.count >> 20, Limits.controlAnswerBytes >> 20)
+        return ControlDesk.refusal(
+            503, "The answer has \(has) MiB, more than the \(most) MiB that are sent at once: ask for less.")
+    }
+
     /// Answers, unless the caller has gone.
     private func respond(_ stream: Int32, _ answer: ControlDesk.Answer) {
         guard isOpen, requests[stream] != nil else { return }
+        let answer = Self.fitting(answer)
         var head = HeaderBlock()
         head.add(":status", String(answer.status))
         head.add("content-type", "application/json")

@@ -3,7 +3,7 @@ import Notifications
 /// The part of the registry file that holds channels and what they store.
 struct ChannelTables {
     private let putChannel: Statement
-    private let removeChannel: [Statement]
+    private let removeChannel: Statement
     private let putBroadcast: Statement
     private let removeBroadcast: Statement
 
@@ -31,10 +31,7 @@ struct ChannelTables {
 
     init(_ database: Database) throws(StoreError) {
         putChannel = try database.prepare("REPLACE INTO channel VALUES (?,?,?,?,?)")
-        removeChannel = [
-            try database.prepare("DELETE FROM broadcast WHERE channel = ?"),
-            try database.prepare("DELETE FROM channel WHERE identity = ?"),
-        ]
+        removeChannel = try database.prepare("DELETE FROM channel WHERE identity = ?")
         putBroadcast = try database.prepare(
             """
             REPLACE INTO broadcast SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
@@ -53,10 +50,9 @@ struct ChannelTables {
     }
 
     func remove(_ channel: ChannelIdentity) throws(StoreError) {
-        for statement in removeChannel {
-            statement.bind(channel.inlineBytes.span)
-            try statement.run()
-        }
+        try removeBroadcast(of: channel)
+        removeChannel.bind(channel.inlineBytes.span)
+        try removeChannel.run()
     }
 
     func put(_ broadcast: Broadcast) throws(StoreError) {

@@ -11,15 +11,12 @@ public import Notifications
     /// Where the file lies.
     public let path: String
     /// Pages in the write-ahead log after the last commit on this connection.
-    public private(set) var logPages = 0
+    public var logPages: Int { connection.logPages }
 
-    let handle: OpaquePointer
+    private let connection: DatabaseConnection
     private let beginStatement: Statement
     private let commitStatement: Statement
     private let rollbackStatement: Statement
-
-    /// How long a call waits for another process's lock.
-    private static let busyMilliseconds: CInt = 2000
 
     /// Opens the file, and makes it where there is none, readable to its owner only. A file that is not of
     /// this schema, or of a newer version than this program knows, is refused and left as it is; an older one
@@ -39,54 +36,36 @@ public import Notifications
 
     /// A connection to a file that is there.
     init(opening path: String) throws(StoreError) {
-        var handle: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = unsafe sqlite3_open_v2(path, &handle, flags, nil)
-        guard code == SQLITE_OK, let handle = unsafe handle else {
-            let message = unsafe String(cString: sqlite3_errstr(code))
-            unsafe sqlite3_close_v2(handle)
-            throw StoreError(code: code, message: message, path: path)
-        }
-        do throws(StoreError) {
-            unsafe sqlite3_busy_timeout(handle, Self.busyMilliseconds)
-            for setting in [
-                "synchronous=FULL", "wal_autocheckpoint=0", "journal_size_limit=\(Self.keptLogBytes)",
-                "temp_store=MEMORY", "cache_size=-16384", "trusted_schema=OFF",
-            ] {
-                try unsafe Statement("PRAGMA \(setting)", connection: handle, path: path).run()
-            }
-            beginStatement = try unsafe Statement("BEGIN IMMEDIATE", connection: handle, path: path)
-            commitStatement = try unsafe Statement("COMMIT", connection: handle, path: path)
-            rollbackStatement = try unsafe Statement("ROLLBACK", connection: handle, path: path)
-        } catch {
-            unsafe sqlite3_close_v2(handle)
-            throw error
-        }
-        unsafe self.handle = handle
         self.path = path
-        unsafe sqlite3_wal_hook(
-            handle,
-            { context, _, _, pages in
-                guard let context = unsafe context else { return SQLITE_OK }
-                unsafe Unmanaged<Database>.fromOpaque(context).takeUnretainedValue().logPages = Int(pages)
-                return SQLITE_OK
-            },
-            Unmanaged.passUnretained(self).toOpaque()
-        )
+        connection = try DatabaseConnection(opening: path)
+        beginStatement = try Statement("BEGIN IMMEDIATE", on: connection)
+        commitStatement = try Statement("COMMIT", on: connection)
+        rollbackStatement = try Statement("ROLLBACK", on: connection)
     }
 
-    deinit {
-        unsafe sqlite3_wal_hook(handle, nil, nil)
-        unsafe sqlite3_close_v2(handle)
+    // What becomes of a file under which the disk has failed is ``TrustedFile``'s to say.
+
+    /// Whether the disk has failed under the file: what it holds can be read, and every change fails.
+    var isDoubtful: Bool {
+        get { connection.isDoubtful }
+        set { connection.isDoubtful = newValue }
     }
 
-    /// A log that grew beyond this many bytes is cut back when it starts anew. Overwriting a log is cheaper
-    /// than growing it.
-    private static let keptLogBytes = 64 << 20
+    /// Whether there is a connection.
+    var isOpen: Bool { unsafe connection.handle != nil }
+
+    /// Closes the connection, until it is opened again.
+    func close(keepingLog keepsLog: Bool) { connection.close(keepingLog: keepsLog) }
+
+    /// Opens it again. What was prepared works on.
+    func open() throws(StoreError) { try connection.open() }
+
+    /// For SQLite's own calls.
+    var handle: OpaquePointer? { unsafe connection.handle }
 
     /// Prepares one statement, to be kept and run many times.
     public func prepare(_ sql: String) throws(StoreError) -> Statement {
-        try unsafe Statement(sql, connection: handle, path: path)
+        try Statement(sql, on: connection)
     }
 
     /// Runs one statement once.
@@ -119,10 +98,6 @@ public import Notifications
         try check(unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil))
     }
 
-    /// Has the end of this connection leave the log as it is, instead of copying what is in it. For a file
-    /// that is not believed any more: opening it again then finds the whole log and copies all of it.
-    func keepLogOnClose() { unsafe _ = csqlite_keep_log_on_close(handle) }
-
     /// From now on this connection sees what is committed at this moment, whatever others commit.
     func holdMoment() throws(StoreError) {
         try execute("BEGIN")
@@ -134,10 +109,10 @@ public import Notifications
     /// Makes the file where it is missing: SQLite would make it readable to others. An existing one is not
     /// touched, since closing a second descriptor of it would drop this process's locks on it.
     static func makeFile(_ path: String) throws(StoreError) {
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         let code = errno
         if descriptor >= 0 {
-            close(descriptor)
+            Glibc.close(descriptor)
         } else if code != EEXIST {
             throw StoreError(
                 systemCode: code, "The file \(path) cannot be created", remedy: "check its directory"
@@ -184,11 +159,7 @@ public import Notifications
     }
 
     /// Throws what a result code of this connection means.
-    func check(_ code: CInt) throws(StoreError) {
-        guard code == SQLITE_OK else {
-            throw unsafe StoreError(code: code, message: String(cString: sqlite3_errmsg(handle)), path: path)
-        }
-    }
+    func check(_ code: CInt) throws(StoreError) { try connection.check(code) }
 
     /// The one number that a statement answers; 0 where it answers none.
     func number(_ sql: String) throws(StoreError) -> Int64 {

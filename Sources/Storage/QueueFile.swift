@@ -6,7 +6,7 @@ import Notifications
 ///
 /// The last row ever used is the greater of the greatest row present and the mark; the mark is written only
 /// by the batch that removes the greatest row, so that appending never pays for it.
-final class QueueFile {
+final class QueueFile: DatabaseFile {
     let database: Database
     private let insert: Statement
     private let delete: Statement
@@ -50,7 +50,14 @@ final class QueueFile {
         delete = try database.prepare("DELETE FROM queue WHERE row = ?")
         select = try database.prepare("SELECT \(Self.columns) FROM queue WHERE row = ?")
         mark = try database.prepare("UPDATE mark SET last_row = ?")
-        lastRow = max(
+        lastRow = try Self.lastRow(in: database)
+    }
+
+    /// Rows that were refused may be there all the same, and count.
+    func reload() throws(StoreError) { lastRow = try Self.lastRow(in: database) }
+
+    private static func lastRow(in database: Database) throws(StoreError) -> Int64 {
+        max(
             try database.number("SELECT max(row) FROM queue"),
             try database.number("SELECT last_row FROM mark")
         )
@@ -122,6 +129,19 @@ final class QueueFile {
             select.reset()
         }
         return found
+    }
+
+    /// Those of these rows that are there.
+    func present(_ rows: [QueueRow]) throws(StoreError) -> [QueueRow] {
+        guard !rows.isEmpty else { return [] }
+        let statement = try database.prepare("SELECT 1 FROM queue WHERE row = ?")
+        var present: [QueueRow] = []
+        for row in rows {
+            statement.bind(row.value)
+            if try statement.step() { present.append(row) }
+            statement.reset()
+        }
+        return present
     }
 
     private func damage(row: Int64) -> StoreError {

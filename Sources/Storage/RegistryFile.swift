@@ -1,7 +1,7 @@
 import Notifications
 
 /// The file that holds the registry: who may push, who may enrol, which devices and registrations there are.
-final class RegistryFile {
+final class RegistryFile: DatabaseFile {
     let database: Database
     private let addTokenSecret: [Statement]
     private let putDevice: Statement
@@ -93,6 +93,9 @@ final class RegistryFile {
         removeEnrolmentKey = try database.prepare("DELETE FROM enrolment_key WHERE name = ?")
         channels = try ChannelTables(database)
     }
+
+    /// Nothing of it is kept in memory.
+    func reload() {}
 
     func load() throws(StoreError) -> Registry {
         var registry = Registry()

@@ -18,9 +18,10 @@ public final class SQLiteStore: Store {
 
     /// The snapshot that is being copied, if one is.
     private weak var snapshotUnderWay: Snapshot?
-    /// Rows of batches whose commit has failed: some may be on the disk all the same, and come back when the
-    /// log is read anew. The next batch removes them.
-    private var doubtfulRows: [QueueRow] = []
+    /// Rows of batches under whose commit the disk has failed, that may be there all the same, and that were there when
+    /// the log was read anew. The next batch removes them. A batch for which there was no room is not among them: the
+    /// frame that would have committed it was not written.
+    private(set) var doubtfulRows: [QueueRow] = []
 
     /// Opens the store in this directory, and makes it (mode 0700, files 0600) where there is none.
     ///
@@ -72,7 +73,7 @@ public final class SQLiteStore: Store {
         let queue = open().queue
         completion(
             Result { () throws(StoreError) in
-                try believe(queue)
+                try believeQueue()
                 try queue.change { file throws(StoreError) in try commit(batch, to: file) }
             })
         files?.queue.changed()
@@ -86,7 +87,7 @@ public final class SQLiteStore: Store {
             try file.commit(batch)
             doubtfulRows = []
         } catch {
-            if error.kind != .conflict { doubtfulRows += batch.enqueued.map(\.row) }
+            if error.kind == .inputOutput { doubtfulRows += batch.enqueued.map(\.row) }
             throw error
         }
     }
@@ -96,6 +97,15 @@ public final class SQLiteStore: Store {
         guard file.needsRenewal else { return }
         snapshotUnderWay?.giveUp()
         try file.renew()
+    }
+
+    /// The same for the queue; of the rows in doubt only those are kept in mind that turn out to be there.
+    private func believeQueue() throws(StoreError) {
+        let queue = open().queue
+        guard queue.needsRenewal else { return }
+        try believe(queue)
+        let rows = doubtfulRows
+        doubtfulRows = try queue.read { file throws(StoreError) in try file.present(rows) }
     }
 
     /// The notifications at these rows, in the order asked for, without those that are not there.
@@ -116,7 +126,7 @@ public final class SQLiteStore: Store {
             throw StoreError(.busy, "A copy of the store is being made already: wait for its end.")
         }
         try believe(files.registry)
-        try believe(files.queue)
+        try believeQueue()
         let snapshot = try files.registry.read { registry throws(StoreError) in
             try files.queue.read { queue throws(StoreError) in
                 try Snapshot(registry: registry.database, queue: queue.database)
@@ -134,8 +144,11 @@ public final class SQLiteStore: Store {
         files = nil
     }
 
+    /// As if the disk had failed under these rows, for tests.
+    func doubt(_ rows: [QueueRow]) { doubtfulRows += rows }
+
     /// The queue's connection, for tests.
-    var queueDatabase: Database? { files?.queue.database }
+    var queueDatabase: Database? { files?.queue.file.database }
 
     private func open() -> Files {
         guard let files else { preconditionFailure("nothing is asked of a closed store") }

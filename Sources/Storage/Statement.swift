@@ -7,9 +7,16 @@ public import Notifications
 /// Parameters are bound in the order in which they stand in the SQL, all of them before each run; columns are
 /// read by index from 0 between a ``step()`` that answered true and the next call.
 @safe public final class Statement {
-    private let handle: OpaquePointer
-    private let path: String
+    private let connection: DatabaseConnection
+    private let sql: String
     private let parameterCount: Int
+    private var prepared: OpaquePointer?
+    /// The connection's, when this was prepared.
+    private var generation = 0
+    /// Whether it leaves the file as it is.
+    private var isReadOnly = false
+    /// Why it could not be prepared anew for the coming run.
+    private var failure: StoreError?
     /// How many parameters are bound for the coming run.
     private var boundCount = 0
     /// Whether a run is under way: stepped, and neither at its end nor reset.
@@ -21,24 +28,48 @@ public import Notifications
 
     private static let arenaBytes = 8192
 
-    init(_ sql: String, connection: OpaquePointer, path: String) throws(StoreError) {
-        var handle: OpaquePointer?
-        let code = unsafe sqlite3_prepare_v3(
-            connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
-        guard code == SQLITE_OK, let handle = unsafe handle else {
-            throw unsafe StoreError(
-                code: code, message: String(cString: sqlite3_errmsg(connection)), path: path)
-        }
-        unsafe self.handle = handle
-        self.path = path
-        parameterCount = unsafe Int(sqlite3_bind_parameter_count(handle))
+    init(_ sql: String, on connection: DatabaseConnection) throws(StoreError) {
+        let prepared = unsafe try Self.prepare(sql, on: connection)
+        parameterCount = unsafe Int(sqlite3_bind_parameter_count(prepared))
+        isReadOnly = unsafe sqlite3_stmt_readonly(prepared) != 0
         let byteCount = parameterCount == 0 ? 0 : Self.arenaBytes
         unsafe arena = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
+        self.sql = sql
+        self.connection = connection
+        unsafe self.prepared = prepared
+        generation = connection.generation
     }
 
     deinit {
         unsafe sqlite3_finalize(handle)
         unsafe arena.deallocate()
+    }
+
+    /// What SQLite knows this by; nil where the connection was closed since, and this with it.
+    private var handle: OpaquePointer? {
+        unsafe generation == connection.generation ? prepared : nil
+    }
+
+    private static func prepare(_ sql: String, on connection: DatabaseConnection) throws(StoreError)
+        -> OpaquePointer?
+    {
+        guard unsafe connection.handle != nil else { throw connection.doubt }
+        var prepared: OpaquePointer?
+        let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+        try connection.check(unsafe sqlite3_prepare_v3(connection.handle, sql, -1, flags, &prepared, nil))
+        return unsafe prepared
+    }
+
+    /// Is prepared anew where the connection was opened again since.
+    private func refresh() {
+        guard unsafe handle == nil else { return }
+        do throws(StoreError) {
+            unsafe prepared = try Self.prepare(sql, on: connection)
+            generation = connection.generation
+            failure = nil
+        } catch {
+            failure = error
+        }
     }
 
     // Binding.
@@ -103,6 +134,7 @@ public import Notifications
     private func nextParameter() -> CInt {
         precondition(!isRunning, "parameters are bound before the first step of a run")
         precondition(boundCount < parameterCount, "more values than the statement has parameters")
+        if boundCount == 0 { refresh() }
         boundCount += 1
         return CInt(boundCount)
     }
@@ -119,7 +151,10 @@ public import Notifications
     }
 
     /// Binding fails only for a parameter that is not there or a value of gigabytes.
-    private func check(_ code: CInt) { precondition(code == SQLITE_OK, "a value could not be bound") }
+    /// One that could not be prepared takes none.
+    private func check(_ code: CInt) {
+        precondition(code == SQLITE_OK || failure != nil, "a value could not be bound")
+    }
 
     // Running.
 
@@ -132,6 +167,9 @@ public import Notifications
     /// is when this throws.
     public func step() throws(StoreError) -> Bool {
         precondition(boundCount == parameterCount, "every parameter is bound before a run")
+        if parameterCount == 0, !isRunning { refresh() }
+        if let failure { return try fail(failure) }
+        guard isReadOnly || !connection.isDoubtful else { return try fail(connection.doubt) }
         isRunning = true
         let code = unsafe sqlite3_step(handle)
         switch code {
@@ -141,15 +179,19 @@ public import Notifications
             reset()
             return false
         default:
-            let message = unsafe String(cString: sqlite3_errmsg(sqlite3_db_handle(handle)))
-            reset()
-            throw StoreError(code: code, message: message, path: path)
+            return try fail(connection.failure(code))
         }
+    }
+
+    private func fail(_ error: StoreError) throws(StoreError) -> Bool {
+        reset()
+        throw error
     }
 
     /// Ends a run before its last row.
     public func reset() {
         unsafe sqlite3_reset(handle)
+        failure = nil
         boundCount = 0
         arenaUsed = 0
         isRunning = false

@@ -1,15 +1,17 @@
-import Notifications
+public import Notifications
 
-/// A database file of the store, with the statements that serve it.
-protocol DatabaseFile: AnyObject {
+/// A database file with the statements that serve it.
+public protocol DatabaseFile: AnyObject {
+    /// Its connection.
     var database: Database { get }
+    /// Opens the file, and makes it where there is none.
     init(path: String) throws(StoreError)
+    /// Reads anew whatever is kept in memory of it: the file was closed and opened again, and may hold changes that
+    /// had failed.
+    func reload() throws(StoreError)
 }
 
-extension RegistryFile: DatabaseFile {}
-extension QueueFile: DatabaseFile {}
-
-/// A file of the store that is believed until the disk fails under it.
+/// A database file that is believed until the disk fails under it.
 ///
 /// After a failed write or sync nobody knows what is on the disk. The kernel takes pages that it could not
 /// write for written, so that the next sync succeeds without them; and SQLite takes what it has copied from
@@ -21,78 +23,79 @@ extension QueueFile: DatabaseFile {}
 ///
 /// A file that is opened for the first time has its log written once more, too: the process before this one
 /// may have ended between the failure and the mending.
-final class TrustedFile<File: DatabaseFile> {
-    private let path: String
-    private let thresholdPages: Int
+public final class TrustedFile<File: DatabaseFile> {
+    /// The file. It can be read at any time; what fails where it could not be opened again.
+    public let file: File
+    private let thresholdPages: Int?
     private let log: Log
-    /// Nil where the last attempt to open the file again has failed.
-    private var held: (file: File, checkpointer: Checkpointer)?
-    private var isDoubtful = false
+    private var checkpointer: Checkpointer?
 
     /// Opens the file, and makes it where there is none. Its log is copied into it from `thresholdPages` pages
-    /// on.
-    init(path: String, thresholdPages: Int, log: Log) throws(StoreError) {
-        self.path = path
+    /// on, by a thread of its own; nil: whoever commits does so.
+    public init(path: String, thresholdPages: Int?, log: Log) throws(StoreError) {
         self.thresholdPages = thresholdPages
         self.log = log
         try WriteAheadLog.writeAnew(of: path)
-        held = try open()
+        file = try File(path: path)
+        try watchLog()
     }
 
-    /// The connection, where there is one.
-    var database: Database? { held?.file.database }
+    private var database: Database { file.database }
 
     /// Whether the file has to be opened anew before the next change.
-    var needsRenewal: Bool { isDoubtful || held.map(\.checkpointer.hasFailed) ?? true }
+    public var needsRenewal: Bool {
+        database.isDoubtful || !database.isOpen || checkpointer.map(\.hasFailed) ?? (thresholdPages != nil)
+    }
 
     /// Lets `body` read.
     func read<Value>(_ body: (File) throws(StoreError) -> Value) throws(StoreError) -> Value {
-        if held == nil { held = try open() }
-        guard let file = held?.file else { preconditionFailure("it was opened above") }
-        do throws(StoreError) {
-            return try body(file)
-        } catch {
-            if error.kind == .inputOutput { isDoubtful = true }
-            throw error
-        }
+        if !database.isOpen { try open() }
+        return try body(file)
     }
 
     /// Lets `body` change the file, which is believed: ``renew()`` comes first where it is not.
     func change(_ body: (File) throws(StoreError) -> Void) throws(StoreError) {
         precondition(!needsRenewal, "a file that is in doubt is opened anew before it is changed")
-        try read(body)
+        try body(file)
     }
 
     /// To be called when everybody has been told of a change: the log may be due.
     func changed() {
-        guard !isDoubtful, let held else { return }
-        held.checkpointer.committed(on: held.file.database)
+        if !database.isDoubtful { checkpointer?.committed(on: database) }
     }
 
     /// Closes the file, opens it again, and writes everything that its log holds once more. Nobody else may
     /// have it open: only with its last connection does what SQLite remembers of the log go.
-    func renew() throws(StoreError) {
-        isDoubtful = true
+    public func renew() throws(StoreError) {
+        database.isDoubtful = true
         // First: while this fails, what is open can be read.
-        try WriteAheadLog.writeAnew(of: path)
+        try WriteAheadLog.writeAnew(of: database.path)
         close()
-        let held = try open()
-        self.held = held
-        try held.file.database.emptyLog()
-        isDoubtful = false
+        try open()
+        try database.emptyLog()
+        database.isDoubtful = false
         log.notice(
-            "\(path) was closed and opened again, and what its log held is written anew: it is in use again.")
+            "\(database.path) was closed and opened again, and what its log held is written anew: "
+                + "it is in use again."
+        )
     }
 
     /// Closes the file; where it is believed, what is left in the log is copied first.
     func close() {
-        held?.checkpointer.stop()
-        if needsRenewal { held?.file.database.keepLogOnClose() }
-        held = nil
+        let isDoubtful = needsRenewal
+        checkpointer?.stop()
+        checkpointer = nil
+        database.close(keepingLog: isDoubtful)
     }
 
-    private func open() throws(StoreError) -> (file: File, checkpointer: Checkpointer) {
-        let file = try File(path: path)
-        return (file, try Checkpointer(of: file.database, thresholdPages: thresholdPages, log: log))
+    private func open() throws(StoreError) {
+        try database.open()
+        try file.reload()
+        try watchLog()
+    }
+
+    private func watchLog() throws(StoreError) {
+        guard let thresholdPages else { return }
+        checkpointer = try Checkpointer(of: database, thresholdPages: thresholdPages, log: log)
     }
 }

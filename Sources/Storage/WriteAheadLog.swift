@@ -1,3 +1,4 @@
+import CSQLite
 import Glibc
 import Notifications
 
@@ -29,11 +30,8 @@ enum WriteAheadLog {
     }
 
     private static func failure(_ log: String) -> StoreError {
-        let code = errno
-        let reason = unsafe String(cString: strerror(code))
-        return code == ENOSPC || code == EDQUOT
-            ? StoreError(.full, "No room is left for \(log): free space on its disk.")
-            : StoreError(
-                .inputOutput, "The disk failed under \(log) (\(reason)): check the disk and its mount.")
+        let number = errno
+        let code = number == ENOSPC || number == EDQUOT ? SQLITE_FULL : SQLITE_IOERR
+        return unsafe StoreError(code: code, message: String(cString: strerror(number)), path: log)
     }
 }

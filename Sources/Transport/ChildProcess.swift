@@ -96,9 +96,14 @@ extension EventLoop {
     public func start(
         _ start: ProgramStart, ended: @escaping (ProcessEnding) -> Void
     ) throws(TransportError) -> ChildProcess {
-        do {
+        do throws(SystemError) {
             let identifier = try Self.spawn(start)
-            return try watch(identifier, ended)
+            do throws(SystemError) {
+                return try watch(identifier, ended)
+            } catch {
+                Self.withdraw(identifier)
+                throw error
+            }
         } catch {
             throw TransportError("Cannot start \(start.path): \(error.text).")
         }
@@ -141,6 +146,12 @@ extension EventLoop {
         else { return 0 }
         let fields = text[(bracket + 1)..<length].split(separator: UInt8(ascii: " "))
         return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) ?? 0 : 0
+    }
+
+    /// Ends a program that was started a moment ago, with all that it has started: nobody would hear of its end.
+    private static func withdraw(_ identifier: Int32) {
+        _ = systemCall("kill") { Int(Glibc.kill(-identifier, SIGKILL)) }
+        _ = systemCall("waitpid") { Int(waitpid(identifier, nil, 0)) }
     }
 
     private static func spawn(_ start: ProgramStart) throws(SystemError) -> Int32 {

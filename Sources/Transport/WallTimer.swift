@@ -73,12 +73,8 @@ public final class WallTimer: EventSource {
         clockChanged((now - before + (now >= before ? 500_000 : -500_000)) / 1_000_000)
     }
 
-    private static func readOffset() -> Int64 { time(of: CLOCK_REALTIME) - time(of: CLOCK_BOOTTIME) }
-
-    private static func time(of clock: Int32) -> Int64 {
-        var time = timespec()
-        unsafe clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    private static func readOffset() -> Int64 {
+        Int64(EventLoop.read(CLOCK_REALTIME)) - Int64(EventLoop.read(CLOCK_BOOTTIME))
     }
 }
 

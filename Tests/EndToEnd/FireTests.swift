@@ -12,6 +12,7 @@ extension EndToEnd {
             "loses nothing that it accepted, delivers what it holds, and recovers",
             arguments: [
                 ("ends", 6, "nothing is lost"), ("errors", 3, "nothing is lost"),
+                ("doubt", 1, "nothing is lost"),
                 ("backup", 1, "has everything"),
             ])
         func fire(_ part: String, _ count: Int, _ words: String) async throws {
@@ -20,6 +21,28 @@ extension EndToEnd {
                 let program = try stage.python("fire.py", [relay, stage.folder.path, part])
                 #expect(try await program.exitCode() == 0, "\(program.transcript)")
                 #expect(program.output.count { $0.hasSuffix(words) } == count, "\(program.transcript)")
+            }
+        }
+    }
+}
+
+extension EndToEnd {
+    @Suite(
+        "An agent whose disk fails", .serialized,
+        .disabled(if: Sanitizer.isLoaded, "a sanitizer's library comes first")
+    )
+    struct AgentFireTests {
+        @Test(
+            "loses nothing that it acknowledged, and doubles nothing that it knows to be handled",
+            arguments: [("ends", 6), ("errors", 3), ("doubt", 1)])
+        func fire(_ part: String, _ count: Int) async throws {
+            try await onStage { stage in
+                let agent = Place.products.appending(path: "postrider").path
+                let program = try stage.python("agent_fire.py", [agent, stage.folder.path, part])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                #expect(
+                    program.output.count { $0.hasSuffix("nothing is lost") } == count, "\(program.transcript)"
+                )
             }
         }
     }

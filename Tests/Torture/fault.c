@@ -12,7 +12,9 @@
 // file succeeds, and put back when the power goes. By the seed all pages are put back, some of them, or some sectors of
 // some (the kernel may have written any of them before its time). A sync that fails leaves its pages as Linux does: what
 // they hold is read as before, it is not on the disk, and the next sync, which succeeds, does not write it; only another
-// write to the page does. Names are durable at once, as they are where a directory is synced after each.
+// write to the page does. Names are durable at once, as they are where a directory is synced after each. What the disk has
+// outlives the process that is killed: it leaves the pages in the file POSTRIDER_FAULT_MEMORY, where that is set, and the
+// next process with this library takes them over.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -50,6 +52,7 @@ struct file {
 };
 
 static const char *directory;
+static const char *memory;
 static volatile uint64_t *control;
 static struct file files[FILES];
 static int file_count;
@@ -66,6 +69,42 @@ static int (*real_fsync)(int);
 static int (*real_fdatasync)(int);
 static int (*real_unlink)(const char *);
 
+// What the disk has, from one process to the next: each file, the number of its pages, and these.
+
+static void take_over(void) {
+    int descriptor = real_open(memory, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    uint64_t count;
+    while (file_count < FILES && read(descriptor, &files[file_count], sizeof *files) == sizeof *files &&
+           read(descriptor, &count, sizeof count) == sizeof count) {
+        struct file *file = &files[file_count++];
+        file->pages = NULL;
+        for (; count > 0; count--) {
+            struct page *page = malloc(sizeof *page);
+            if (!page || read(descriptor, page, sizeof *page) != sizeof *page) abort();
+            page->next = file->pages;
+            file->pages = page;
+        }
+    }
+    real_close(descriptor);
+    real_unlink(memory);
+}
+
+static void hand_over(void) {
+    int descriptor = real_open(memory, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (descriptor < 0) abort();
+    for (int index = 0; index < file_count; index++) {
+        uint64_t count = 0;
+        for (struct page *page = files[index].pages; page; page = page->next) count++;
+        if (real_write(descriptor, &files[index], sizeof *files) < 0) abort();
+        if (real_write(descriptor, &count, sizeof count) < 0) abort();
+        for (struct page *page = files[index].pages; page; page = page->next) {
+            if (real_write(descriptor, page, sizeof *page) < 0) abort();
+        }
+    }
+    real_close(descriptor);
+}
+
 __attribute__((constructor)) static void begin(void) {
     real_open = dlsym(RTLD_NEXT, "open64");
     real_close = dlsym(RTLD_NEXT, "close");
@@ -78,6 +117,7 @@ __attribute__((constructor)) static void begin(void) {
     const char *place = getenv("POSTRIDER_FAULT_CONTROL");
     directory = getenv("POSTRIDER_FAULT_DIRECTORY");
     if (!place || !directory) return;
+    memory = getenv("POSTRIDER_FAULT_MEMORY");
     int descriptor = real_open(place, O_RDWR | O_CLOEXEC);
     void *map = descriptor < 0 ? MAP_FAILED
                                : mmap(NULL, WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -88,6 +128,7 @@ __attribute__((constructor)) static void begin(void) {
     real_close(descriptor);
     control = map;
     chance = control[1] * 0x9E3779B97F4A7C15u + 1;
+    if (memory) take_over();
 }
 
 static uint64_t draw(void) {
@@ -148,9 +189,15 @@ static void sync_failed(struct file *file) {
     for (struct page *page = file->pages; page; page = page->next) page->forgotten = 1;
 }
 
-static __attribute__((noreturn)) void die(void) {
+static __attribute__((noreturn)) void end(void) {
     kill(getpid(), SIGKILL);
     for (;;) pause();
+}
+
+// The process is killed; the disk goes on.
+static __attribute__((noreturn)) void die(void) {
+    if (memory) hand_over();
+    end();
 }
 
 // Puts back what was never synced, and ends the process.
@@ -178,7 +225,7 @@ static __attribute__((noreturn)) void cut_power(void) {
         }
         real_close(descriptor);
     }
-    die();
+    end();
 }
 
 // Boundaries.

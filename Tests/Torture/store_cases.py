@@ -14,11 +14,14 @@ from pathlib import Path
 import fault
 
 STEPS = 12
-# The fault itself, how many boundaries meet it, and whether the power goes some boundaries later.
+# The fault itself, how many boundaries meet it, and what comes some boundaries later: the power goes, or the process is
+# killed, goes on in another one, and then the power goes.
 SHAPES = [
-    (fault.KILL, 1, False), (fault.TEAR, 1, False), (fault.CUT, 1, False),
-    (fault.FULL, 1, False), (fault.WRITE_ERROR, 1, False), (fault.SYNC_ERROR, 1, False),
-    (fault.FULL, 25, True), (fault.WRITE_ERROR, 25, True), (fault.SYNC_ERROR, 1, True), (fault.SYNC_ERROR, 25, True),
+    (fault.KILL, 1, None), (fault.TEAR, 1, None), (fault.CUT, 1, None),
+    (fault.FULL, 1, None), (fault.WRITE_ERROR, 1, None), (fault.SYNC_ERROR, 1, None),
+    (fault.FULL, 25, fault.CUT), (fault.WRITE_ERROR, 25, fault.CUT), (fault.SYNC_ERROR, 1, fault.CUT),
+    (fault.SYNC_ERROR, 25, fault.CUT), (fault.SYNC_ERROR, 1, fault.KILL), (fault.SYNC_ERROR, 25, fault.KILL),
+    (fault.KILL, 1, fault.CUT),
 ]
 
 
@@ -48,37 +51,43 @@ class StoreCases:
 
     def boundaries(self, seed):
         """How many write boundaries the script has where nothing fails."""
-        disk, code, _ = self._run(f"clean-{seed}", seed, [])
+        disk, code = self._run(self._make(f"clean-{seed}"), seed, [])
         if code != 0:
             raise RuntimeError(f"the script with seed {seed} fails without a fault")
         return disk.boundaries
 
     def run(self, shape, boundary, seed):
         """One case. Answers its account."""
-        kind, span, has_cut = shape
+        kind, span, later = shape
         chance = random.Random(f"{shape} {boundary} {seed}")
-        plans = [(kind, boundary, span)]
-        if has_cut:
-            plans.append((fault.CUT, boundary + span + chance.randrange(80), 1))
-        name = f"{kind}-{span}-{int(has_cut)}-{boundary}-{seed}"
-        disk, code, place = self._run(name, seed, plans)
+        place = self._make(f"{kind}-{span}-{later}-{boundary}-{seed}")
         account = Account(cases=1)
-        for number, (planned, _, _) in enumerate(plans):
-            account.injected[fault.NAMES[planned]] += disk.hits(number)
+        plans = [(kind, boundary, span)]
+        if later and kind not in fault.DEADLY:
+            # Between a failed sync and its mending there are few.
+            apart = chance.randrange(8 if later == fault.KILL else 80)
+            plans.append((later, boundary + (1 if later == fault.KILL else span) + apart, 1))
+        disk, code = self._run(place, seed, plans)
+        is_deadly = self._count(account, plans, disk)
+        found = self._unexpected(place, code, is_deadly)
+        if is_deadly and (later == fault.KILL or kind == fault.KILL and later):
+            # Another process goes on with the disk as this one has left it, and then the power goes.
+            plans = [(fault.CUT, chance.randrange(60), 1)]
+            first = max((step for step in self._steps(place)), default=0) + 1
+            disk, code = self._run(place, seed, plans, first)
+            is_deadly = self._count(account, plans, disk)
+            found += self._unexpected(place, code, is_deadly)
         told = (place / "told").read_text().split("\n")
         account.changes = sum(line.startswith("ok ") for line in told)
         account.refused = sum(line.startswith("failed ") for line in told)
-        is_deadly = kind in fault.DEADLY and disk.hits(0) or has_cut and disk.hits(1)
         checked = subprocess.run(
             [self.program, "check", place / "store", str(seed), place / "told"], capture_output=True, text=True)
-        found = checked.stdout.split("\n")[:-1]
+        found += checked.stdout.split("\n")[:-1]
         if checked.returncode not in (0, 1, 3):
             found.append(f"the check ended with {checked.returncode}: {checked.stderr}")
-        if is_deadly and code != -9 or not is_deadly and code not in (0, 3):
-            found.append(f"the run ended with {code}: {(place / 'log').read_text()[-2000:]}")
-        if not has_cut and kind not in fault.DEADLY and not self._went_on(told, code):
+        if not later and kind not in fault.DEADLY and not self._went_on(told, code):
             found.append("the store did not recover when the disk did")
-        title = f"{fault.NAMES[kind]} at {boundary}, {span} long{', power cut later' if has_cut else ''}, seed {seed}"
+        title = f"{fault.NAMES[kind]} at {boundary}, {span} long{f', {fault.NAMES[later]} later' if later else ''}, seed {seed}"
         account.findings = [f"{title}: {sentence}" for sentence in found]
         if not found:
             shutil.rmtree(place)
@@ -89,16 +98,35 @@ class StoreCases:
         outcomes = [line.split()[0] for line in told if line.startswith(("ok ", "failed "))]
         return code == 3 or "ok" in outcomes[-3:]
 
-    def _run(self, name, seed, plans):
+    def _count(self, account, plans, disk):
+        """Adds what was injected, and answers whether it has ended the run."""
+        for number, (planned, _, _) in enumerate(plans):
+            account.injected[fault.NAMES[planned]] += disk.hits(number)
+        return any(planned in fault.DEADLY and disk.hits(number) for number, (planned, _, _) in enumerate(plans))
+
+    def _unexpected(self, place, code, is_deadly):
+        if is_deadly and code != -9 or not is_deadly and code not in (0, 3):
+            return [f"the run ended with {code}: {(place / 'log').read_text()[-2000:]}"]
+        return []
+
+    def _steps(self, place):
+        """The steps that runs have begun."""
+        lines = (line.split() for line in (place / "told").read_text().split("\n"))
+        return [int(words[1]) for words in lines if len(words) == 2 and words[0] == "tried"]
+
+    def _make(self, name):
         place = self.folder / name
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
+        return place
+
+    def _run(self, place, seed, plans, first=1):
         disk = fault.Disk(self.library, place / "control", place / "store", seed)
         for number, plan in enumerate(plans):
             disk.plan(number, *plan)
-        with (place / "told").open("w") as told, (place / "log").open("w") as log:
+        with (place / "told").open("a") as told, (place / "log").open("a") as log:
             code = subprocess.run(
-                [self.program, "run", place / "store", str(seed), "1", str(STEPS)], stdout=told, stderr=log,
-                env=disk.environment,
+                [self.program, "run", place / "store", str(seed), str(first), str(first + STEPS - 1)], stdout=told,
+                stderr=log, env=disk.environment,
             ).returncode
-        return disk, code, place
+        return disk, code

@@ -74,6 +74,10 @@ async def relay_part(program, folder, end, seed):
         injected[fault.NAMES[kind]] += 1
         if kind in fault.DEADLY:
             await scene.ends_at(kind, chance.randrange(120), number)
+        elif kind == fault.SYNC_ERROR and chance.randrange(2):
+            injected[fault.NAMES[fault.KILL]] += 1
+            injected[fault.NAMES[fault.CUT]] += 1
+            await scene.ends_in_doubt(number)
         else:
             injected[fault.NAMES[fault.CUT]] += 1
             await scene.lives_through(kind, number)

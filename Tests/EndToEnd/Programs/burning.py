@@ -174,6 +174,24 @@ class Scene:
         counters = await self.house.counters()
         require(counters["pending"] == 0, f"something waits still: {counters}")
 
+    async def ends_in_doubt(self, seed=0):
+        """The relay is killed between a failed sync and its mending. The next one knows, before the power goes under it."""
+        disk = self.house.disk
+        held = [await self.push() for _ in range(3)]
+        require(held == [200] * 3, f"a sound relay answers {held}")
+        disk.plan(0, fault.SYNC_ERROR, disk.boundaries)
+        refused = await self.push()
+        require(refused == (503, "ServiceUnavailable"), f"on a failing disk a push gets {refused}")
+        disk.plan(1, fault.KILL, disk.boundaries, 1)
+        while self.house.process.returncode is None and disk.hits(1) == 0:
+            await self.push()
+        code = await self.house.end()
+        require(code == -9, f"the relay ended with {code}: {self.house.log}")
+        await self.start(seed)
+        answers = [await self.push() for _ in range(3)]
+        require(answers == [200] * 3, f"the next relay answers {answers}: {self.house.log}")
+        await self.ends_at(fault.CUT, 0, seed)
+
     async def ends_at(self, kind, boundary, seed=0):
         """Lets the relay end at its n-th write boundary from now, whatever happens until then; then all is well."""
         disk = self.house.disk

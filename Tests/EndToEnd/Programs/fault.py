@@ -34,6 +34,8 @@ class Disk:
     def __init__(self, library, control, directory, seed=0):
         self.library = library
         self.control = Path(control)
+        # What a killed program leaves of the disk for the next.
+        self.memory = self.control.with_suffix(".memory")
         self.directory = Path(directory)
         self.control.write_bytes(bytes(WORDS * 8))
         with self.control.open("r+b") as file:
@@ -47,6 +49,7 @@ class Disk:
             "LD_PRELOAD": str(self.library),
             "POSTRIDER_FAULT_CONTROL": str(self.control),
             "POSTRIDER_FAULT_DIRECTORY": str(self.directory),
+            "POSTRIDER_FAULT_MEMORY": str(self.memory),
         }
 
     @property

@@ -1,6 +1,6 @@
 """A relay whose disk fails and whose process ends in the middle of its writing loses nothing that it accepted.
 
-usage: fire.py PROGRAM FOLDER {ends|errors|backup}
+usage: fire.py PROGRAM FOLDER {ends|errors|doubt|backup}
 """
 
 import asyncio
@@ -28,6 +28,12 @@ async def errors(scene):
         say(f"{fault.NAMES[kind]}: nothing is lost")
 
 
+async def doubt(scene):
+    """The relay ends between a sync that failed and its mending, and then the power goes."""
+    await scene.ends_in_doubt()
+    say("killed in doubt: nothing is lost")
+
+
 async def backup(scene):
     """A backup while pushes come in is a store to start from: its tokens work, and what waited is delivered."""
     waiting = [await scene.push() for _ in range(20)]
@@ -50,7 +56,7 @@ async def backup(scene):
 async def main(program, folder, part):
     scene = Scene(program, folder, fault.build(folder))
     await scene.prepare()
-    await {"ends": ends, "errors": errors, "backup": backup}[part](scene)
+    await {"ends": ends, "errors": errors, "doubt": doubt, "backup": backup}[part](scene)
     await scene.house.end()
 
 

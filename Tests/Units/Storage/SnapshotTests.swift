@@ -112,11 +112,13 @@ import Testing
     @Test("A failure of the disk makes a file doubtful, and no other failure does")
     func doubt() throws {
         let file = try TrustedFile<QueueFile>(path: path, thresholdPages: 64, log: .none)
-        for kind in [StoreError.Kind.full, .conflict, .busy, .unusable] {
-            try? file.read { _ throws(StoreError) in throw StoreError(kind, "It failed.") }
+        // SQLITE_FULL, SQLITE_CONSTRAINT, SQLITE_BUSY, SQLITE_CORRUPT.
+        for code: CInt in [13, 19, 5, 11] {
+            #expect(throws: StoreError.self) { try file.file.database.check(code) }
             #expect(!file.needsRenewal)
         }
-        try? file.read { _ throws(StoreError) in throw StoreError(.inputOutput, "It failed.") }
+        // SQLITE_IOERR_FSYNC.
+        #expect(throws: StoreError.self) { try file.file.database.check(1034) }
         #expect(file.needsRenewal)
         try file.renew()
         #expect(!file.needsRenewal)

@@ -43,6 +43,20 @@ struct ChildProcessTests {
         #expect(try run("! read line") == .exited(0))
     }
 
+    @Test("is ended again, and nothing is left of it, where no descriptor is free to hear of its end")
+    func withdrawal() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            let loop = try EventLoop()
+            let free = unsafe open("/dev/null", O_RDONLY)
+            close(free)
+            var limit = rlimit(rlim_cur: rlim_t(free), rlim_max: rlim_t(free))
+            unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            let start = ProgramStart(path: "/bin/sleep", arguments: ["300"], environment: [:])
+            guard (try? loop.start(start) { _ in }) == nil else { exit(1) }
+            exit(waitpid(-1, nil, 0) == -1 && errno == ECHILD ? 0 : 2)
+        }
+    }
+
     @Test("that is not there is told in a sentence")
     func absence() throws {
         let loop = try EventLoop()

@@ -1,0 +1,99 @@
+import Foundation
+import Notifications
+import Testing
+
+@testable import Storage
+
+@Suite("A database file under which the disk has failed")
+struct RenewalTests {
+    /// A file of numbers.
+    private final class Numbers: DatabaseFile {
+        let database: Database
+        private let insert: Statement
+        private let all: Statement
+        private(set) var reloads = 0
+
+        init(path: String) throws(StoreError) {
+            let schema = Schema(
+                applicationIdentifier: 43, steps: ["CREATE TABLE number (value INTEGER) STRICT;"])
+            database = try Database(path: path, schema: schema)
+            insert = try database.prepare("INSERT INTO number VALUES (?)")
+            all = try database.prepare("SELECT value FROM number ORDER BY value")
+        }
+
+        func reload() { reloads += 1 }
+
+        func add(_ value: Int64) throws(StoreError) {
+            insert.bind(value)
+            try insert.run()
+        }
+
+        func values() throws(StoreError) -> [Int64] {
+            var values: [Int64] = []
+            while try all.step() { values.append(all.integer(0)) }
+            return values
+        }
+    }
+
+    private let scratch = Scratch()
+    private var path: String { scratch.path + "/numbers.sqlite" }
+
+    private func open() throws -> TrustedFile<Numbers> {
+        try TrustedFile(path: path, thresholdPages: nil, log: .none)
+    }
+
+    @Test("is read, and not changed, until it is opened anew; what was prepared works on")
+    func renewal() throws {
+        let trusted = try open()
+        let file = trusted.file
+        try file.add(1)
+        #expect(!trusted.needsRenewal)
+        file.database.isDoubtful = true
+        #expect(trusted.needsRenewal)
+        for _ in 0..<2 {
+            #expect(throws: StoreError.self) { try file.add(2) }
+            #expect(throws: StoreError.self) { try file.database.transaction {} }
+            #expect(throws: StoreError.self) { try file.database.execute("DELETE FROM number") }
+            #expect(try file.values() == [1])
+        }
+        try trusted.renew()
+        #expect(!trusted.needsRenewal && file.reloads == 1)
+        #expect(try Scratch.size(path + "-wal") == 0, "what the log held is in the file")
+        try file.add(3)
+        #expect(try file.values() == [1, 3])
+        try trusted.renew()
+        #expect(try file.values() == [1, 3] && open().file.values() == [1, 3])
+    }
+
+    @Test("that cannot be opened again fails whatever it is asked, until it can")
+    func absence() throws {
+        let trusted = try open()
+        let file = trusted.file
+        try file.add(1)
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+        #expect(throws: StoreError.self) { try trusted.renew() }
+        #expect(trusted.needsRenewal && file.reloads == 0)
+        #expect(throws: StoreError.self) { try file.add(2) }
+        #expect(throws: StoreError.self) { try file.values() }
+        #expect(throws: StoreError.self) { try file.database.prepare("SELECT 1") }
+        #expect(throws: StoreError.self) { try trusted.read { _ in } }
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        try trusted.renew()
+        try file.add(2)
+        #expect(try file.values() == [1, 2])
+    }
+
+    @Test("keeps in mind those of the refused rows that turn out to be there, and removes them")
+    func refusedRows() throws {
+        let store = try SQLiteStore(directory: scratch.store, log: .none)
+        try store.commit(enqueue: (1...5).map { try sample($0) })
+        let file = try #require(store.queueDatabase)
+        // As if the disk had failed under rows 4 to 9.
+        store.doubt((4...9).map { QueueRow($0) })
+        file.isDoubtful = true
+        try store.commit(enqueue: [try sample(20)])
+        #expect(try store.rows() == [1, 2, 3, 20])
+        #expect(store.doubtfulRows.isEmpty)
+        #expect(try store.scan().last == 20)
+    }
+}
