@@ -141,12 +141,17 @@ public enum Limits {
     public static let traceSegmentBytes = 16 * 1024 * 1024
     /// Segments of the trace; then the oldest goes.
     public static let traceSegments = 16
-    /// Records on their way to the trace. At about 150 bytes each: 10 MiB. Beyond that they are lost, and counted.
-    public static let traceLetters = 65_536
+    /// Letters on their way to the trace, each with up to ``traceHandover`` records. At about 150 bytes a record:
+    /// 40 MiB. Beyond that they are lost, and counted.
+    public static let traceLetters = 512
     /// Records that a shard collects before it hands them over.
     public static let traceHandover = 512
     /// Milliseconds after which it hands over what it has.
     public static let traceDelayMilliseconds = 20
+    /// Refused pushes that the trace keeps: at 384 bytes each, 4 MiB of disk.
+    public static let tracedRefusals = 10_000
+    /// Refusals that a shard writes down in a second; the others are counted only.
+    public static let refusalsPerSecond = 100
     /// One push of how many is traced, at most.
     public static let traceSample = 1_000_000
     /// Pushes in one answer about the trace. With their events: about 4 MiB.

@@ -6,7 +6,15 @@ public enum ProviderProof: Hashable, Sendable {
     case certificate
 }
 
-/// The beginning of a traced push's life: what it was when a device's home took it on.
+/// Whom a traced push was for.
+public enum TraceTarget: Hashable, Sendable {
+    /// An app on a device.
+    case device(DeviceIdentity, RegistrationNumber)
+    /// All subscribers of a channel.
+    case channel(ChannelIdentity, Environment)
+}
+
+/// The beginning of a traced push's life: what it was when its home took it on. A broadcast is one, too.
 public struct TraceAcceptance: Hashable, Sendable {
     /// The number under which the rest of its life is told; no other push ever has it.
     public let row: QueueRow
@@ -16,10 +24,8 @@ public struct TraceAcceptance: Hashable, Sendable {
     public let identity: NotificationIdentity
     /// Its `apns-unique-id`, nil where the provider was told none.
     public let uniqueIdentity: NotificationIdentity?
-    /// The addressed device.
-    public let device: DeviceIdentity
-    /// The addressed app's registration on it.
-    public let registration: RegistrationNumber
+    /// Whom it is for.
+    public let target: TraceTarget
     /// The app.
     public let topic: Topic
     /// `apns-push-type`, nil where the provider sent none.
@@ -38,16 +44,15 @@ public struct TraceAcceptance: Hashable, Sendable {
     /// An acceptance from its parts.
     public init(
         row: QueueRow, moment: Moment, identity: NotificationIdentity,
-        uniqueIdentity: NotificationIdentity?, device: DeviceIdentity, registration: RegistrationNumber,
-        topic: Topic, pushType: PushType?, priority: Priority, expiration: Expiration, collapses: Bool,
+        uniqueIdentity: NotificationIdentity?, target: TraceTarget, topic: Topic, pushType: PushType?,
+        priority: Priority, expiration: Expiration, collapses: Bool,
         payloadBytes: Int, proof: ProviderProof?
     ) {
         self.row = row
         self.moment = moment
         self.identity = identity
         self.uniqueIdentity = uniqueIdentity
-        self.device = device
-        self.registration = registration
+        self.target = target
         self.topic = topic
         self.pushType = pushType
         self.priority = priority
@@ -62,11 +67,28 @@ public struct TraceAcceptance: Hashable, Sendable {
         let notification = queued.notification
         self.init(
             row: queued.row, moment: moment, identity: notification.identity,
-            uniqueIdentity: notification.uniqueIdentity, device: notification.device,
-            registration: notification.registration, topic: notification.topic,
+            uniqueIdentity: notification.uniqueIdentity,
+            target: .device(notification.device, notification.registration), topic: notification.topic,
             pushType: notification.pushType, priority: notification.priority,
             expiration: notification.expiration, collapses: notification.collapseIdentifier != nil,
             payloadBytes: notification.payload.count, proof: notification.proof)
+    }
+
+    /// The acceptance of a broadcast, for which a row was drawn.
+    public init(_ broadcast: Broadcast, in environment: Environment, row: QueueRow, at moment: Moment) {
+        self.init(
+            row: row, moment: moment, identity: broadcast.identity, uniqueIdentity: nil,
+            target: .channel(broadcast.channel, environment), topic: broadcast.topic,
+            pushType: broadcast.pushType, priority: broadcast.priority, expiration: broadcast.expiration,
+            collapses: false, payloadBytes: broadcast.payload.count, proof: nil)
+    }
+
+    /// The addressed device, nil where it was broadcast.
+    public var device: DeviceIdentity? {
+        switch target {
+        case .device(let device, _): device
+        case .channel: nil
+        }
     }
 }
 
@@ -103,12 +125,19 @@ public struct TraceEvent: Hashable, Sendable {
         case shown = 13
         /// The device reported that the user acted on it.
         case actedOn = 14
+        /// It was written to the connections of a channel's subscribers; the detail is
+        /// ``TraceEvent/count(_:ofShard:)``.
+        case broadcast = 15
+        /// It was not, because too much waited there; the detail is the same.
+        case skipped = 16
 
         /// Whether the relay is done with the push. One that was replaced may be recalled.
         public var isEnding: Bool {
             switch self {
             case .acknowledged, .replaced, .merged, .expired, .discarded, .dropped: true
-            case .started, .stored, .sent, .returned, .recalled, .handedOver, .shown, .actedOn: false
+            case .started, .stored, .sent, .returned, .recalled, .handedOver, .shown, .actedOn, .broadcast,
+                .skipped:
+                false
             }
         }
     }
@@ -135,36 +164,17 @@ public struct TraceEvent: Hashable, Sendable {
         Int64(shard) << 48 | Int64(truncatingIfNeeded: number & 0xFFFF_FFFF_FFFF)
     }
 
-    /// The connection that a ``Kind/sent`` tells of.
-    public var connection: (shard: Int, number: UInt64) {
-        (Int(detail >> 48), UInt64(truncatingIfNeeded: detail & 0xFFFF_FFFF_FFFF))
+    /// The detail of ``Kind/broadcast`` and ``Kind/skipped``: a shard and how many of its devices.
+    public static func count(_ devices: Int, ofShard shard: Int) -> Int64 {
+        connection(UInt64(devices), ofShard: shard)
     }
-}
 
-/// What a device said of a notification that it was delivered. It names no row, since devices know of none: whoever
-/// reads the trace believes it of pushes to that very device.
-public struct TraceReport: Hashable, Sendable {
-    /// ``TraceEvent/Kind/handedOver``, ``TraceEvent/Kind/shown`` or ``TraceEvent/Kind/actedOn``.
-    public let kind: TraceEvent.Kind
-    /// When the relay was told.
-    public let moment: Moment
-    /// When it happened, by the device's clock.
-    public let deviceMoment: Moment
-    /// Of which notification.
-    public let identity: NotificationIdentity
-    /// Who says so.
-    public let device: DeviceIdentity
+    /// The connection that a ``Kind/sent`` tells of.
+    public var connection: (shard: Int, number: UInt64) { Self.connection(in: detail) }
 
-    /// A report from its parts.
-    public init(
-        _ kind: TraceEvent.Kind, at moment: Moment, onDevice deviceMoment: Moment,
-        of identity: NotificationIdentity, by device: DeviceIdentity
-    ) {
-        self.kind = kind
-        self.moment = moment
-        self.deviceMoment = deviceMoment
-        self.identity = identity
-        self.device = device
+    /// The shard and the connection of such a detail.
+    public static func connection(in detail: Int64) -> (shard: Int, number: UInt64) {
+        (Int(detail >> 48), UInt64(truncatingIfNeeded: detail & 0xFFFF_FFFF_FFFF))
     }
 }
 
@@ -185,43 +195,4 @@ public enum TraceRecord: Hashable, Sendable {
         case .report: QueueRow(0)
         }
     }
-}
-
-/// A place between two records of a trace.
-public struct TracePosition: Hashable, Sendable {
-    /// The segment's number.
-    public let segment: Int
-    /// How far into the segment; 0 is its beginning. Only the store knows what it counts.
-    public let offset: Int
-
-    /// A position from its parts.
-    public init(segment: Int, offset: Int = 0) {
-        self.segment = segment
-        self.offset = offset
-    }
-}
-
-/// The seam behind which the trace is kept: segments that are written to the end, the oldest of which goes when there
-/// are too many. Nothing is promised of it: what was written last may be lost when the machine stops.
-///
-/// One thread calls it, the trace's own; everything completes before the call returns.
-public protocol TraceStore: AnyObject {
-    /// The highest row that the trace tells of, even if it has forgotten it meanwhile; 0 where there is none.
-    var lastRow: QueueRow { get }
-    /// The numbers of the segments, oldest first; they rise for ever.
-    var segments: ClosedRange<Int> { get }
-    /// Where the next record will be.
-    var end: TracePosition { get }
-
-    /// Writes records down, at the end. Where it throws, none, some or all of them are lost.
-    func append(_ records: [TraceRecord]) throws(StoreError)
-
-    /// Visits at most `limit` records of one segment in their order, and answers where to go on; where the segment is
-    /// gone already, those of the oldest that is there.
-    func visit(
-        from position: TracePosition, limit: Int, _ visit: (TraceRecord) -> Void
-    ) throws(StoreError) -> TracePosition
-
-    /// Ends the trace's work. Nothing may be called after it.
-    func close()
 }

@@ -52,8 +52,8 @@ enum ChannelLetter: Sendable {
     case subscribe(SubscriptionRequest)
     /// To the device's home: whether there is such a channel, and what it has stored.
     case subscribed(SubscriptionRequest, isKnown: Bool, Broadcast?)
-    /// To all: a broadcast for whoever is subscribed.
-    case broadcast(Broadcast)
+    /// To all: a broadcast for whoever is subscribed, and the row by which the trace knows it.
+    case broadcast(Broadcast, QueueRow)
     /// To all: there is no such channel any more.
     case removed(ChannelIdentity)
 }

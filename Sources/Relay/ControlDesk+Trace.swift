@@ -22,6 +22,7 @@ extension ControlDesk {
             let pair = part.split(separator: "=", maxSplits: 1).map(String.init)
             let value = pair.count == 2 ? pair[1] : ""
             switch pair.first {
+            case "refused" where value.isEmpty: filter.isAboutRefusals = true
             case "follow" where value.isEmpty: return .feed(after: nil)
             case "follow": return .feed(after: try position(value))
             case "id":
@@ -46,7 +47,7 @@ extension ControlDesk {
                 last = number
             default:
                 throw QueryError(
-                    sentence: "The trace is asked with id, device, topic and last, or with follow.")
+                    sentence: "The trace is asked with id, device, topic, last and refused, or with follow.")
             }
         }
         return .search(filter, last: last)

@@ -134,7 +134,9 @@ final class ControlDesk {
         shard.ask(.tally) { [unowned self] replies in
             var sum = ShardReport()
             for case .tally(let report) in replies { sum += report }
-            respond(Self.answer(Control.Status(sum, shards: shard.switchboard.shardCount)))
+            respond(
+                Self.answer(
+                    Control.Status(sum, shards: shard.switchboard.shardCount, trace: shard.trace.missing)))
         }
     }
 

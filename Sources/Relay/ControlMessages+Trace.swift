@@ -7,10 +7,34 @@ extension Control {
         public var pushes: [TracedPush]
         /// When the relay started since the first of them was accepted.
         public var starts: [Int64]
+        /// The refusals that were asked for, oldest first.
+        public var refusals: [TracedRefusal]
         /// Records that are missing because they came too fast, or the disk failed, since the relay started.
         public var lost: UInt64
+        /// Refusals that were not written down because there were too many in their second, since the relay started.
+        public var untoldRefusals: UInt64
         /// One push of so many is traced.
         public var sample: Int
+    }
+
+    /// A push that was refused.
+    public struct TracedRefusal: Codable, Sendable {
+        /// When.
+        public var at: Int64
+        /// Its `apns-id`; nil where it had one that is none.
+        public var identity: String?
+        /// The status that its provider was told.
+        public var status: Int
+        /// The reason.
+        public var reason: String
+        /// `apns-topic`, where it is known.
+        public var topic: String?
+        /// On which port.
+        public var environment: Environment
+        /// The shard of its connection.
+        public var shard: Int
+        /// The connection, as the log calls it.
+        public var connection: UInt64
     }
 
     /// `GET /v1/trace?follow`.
@@ -43,9 +67,11 @@ extension Control {
         public var payloadBytes: Int
         /// `apns-topic`.
         public var topic: String
-        /// The device.
-        public var device: String
-        /// Where its device token is good.
+        /// The device; nil where it was broadcast.
+        public var device: String?
+        /// The channel that it was broadcast to.
+        public var channel: String?
+        /// Where its device token, or its channel, is good.
         public var environment: Environment
         /// `apns-push-type`.
         public var pushType: String?
@@ -68,12 +94,14 @@ extension Control {
         /// When.
         public var at: Int64
         /// One of `started`, `stored`, `sent`, `returned`, `recalled`, `acknowledged`, `replaced`, `merged`, `expired`,
-        /// `discarded`, `dropped`, `handedOver`, `shown`, `actedOn`.
+        /// `discarded`, `dropped`, `handedOver`, `shown`, `actedOn`, `broadcast`, `skipped`.
         public var what: String
-        /// Of `sent`: the shard of the connection.
+        /// Of `sent`: the shard of the connection; of `broadcast` and `skipped`: of the devices.
         public var shard: Int?
         /// Of `sent`: the connection, as the log calls it.
         public var connection: UInt64?
+        /// Of `broadcast` and `skipped`: how many devices.
+        public var devices: UInt64?
         /// Of `dropped`.
         public var cause: String?
         /// Of `replaced` and `merged`: the row of the other push.
@@ -95,7 +123,7 @@ extension Control {
 }
 
 extension Control.Trace {
-    init(_ search: TraceSearch, lost: UInt64, sample: Int) {
+    init(_ search: TraceSearch, _ losses: TraceLosses, refusals: [TraceRefusal] = [], sample: Int) {
         self.init(
             pushes: search.found.map { life in
                 var push = Control.TracedPush(life.acceptance)
@@ -103,7 +131,18 @@ extension Control.Trace {
                 push.isCut = life.isCut
                 return push
             },
-            starts: search.starts.map(\.milliseconds), lost: lost, sample: sample)
+            starts: search.starts.map(\.milliseconds), refusals: refusals.map { Control.TracedRefusal($0) },
+            lost: losses.count, untoldRefusals: losses.refusals, sample: sample)
+    }
+}
+
+extension Control.TracedRefusal {
+    init(_ refusal: TraceRefusal) {
+        let (shard, connection) = TraceEvent.connection(in: refusal.connection)
+        self.init(
+            at: refusal.moment.milliseconds, identity: refusal.identity?.description,
+            status: refusal.reason.status, reason: refusal.reason.rawValue, topic: refusal.topic?.text,
+            environment: refusal.environment, shard: shard, connection: connection)
     }
 }
 
@@ -124,12 +163,17 @@ extension Control.TracedPush {
     init(_ push: TraceAcceptance) {
         let expiresAt: Int64? = if case .at(let moment) = push.expiration { moment.milliseconds } else { nil }
         let key: String? = if case .key(let identifier) = push.proof { identifier } else { nil }
+        let (channel, environment): (String?, Environment) =
+            switch push.target {
+            case .device(_, let registration): (nil, registration.environment)
+            case .channel(let channel, let environment): (channel.description, environment)
+            }
         self.init(
             row: push.row.value, identity: push.identity.description,
             uniqueIdentity: push.uniqueIdentity.map { String(decoding: $0.lowerCaseText, as: UTF8.self) },
             acceptedAt: push.moment.milliseconds, key: key, hasCertificate: push.proof == .certificate,
-            payloadBytes: push.payloadBytes, topic: push.topic.text, device: push.device.description,
-            environment: push.registration.environment, pushType: push.pushType?.rawValue,
+            payloadBytes: push.payloadBytes, topic: push.topic.text, device: push.device?.description,
+            channel: channel, environment: environment, pushType: push.pushType?.rawValue,
             priority: push.priority.rawValue, expiresAt: expiresAt, collapses: push.collapses, events: [],
             isCut: false)
     }
@@ -153,6 +197,7 @@ extension Control.TracedEvent {
         case .replaced, .merged:
             otherRow = event.detail
             other = names[QueueRow(event.detail)]?.description
+        case .broadcast, .skipped: (shard, devices) = (event.connection.shard, event.connection.number)
         case .handedOver, .shown, .actedOn: deviceAt = event.detail
         default: break
         }

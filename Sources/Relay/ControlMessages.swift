@@ -50,6 +50,16 @@ public enum Control {
         public var broadcasts: Broadcasts
         /// Where every accepted notification is.
         public var counters: Counters
+        /// What the trace is missing; nil where there is none.
+        public var trace: Trace?
+
+        /// What is missing in the trace since the relay was started.
+        public struct Trace: Codable, Sendable {
+            /// Records that are lost because they came too fast, or the disk failed.
+            public var lost: UInt64
+            /// Refusals that were not written down because there were too many in their second.
+            public var untoldRefusals: UInt64
+        }
     }
 
     /// One of `GET /v1/keys`.

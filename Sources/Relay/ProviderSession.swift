@@ -53,6 +53,7 @@ final class ProviderSession: EndpointOwner {
     /// Tells the provider what became of a push. One that was reset meanwhile is forgotten.
     func answer(_ stream: Int32, _ verdict: Verdict) {
         guard case .waiting(let echo, let unique) = exchanges.removeValue(forKey: stream) else { return }
+        if case .rejected(let rejection, _) = verdict { noteRefused(rejection, echo, topic: nil) }
         respond(stream, verdict, echo, unique)
         closeIfDrained()
     }
@@ -108,6 +109,7 @@ final class ProviderSession: EndpointOwner {
             takeOrder(request, stream)
         } else if let rejection = take(request, stream, unique) {
             exchanges[stream] = nil
+            noteRefused(rejection, echo, topic: request.text(.topic).flatMap(Topic.init))
             respond(stream, .rejected(rejection), echo, nil)
         } else {
             exchanges[stream] = .waiting(echo: echo, unique: unique)
@@ -155,6 +157,15 @@ final class ProviderSession: EndpointOwner {
             return nil
         } catch {
             return error
+        }
+    }
+
+    private func noteRefused(_ reason: Rejection, _ echo: PushRequest.Echo, topic: @autoclosure () -> Topic?)
+    {
+        shard.trace.note(at: shard.now) {
+            TraceRefusal(
+                reason, at: shard.now, of: echo.identity, topic: topic(), in: environment,
+                on: TraceEvent.connection(number, ofShard: shard.index))
         }
     }
 

@@ -108,6 +108,9 @@ final class PushRequest {
     /// Where a field's value lies in ``values``, or nil where the provider sent none.
     func range(_ field: Field) -> Range<Int>? { ranges[field.rawValue] }
 
+    /// A field's value as text, which costs; nil where the provider sent none.
+    func text(_ field: Field) -> String? { range(field).map { String(decoding: values[$0], as: UTF8.self) } }
+
     /// Hands the body over: it becomes the notification's payload.
     func takeBody() -> [UInt8] {
         let taken = body

@@ -54,7 +54,7 @@ extension Shard {
             let letter = ChannelLetter.subscribed(request, isKnown: isKnown, stored)
             switchboard.send(.channel(letter), to: request.shard)
         case .subscribed(let request, let isKnown, let stored): subscribed(request, isKnown: isKnown, stored)
-        case .broadcast(let broadcast): deliver(broadcast)
+        case .broadcast(let broadcast, let row): deliver(broadcast, row)
         case .removed(let channel): end(channel)
         }
     }
@@ -85,13 +85,18 @@ extension Shard {
                     perform(effects)
                     if case .creation = step { removeForbiddenChannels() }
                 }
-            case .publish(let broadcast):
-                channels.tally.accepted += 1
-                switchboard.sendToAll(.channel(.broadcast(broadcast)))
+            case .publish(let broadcast, let environment): publish(broadcast, in: environment)
             case .announceEnd(let channel):
                 switchboard.sendToAll(.channel(.removed(channel)))
             }
         }
+    }
+
+    private func publish(_ broadcast: Broadcast, in environment: Environment) {
+        channels.tally.accepted += 1
+        let row = rows.draw()
+        trace.noteAccepted(broadcast, in: environment, row, at: now)
+        switchboard.sendToAll(.channel(.broadcast(broadcast, row)))
     }
 
     /// Gives up stored broadcasts that have passed their expiration.
@@ -161,11 +166,15 @@ extension Shard {
         for channel in channels { unsubscribe(channel, by: session) }
     }
 
-    private func deliver(_ broadcast: Broadcast) {
+    private func deliver(_ broadcast: Broadcast, _ row: QueueRow) {
         let sessions = channels.audience[broadcast.channel]
         guard !sessions.isEmpty else { return }
         let frame = channels.frame(broadcast)
+        let before = channels.tally
         for session in sessions { send(frame, to: session) }
+        trace.noteBroadcast(
+            row, sent: Int(channels.tally.sent - before.sent),
+            skipped: Int(channels.tally.dropped - before.dropped), at: now)
     }
 
     private func send(_ frame: [UInt8], to session: DeviceSession) {

@@ -116,7 +116,7 @@ extension ShardReport {
 }
 
 extension Control.Status {
-    init(_ report: ShardReport, shards: Int) {
+    init(_ report: ShardReport, shards: Int, trace: TraceLosses?) {
         let tally = report.tally
         self.init(
             shards: shards,
@@ -139,7 +139,8 @@ extension Control.Status {
                 discarded: tally.discarded,
                 dropped: Dictionary(uniqueKeysWithValues: Tally.Drop.allCases.map { ("\($0)", tally[$0]) }),
                 isBalanced: tally.isBalanced
-            )
+            ),
+            trace: trace.map { Trace(lost: $0.count, untoldRefusals: $0.refusals) }
         )
     }
 }

@@ -39,7 +39,9 @@ final class TraceKeeper {
         for letter in letters {
             guard onClosed != nil else { return }
             switch letter {
-            case .record(let record): records.append(record)
+            case .records(let some) where records.isEmpty: records = some
+            case .records(let some): records += some
+            case .refusals(let refusals): write(refusals)
             case .question(let question, let ticket, let asker): take(question, ticket, asker)
             case .close: close()
             }
@@ -53,7 +55,7 @@ final class TraceKeeper {
         var (search, ticket, asker) = searches.removeFirst()
         do throws(StoreError) {
             if try search.step(store) {
-                let answer = Control.Trace(search, lost: losses.count, sample: sample)
+                let answer = Control.Trace(search, losses, refusals: try refusals(search), sample: sample)
                 post(.traced(ticket: ticket, ControlDesk.answer(answer)), asker)
             } else {
                 searches.insert((search, ticket, asker), at: 0)
@@ -76,6 +78,14 @@ final class TraceKeeper {
         }
     }
 
+    /// The refusals that a search asks for.
+    private func refusals(_ search: TraceSearch) throws(StoreError) -> [TraceRefusal] {
+        guard search.filter.wantsRefusals else { return [] }
+        var found: [TraceRefusal] = []
+        try store.visitRefusals { if search.filter.matches($0) { found.append($0) } }
+        return found.suffix(search.last)
+    }
+
     private func feed(after position: TracePosition) -> ControlDesk.Answer {
         var records: [TraceRecord] = []
         do throws(StoreError) {
@@ -89,17 +99,25 @@ final class TraceKeeper {
     private func writeDown() {
         guard !records.isEmpty else { return }
         write(records)
-        records.removeAll(keepingCapacity: true)
+        records = []
     }
 
     /// A disk that fails is told of once, and once when it is well again.
     private func write(_ records: [TraceRecord]) {
+        attempt(records.count) { () throws(StoreError) in try store.append(records) }
+    }
+
+    private func write(_ refusals: [TraceRefusal]) {
+        attempt(refusals.count) { () throws(StoreError) in try store.append(refusals) }
+    }
+
+    private func attempt(_ count: Int, _ write: () throws(StoreError) -> Void) {
         do throws(StoreError) {
-            try store.append(records)
+            try write()
             if isFailing { log.notice("the trace is written again; \(losses.count) records are lost") }
             isFailing = false
         } catch {
-            losses.add(records.count)
+            losses.add(count)
             if !isFailing { log.error("the trace is not written: \(error)") }
             isFailing = true
         }

@@ -5,27 +5,35 @@ import Transport
 
 /// What a shard says to the trace's thread.
 enum TraceLetter: Sendable {
-    /// Write it down.
-    case record(TraceRecord)
+    /// Write them down.
+    case records([TraceRecord])
+    /// Write these down, beside the lives.
+    case refusals([TraceRefusal])
     /// Answer with ``Letter/traced(ticket:_:)``.
     case question(TraceQuestion, ticket: UInt64, asker: Int)
     /// Nothing comes after this: close the trace and stop.
     case close
 }
 
-/// How many records the trace has lost since the relay started: its thread was too slow, or the disk failed.
+/// What is missing in the trace since the relay started.
 final class TraceLosses: Sendable {
     private let lost = Atomic<UInt64>(0)
+    private let untold = Atomic<UInt64>(0)
 
     func add(_ count: Int) { lost.add(UInt64(count), ordering: .relaxed) }
+    /// Records that are lost: its thread was too slow, or the disk failed.
     var count: UInt64 { lost.load(ordering: .relaxed) }
+
+    func addRefusal() { untold.add(1, ordering: .relaxed) }
+    /// Refusals that were too many in their second to be written down.
+    var refusals: UInt64 { untold.load(ordering: .relaxed) }
 }
 
 /// A shard's pen for the trace: it collects what happens to pushes and hands it over, some hundred records at a time or
 /// after a moment. Nobody ever waits for it: where the trace's mailbox is full, records are lost, and counted.
 final class TraceRecorder {
-    /// Takes as many letters as there is room for, in order, and leaves the others. True: took all of them.
-    typealias Post = (inout [TraceLetter]) -> Bool
+    /// Takes a letter; false: there is no room for it.
+    typealias Post = (TraceLetter) -> Bool
 
     /// Nil: nothing is traced.
     private let post: Post?
@@ -33,7 +41,10 @@ final class TraceRecorder {
     private let sample: UInt64
     private let shard: Int
     private let losses: TraceLosses
-    private var letters: [TraceLetter] = []
+    private var records: [TraceRecord] = []
+    private var refusals: [TraceRefusal] = []
+    /// The second of the last refusals, and how many there were in it.
+    private var refused: (second: Int64, count: Int) = (0, 0)
     private var timer: (any LoopTimer)?
     private var lastTicket: UInt64 = 0
     private var questions: [UInt64: ControlDesk.Respond] = [:]
@@ -67,13 +78,36 @@ final class TraceRecorder {
     /// A push was taken on.
     func noteAccepted(_ queued: QueuedNotification, at now: Moment) {
         guard traces(queued.row) else { return }
-        add(.record(.acceptance(TraceAcceptance(queued, at: now))))
+        add(.acceptance(TraceAcceptance(queued, at: now)))
+    }
+
+    /// A broadcast was taken on.
+    func noteAccepted(_ broadcast: Broadcast, in environment: Environment, _ row: QueueRow, at now: Moment) {
+        guard traces(row) else { return }
+        add(.acceptance(TraceAcceptance(broadcast, in: environment, row: row, at: now)))
+    }
+
+    /// A broadcast was written to so many devices of this shard, and not to so many others.
+    func noteBroadcast(_ row: QueueRow, sent: Int, skipped: Int, at now: Moment) {
+        for (kind, count) in [(TraceEvent.Kind.broadcast, sent), (.skipped, skipped)] where count > 0 {
+            note(kind, row, detail: TraceEvent.count(count, ofShard: shard), at: now)
+        }
+    }
+
+    /// A push was refused. Of very many only some are told: they must cost little.
+    func note(at now: Moment, _ refusal: () -> TraceRefusal) {
+        guard isOn else { return }
+        let second = now.milliseconds / 1000
+        if refused.second != second { refused = (second, 0) }
+        refused.count += 1
+        guard refused.count <= Limits.refusalsPerSecond else { return losses.addRefusal() }
+        refusals.append(refusal())
     }
 
     /// Something happened to a push.
     func note(_ kind: TraceEvent.Kind, _ row: QueueRow, detail: Int64, at now: Moment) {
         guard traces(row) else { return }
-        add(.record(.event(TraceEvent(kind, at: now, row: row, detail: detail))))
+        add(.event(TraceEvent(kind, at: now, row: row, detail: detail)))
     }
 
     /// A device has told what became of a notification.
@@ -86,8 +120,11 @@ final class TraceRecorder {
             case .actedOn: .actedOn
             }
         let report = TraceReport(kind, at: now, onDevice: event.moment, of: event.identity, by: device)
-        add(.record(.report(report)))
+        add(.report(report))
     }
+
+    /// What is missing in the trace; nil where there is none.
+    var missing: TraceLosses? { isOn ? losses : nil }
 
     /// Asks the trace; what this shard has recorded before counts in the answer.
     func ask(_ question: TraceQuestion, _ respond: @escaping ControlDesk.Respond) {
@@ -97,8 +134,7 @@ final class TraceRecorder {
         }
         flush()
         lastTicket += 1
-        var letters = [TraceLetter.question(question, ticket: lastTicket, asker: shard)]
-        if post(&letters) {
+        if post(.question(question, ticket: lastTicket, asker: shard)) {
             questions[lastTicket] = respond
         } else {
             respond(ControlDesk.refusal(503, TraceKeeper.busy))
@@ -112,16 +148,21 @@ final class TraceRecorder {
 
     /// The end of a turn: what was recorded in it is handed over soon.
     func turnEnded() {
-        guard !letters.isEmpty, let timer, !timer.isArmed else { return }
+        guard !records.isEmpty || !refusals.isEmpty, let timer, !timer.isArmed else { return }
         timer.arm(afterMilliseconds: Limits.traceDelayMilliseconds)
     }
 
     /// Hands over what there is.
     func flush() {
         timer?.disarm()
-        guard let post, !letters.isEmpty, !post(&letters) else { return }
-        losses.add(letters.count)
-        letters.removeAll(keepingCapacity: true)
+        guard let post else { return }
+        if !refusals.isEmpty {
+            if !post(.refusals(refusals)) { losses.add(refusals.count) }
+            refusals = []
+        }
+        guard !records.isEmpty else { return }
+        if !post(.records(records)) { losses.add(records.count) }
+        records = []
     }
 
     /// Whether a push is one of those that are traced, the whole of its life: its row decides, which outlives the
@@ -133,8 +174,9 @@ final class TraceRecorder {
         return (mixed >> 32) % sample == 0
     }
 
-    private func add(_ letter: TraceLetter) {
-        letters.append(letter)
-        if letters.count >= Limits.traceHandover { flush() }
+    private func add(_ record: TraceRecord) {
+        if records.isEmpty { records.reserveCapacity(Limits.traceHandover) }
+        records.append(record)
+        if records.count >= Limits.traceHandover { flush() }
     }
 }

@@ -6,6 +6,18 @@ struct TraceFilter: Sendable {
     var identity: NotificationIdentity?
     var device: DeviceIdentity?
     var topic: Topic?
+    /// Only refused pushes.
+    var isAboutRefusals = false
+
+    /// Whether refused pushes are asked for, too.
+    var wantsRefusals: Bool { isAboutRefusals || identity != nil }
+
+    /// Whether it lets a refusal through.
+    func matches(_ refusal: TraceRefusal) -> Bool {
+        if let identity, refusal.identity != identity { return false }
+        if let topic, refusal.topic != topic { return false }
+        return device == nil
+    }
 
     /// Whether it lets a push through.
     func matches(_ push: TraceAcceptance) -> Bool {
@@ -52,8 +64,8 @@ struct TraceSearch {
     /// The pushes, in the order in which they were accepted.
     var found: [Life] { order.compactMap { lives[$0] } }
 
-    private let filter: TraceFilter
-    private let last: Int
+    let filter: TraceFilter
+    let last: Int
     private var order: [QueueRow] = []
     private var lives: [QueueRow: Life] = [:]
     /// The rows of each identity, in order: devices report by it.
@@ -66,7 +78,7 @@ struct TraceSearch {
         precondition(1...Limits.tracedPushes ~= last)
         self.filter = filter
         self.last = last
-        phase = .finding(segment: store.segments.upperBound)
+        phase = filter.isAboutRefusals ? .done : .finding(segment: store.segments.upperBound)
     }
 
     /// Goes through one segment. True: that was all.

@@ -63,8 +63,8 @@ struct TraceThread: Sendable {
 
     /// What a shard writes with.
     func recorder(ofShard index: Int) -> TraceRecorder {
-        TraceRecorder(ofShard: index, sample: sample, losses: losses) { [mailboxes] letters in
-            mailboxes.trace.post(contentsOf: &letters)
+        TraceRecorder(ofShard: index, sample: sample, losses: losses) { [mailboxes] letter in
+            mailboxes.trace.post(letter)
         }
     }
 }

@@ -4,7 +4,7 @@ public import Notifications
 
 /// The trace in files of one directory, `00000001.segment` and so on: written to the end, never changed, the oldest
 /// removed when there are too many. Nothing is synced: what was written last may be missing after a power cut, and is
-/// cut off cleanly then.
+/// cut off cleanly then. Refusals lie beside them in a file of their own, `refused`.
 public final class FileTrace: TraceStore {
     private let path: String
     private let segmentBytes: Int
@@ -12,6 +12,7 @@ public final class FileTrace: TraceStore {
     private var segment: TraceSegment
     private var encoder = TraceEncoder()
     private var names: TraceNames
+    private let refusals: RefusalRing
 
     /// The highest row that the trace tells of.
     public private(set) var lastRow: QueueRow
@@ -28,12 +29,12 @@ public final class FileTrace: TraceStore {
     public convenience init(directory: String, log: Log) throws(StoreError) {
         try self.init(
             directory: directory, log: log, segmentBytes: Limits.traceSegmentBytes,
-            mostSegments: Limits.traceSegments)
+            mostSegments: Limits.traceSegments, refusals: Limits.tracedRefusals)
     }
 
-    /// Opens a trace of at most `mostSegments` segments of `segmentBytes` bytes.
+    /// Opens a trace of at most `mostSegments` segments of `segmentBytes` bytes, and so many refusals.
     init(
-        directory path: String, log: Log, segmentBytes: Int, mostSegments: Int
+        directory path: String, log: Log, segmentBytes: Int, mostSegments: Int, refusals places: Int
     ) throws(StoreError) {
         precondition(segmentBytes >= TraceBytes.headerBytes + TraceBytes.mostBytes && mostSegments > 0)
         guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
@@ -43,6 +44,7 @@ public final class FileTrace: TraceStore {
         self.path = path
         self.segmentBytes = segmentBytes
         self.mostSegments = mostSegments
+        refusals = try RefusalRing(path: path + "/refused", places: places)
         let numbers = Self.numbers(in: path)
         let newest = numbers.last ?? 1
         if let found = try TraceSegment(opening: Self.path(newest, in: path), forWriting: true) {
@@ -60,7 +62,7 @@ public final class FileTrace: TraceStore {
             names = TraceNames()
             segment = try TraceSegment(making: Self.path(next, in: path), lastRow: lastRow)
             segments = (numbers.first ?? next)...next
-            if let older { recover(rowsOf: older) }
+            if let older { _ = walkRows(of: older) }
         }
         removeOldest()
     }
@@ -119,6 +121,12 @@ public final class FileTrace: TraceStore {
         return stop.isOver ? next : TracePosition(segment: position.segment, offset: stop.offset)
     }
 
+    /// Writes refusals down, in the places of the oldest.
+    public func append(_ refusals: [TraceRefusal]) throws(StoreError) { try self.refusals.append(refusals) }
+
+    /// Visits the refusals that are kept, oldest first.
+    public func visitRefusals(_ visit: (TraceRefusal) -> Void) { refusals.visit(visit) }
+
     /// Does nothing: what was written is in the files, which are closed with this.
     public func close() {}
 
@@ -147,27 +155,21 @@ public final class FileTrace: TraceStore {
 
     /// Takes on what the newest segment holds, and cuts off what was not written whole.
     private func recover(_ segment: TraceSegment, _ log: Log) {
-        var decoder = TraceDecoder()
-        let stop = walkRows(of: segment, &decoder)
-        names = decoder.names
-        guard stop.offset < segment.byteCount else { return }
-        log.notice(
-            "the end of the trace was not written whole: \(segment.byteCount - stop.offset) bytes are cut")
-        segment.cut(at: stop.offset)
+        let (end, names) = walkRows(of: segment)
+        self.names = names
+        guard end < segment.byteCount else { return }
+        log.notice("the end of the trace was not written whole: \(segment.byteCount - end) bytes are cut")
+        segment.cut(at: end)
     }
 
-    private func recover(rowsOf segment: TraceSegment) {
+    /// Takes note of the highest row. Answers where what was written whole ends, and its names.
+    private func walkRows(of segment: TraceSegment) -> (end: Int, names: TraceNames) {
         var decoder = TraceDecoder()
-        _ = walkRows(of: segment, &decoder)
-    }
-
-    private func walkRows(
-        of segment: TraceSegment, _ decoder: inout TraceDecoder
-    ) -> (offset: Int, isOver: Bool) {
-        Self.walk(segment, from: TraceBytes.headerBytes, &decoder) { record, _ in
+        let stop = Self.walk(segment, from: TraceBytes.headerBytes, &decoder) { record, _ in
             lastRow = max(lastRow, record.row)
             return true
         }
+        return (stop.offset, decoder.names)
     }
 
     /// Goes through the records of a segment from an offset as long as `visit`, which is told where each begins, wants

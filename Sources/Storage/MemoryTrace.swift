@@ -9,6 +9,7 @@ public final class MemoryTrace: TraceStore {
         fileprivate var lastRow = QueueRow(0)
         fileprivate var first = 1
         fileprivate var segments: [[TraceRecord]] = [[]]
+        fileprivate var refusals: [TraceRefusal] = []
 
         /// An empty disk.
         public init() {}
@@ -17,13 +18,18 @@ public final class MemoryTrace: TraceStore {
     private let disk: Disk
     private let segmentRecords: Int
     private let mostSegments: Int
+    private let mostRefusals: Int
 
     /// A trace on this disk, of so many segments with so many records.
-    public init(disk: Disk = Disk(), segmentRecords: Int = 1000, mostSegments: Int = Limits.traceSegments) {
+    public init(
+        disk: Disk = Disk(), segmentRecords: Int = 1000, mostSegments: Int = Limits.traceSegments,
+        mostRefusals: Int = Limits.tracedRefusals
+    ) {
         precondition(segmentRecords > 0 && mostSegments > 0)
         self.disk = disk
         self.segmentRecords = segmentRecords
         self.mostSegments = mostSegments
+        self.mostRefusals = mostRefusals
     }
 
     /// The highest row that the trace tells of.
@@ -62,6 +68,18 @@ public final class MemoryTrace: TraceStore {
             return TracePosition(segment: number, offset: records.startIndex + limit)
         }
         return number == segments.upperBound ? end : TracePosition(segment: number + 1)
+    }
+
+    /// Writes refusals down, and forgets the oldest.
+    public func append(_ refusals: [TraceRefusal]) throws(StoreError) {
+        if let fault = disk.fault { throw fault }
+        disk.refusals = (disk.refusals + refusals).suffix(mostRefusals)
+    }
+
+    /// Visits the refusals that are kept, oldest first.
+    public func visitRefusals(_ visit: (TraceRefusal) -> Void) throws(StoreError) {
+        if let fault = disk.fault { throw fault }
+        for refusal in disk.refusals { visit(refusal) }
     }
 
     /// Does nothing.

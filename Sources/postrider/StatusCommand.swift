@@ -39,11 +39,17 @@ enum StatusCommand: Command {
                 ("broadcasts", status.broadcasts.accepted),
                 ("  sent to devices", status.broadcasts.sent),
                 ("  dropped: slow", status.broadcasts.dropped),
-            ]
+            ] + trace(status)
         let warning = counters.isBalanced ? "" : "\nThe counters do not balance: please report it."
         return rows.map { name, value in
             name + String(repeating: " ", count: max(24 - name.count, 1)) + "\(value)"
         }.joined(separator: "\n") + warning
+    }
+
+    /// What is missing in the trace, where there is one.
+    private static func trace(_ status: Control.Status) -> [(String, any BinaryInteger)] {
+        guard let trace = status.trace else { return [] }
+        return [("trace: records lost", trace.lost), ("  refusals not told", trace.untoldRefusals)]
     }
 
     static let table = OptionTable(

@@ -20,14 +20,18 @@ enum TraceCommand: Command {
         let (trace, text) = try await client.list(order.path, of: Control.Trace.self)
         if options.isSet("json") {
             Console.say(text)
+        } else if order.isAboutRefusals {
+            Console.say(TraceListing.refusals(trace))
         } else if order.identity == nil {
             Console.say(TraceListing.list(trace))
-        } else if !trace.pushes.isEmpty {
-            Console.say(trace.pushes.map { TraceListing.life(of: $0, in: trace) }.joined(separator: "\n\n"))
+        } else {
+            let lives = trace.pushes.map { TraceListing.life(of: $0, in: trace) }
+            let refusals = trace.refusals.isEmpty ? [] : [TraceListing.refusals(trace)]
+            if !(lives + refusals).isEmpty { Console.say((lives + refusals).joined(separator: "\n\n")) }
         }
-        guard trace.pushes.isEmpty, let identity = order.identity else { return 0 }
+        guard trace.pushes.isEmpty, trace.refusals.isEmpty, let identity = order.identity else { return 0 }
         throw CommandFailure(
-            "The trace has no push \(identity): it was not accepted, is too long ago, or is not "
+            "The trace has no push \(identity): it never came, is too long ago, or is not "
                 + "in the sample (1 of \(trace.sample)).")
     }
 
@@ -55,8 +59,8 @@ enum TraceCommand: Command {
         command: "postrider trace",
         summary: """
             Show the life of a push: when it was accepted and stored, to which connection it was sent, and \
-            whether it was acknowledged, replaced, has expired or was dropped. Without an identity, list the \
-            latest pushes.
+            whether it was acknowledged, replaced, has expired, was dropped or refused. Without an identity, \
+            list the latest pushes.
             """,
         operands: [.optional("APNS-ID")],
         options: [
@@ -64,6 +68,7 @@ enum TraceCommand: Command {
             .value("topic", "TOPIC", "Only pushes to this app."),
             .value(
                 "last", "NUMBER", "How many of the latest; 50 if not given, \(Limits.tracedPushes) at most."),
+            .flag("refused", "List pushes that were refused."),
             .flag("follow", short: "f", "Show what happens from now on, until Control-C."),
         ] + ControlAddress.options + [
             .flag("json", "Print the relay's answer, as JSON; with --follow one line for each event.")
@@ -73,6 +78,7 @@ enum TraceCommand: Command {
                 "What became of a push, by its apns-id or apns-unique-id",
                 "postrider trace 6F0C2E5A-4C1B-4B6E-9D6F-0A3F5E7C9B1D"),
             .init("The last ten to a device", "postrider trace --device 0123456789abcdef01234567 --last 10"),
+            .init("What was refused lately, and why", "postrider trace --refused"),
             .init("See pushes to an app go by", "postrider trace --topic com.example.app --follow"),
         ]
     )
@@ -84,12 +90,14 @@ struct TraceOrder {
     let device: String?
     let topic: String?
     let last: Int?
+    let isAboutRefusals: Bool
 
     init(_ options: ParsedOptions) throws {
         identity = options.operands.first
         device = options.string("device")
         topic = options.string("topic")
         last = try options.integer("last", in: 1...Limits.tracedPushes)
+        isAboutRefusals = options.isSet("refused")
         if let identity, NotificationIdentity(identity) == nil {
             throw options.error("'\(identity)' is no apns-id; that is a UUID of 36 characters")
         }
@@ -99,8 +107,12 @@ struct TraceOrder {
         if let topic, Topic(topic) == nil {
             throw options.error("--topic must be a bundle identifier such as com.example.app, not '\(topic)'")
         }
-        if options.isSet("follow"), last != nil {
-            throw options.error("--follow begins now; it takes no --last")
+        if options.isSet("follow"), last != nil || isAboutRefusals {
+            throw options.error(
+                "--follow tells of what is accepted from now on; it takes no --last and no --refused")
+        }
+        if isAboutRefusals, device != nil {
+            throw options.error("--refused takes no --device: a push that is refused has come to none")
         }
     }
 
@@ -109,7 +121,9 @@ struct TraceOrder {
         let parts: [(String, String?)] = [
             ("id", identity), ("device", device), ("topic", topic), ("last", last.map(String.init)),
         ]
-        let query = parts.compactMap { name, value in value.map { "\(name)=\($0)" } }
+        let query =
+            parts.compactMap { name, value in value.map { "\(name)=\($0)" } }
+            + (isAboutRefusals ? ["refused"] : [])
         return "/v1/trace" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
@@ -121,7 +135,7 @@ struct TraceOrder {
             }
             guard isNamed else { return false }
         }
-        return (device.map { push.device.caseInsensitiveCompare($0) == .orderedSame } ?? true)
+        return (device.map { push.device?.caseInsensitiveCompare($0) == .orderedSame } ?? true)
             && (topic.map { push.topic == $0 } ?? true)
     }
 }

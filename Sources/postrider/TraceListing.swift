@@ -8,7 +8,8 @@ enum TraceListing {
         let expiration = push.expiresAt.map { "kept until \(Listing.time($0))" } ?? "now or never"
         let facts: [(String, String)] = [
             ("push", push.identity), ("unique", push.uniqueIdentity ?? ""),
-            ("topic", "\(push.topic), \(push.environment)"), ("device", push.device), ("provider", provider),
+            ("topic", "\(push.topic), \(push.environment)"), ("device", push.device ?? ""),
+            ("channel", push.channel ?? ""), ("provider", push.channel == nil ? provider : ""),
             (
                 "what",
                 "\(push.pushType ?? "no push type"), priority \(push.priority), \(push.payloadBytes) bytes"
@@ -28,10 +29,26 @@ enum TraceListing {
     static func list(_ trace: Control.Trace) -> String {
         let rows = trace.pushes.map { push in
             let end = push.events.last.map { duration($0.at - push.acceptedAt) } ?? ""
-            return [time(push.acceptedAt), push.identity, push.topic, push.device, state(of: push), end]
+            let target = push.device ?? "a channel"
+            return [time(push.acceptedAt), push.identity, push.topic, target, state(of: push), end]
         }
         return Listing.columns(["ACCEPTED", "APNS-ID", "TOPIC", "DEVICE", "STATE", "AFTER"], rows)
             + (trace.sample > 1 ? "\nOne push of \(trace.sample) is traced." : "") + losses(of: trace)
+    }
+
+    /// Pushes that were refused.
+    static func refusals(_ trace: Control.Trace) -> String {
+        let rows = trace.refusals.map { refusal in
+            [
+                time(refusal.at), refusal.identity ?? "no apns-id", "\(refusal.status) \(refusal.reason)",
+                refusal.topic ?? "", "\(refusal.environment)",
+                "connection \(refusal.connection) of shard \(refusal.shard)",
+            ].map(Listing.printable)
+        }
+        let untold =
+            trace.untoldRefusals == 0
+            ? "" : "\n\(trace.untoldRefusals) more were refused, too many in a second to be told of."
+        return Listing.columns(["REFUSED", "APNS-ID", "WITH", "TOPIC", "ENVIRONMENT", "ON"], rows) + untold
     }
 
     /// One thing that happened, for whoever looks on.
@@ -44,6 +61,7 @@ enum TraceListing {
 
     /// Where a push is, in a word.
     static func state(of push: Control.TracedPush) -> String {
+        if push.channel != nil { return "broadcast to \(devices(of: push, "broadcast"))" }
         // One that was replaced may have been recalled.
         let last = push.events.last { $0.isEnding || $0.what == "recalled" }
         switch last?.what {
@@ -53,6 +71,12 @@ enum TraceListing {
         case let what?: return what
         }
     }
+
+    private static func devices(of push: Control.TracedPush, _ what: String) -> String {
+        count(push.events.filter { $0.what == what }.reduce(0) { $0 + ($1.devices ?? 0) })
+    }
+
+    private static func count(_ devices: UInt64) -> String { "\(devices) device\(devices == 1 ? "" : "s")" }
 
     private static func rows(of push: Control.TracedPush, in trace: Control.Trace) -> [[String]] {
         let isOver = push.events.contains(where: \.isEnding)
@@ -68,7 +92,8 @@ enum TraceListing {
     }
 
     private static func accepted(_ push: Control.TracedPush) -> String {
-        "accepted: \(push.payloadBytes) bytes for device \(push.device)"
+        "accepted: \(push.payloadBytes) bytes for "
+            + (push.device.map { "device \($0)" } ?? "channel \(push.channel ?? "?")")
     }
 
     private static func words(_ event: Control.TracedEvent) -> String {
@@ -86,11 +111,17 @@ enum TraceListing {
         case "expired": return "expired"
         case "discarded": return "discarded: it was now or never, and the device was not there or left"
         case "dropped": return "dropped: \(event.cause.map(because) ?? "nobody knows why")"
+        case "broadcast": return "sent to \(place(event))"
+        case "skipped": return "not sent to \(place(event)): too much waited there"
         case "handedOver": return "the app has taken it" + onDevice(event)
         case "shown": return "the user was shown it" + onDevice(event)
         case "actedOn": return "the user has acted on it" + onDevice(event)
         default: return event.what
         }
+    }
+
+    private static func place(_ event: Control.TracedEvent) -> String {
+        "\(count(event.devices ?? 0)) of shard \(event.shard.map(String.init) ?? "?")"
     }
 
     private static func onDevice(_ event: Control.TracedEvent) -> String {

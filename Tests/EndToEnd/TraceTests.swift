@@ -95,6 +95,36 @@ extension EndToEnd {
             }
         }
 
+        @Test("is told of a broadcast, and of a push that is refused")
+        func others() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let folder = ["--directory", stage.path("dev")]
+                let created = try stage.start("postrider", ["channels", "create"] + folder)
+                let channel = try await created.line { !$0.isEmpty }
+                let device = try stage.start("postrider", ["device", "--channel", channel] + folder)
+                try await device.line { $0.hasPrefix("subscribed to channel") }
+                let sent = try stage.start(
+                    "postrider",
+                    ["send", "--channel", channel, "--push-type", "liveactivity", "--expiration", "0"]
+                        + folder
+                        + ["--payload", #"{"aps":{"event":"update"}}"#])
+                #expect(try await sent.exitCode() == 0, "\(sent.transcript)")
+                let life = try await trace(
+                    ["--topic", relay.topic], until: "broadcast to 1 device", of: relay, on: stage)
+                #expect(life.contains { $0.contains("a channel") })
+
+                let refused = try stage.start(
+                    "postrider", ["send"] + folder + ["--title", "t", String(repeating: "ab", count: 32)])
+                #expect(try await refused.exitCode() != 0)
+                let list = try await trace(["--refused"], until: "400 BadDeviceToken", of: relay, on: stage)
+                let words = try #require(list.last?.split(separator: " ").map(String.init))
+                #expect(words.contains(relay.topic))
+                let one = try await trace([words[1]], until: "BadDeviceToken", of: relay, on: stage)
+                #expect(one.count == 2)
+            }
+        }
+
         @Test("is shown as it goes on to whoever follows")
         func follow() async throws {
             try await onStage { stage in

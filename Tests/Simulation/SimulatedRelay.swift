@@ -54,9 +54,8 @@ final class SimulatedRelay {
                 deviceRules: DeviceRules(storage: storage),
                 log: .none,
                 porter: porter(of: index),
-                trace: TraceRecorder(ofShard: index, sample: 1, losses: traceLosses) { letters in
-                    trace.receive(letters)
-                    letters.removeAll()
+                trace: TraceRecorder(ofShard: index, sample: 1, losses: traceLosses) { letter in
+                    trace.receive([letter])
                     return true
                 })
             shard.onDrained = { [unowned self] in drainedCount += 1 }

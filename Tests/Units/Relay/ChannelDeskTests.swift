@@ -71,7 +71,7 @@ struct ChannelDeskTests {
                     #expect(answers[Int(receipt.stream)] == nil, "an order is answered once")
                     answers[Int(receipt.stream)] = answer
                 case .apply(let change, let step): waiting.append((change, step))
-                case .publish(let broadcast): published.append(broadcast)
+                case .publish(let broadcast, _): published.append(broadcast)
                 case .announceEnd(let channel): ended.append(channel)
                 }
             }

@@ -1,4 +1,5 @@
 import Courier
+import Foundation
 import Notifications
 import Storage
 import Testing
@@ -9,12 +10,17 @@ import Testing
 struct TraceRecorderTests {
     private final class Box {
         var records: [TraceRecord] = []
+        var refusals: [TraceRefusal] = []
         var room = Int.max
-        func take(_ letters: inout [TraceLetter]) -> Bool {
-            let some = letters.prefix(room)
-            for case .record(let record) in some { records.append(record) }
-            letters.removeFirst(some.count)
-            return letters.isEmpty
+        func take(_ letter: TraceLetter) -> Bool {
+            guard room > 0 else { return false }
+            room -= 1
+            switch letter {
+            case .records(let some): records += some
+            case .refusals(let some): refusals += some
+            case .question, .close: break
+            }
+            return true
         }
     }
 
@@ -22,22 +28,22 @@ struct TraceRecorderTests {
     private let losses = TraceLosses()
 
     private func recorder(sample: Int = 1) -> TraceRecorder {
-        TraceRecorder(ofShard: 0, sample: sample, losses: losses) { [box] in box.take(&$0) }
+        TraceRecorder(ofShard: 0, sample: sample, losses: losses) { [box] in box.take($0) }
     }
 
     @Test("counts what there is no room for, and goes on")
     func full() {
         let recorder = recorder()
-        box.room = 2
+        box.room = 0
         for row in 1...5 as ClosedRange<Int64> {
             recorder.note(.stored, QueueRow(row), detail: 0, at: Samples.now)
         }
         recorder.flush()
-        #expect(box.records.map(\.row.value) == [1, 2] && losses.count == 3)
+        #expect(box.records.isEmpty && losses.count == 5)
         box.room = 9
         recorder.note(.stored, QueueRow(6), detail: 0, at: Samples.now)
         recorder.flush()
-        #expect(box.records.map(\.row.value) == [1, 2, 6] && losses.count == 3)
+        #expect(box.records.map(\.row.value) == [6] && losses.count == 5)
     }
 
     @Test("hands over so many at a time without being asked")
@@ -63,6 +69,42 @@ struct TraceRecorderTests {
         #expect(800...1200 ~= counts.count && counts.values.allSatisfy { $0 == 2 })
     }
 
+    @Test("tells of so many refused pushes in a second, counts the others, and asks nothing of those")
+    func refusals() {
+        let recorder = recorder()
+        var asked = 0
+        let most = Limits.refusalsPerSecond
+        for second in 0..<2 as Range<Int64> {
+            for number in 0..<most * 3 {
+                let now = Samples.now.advanced(byMilliseconds: second * 1000 + Int64(number))
+                recorder.note(at: now) {
+                    asked += 1
+                    return TraceRefusal(
+                        .badDeviceToken, at: now, of: nil, topic: nil, in: .production, on: 1)
+                }
+            }
+        }
+        recorder.flush()
+        #expect(box.refusals.count == 2 * most && asked == 2 * most && box.records.isEmpty)
+        #expect(losses.refusals == UInt64(4 * most) && losses.count == 0)
+    }
+
+    @Test("tells of a broadcast how many devices of the shard it was sent to, and how many not")
+    func broadcasts() {
+        let recorder = recorder()
+        recorder.noteBroadcast(QueueRow(5), sent: 7, skipped: 0, at: Samples.now)
+        recorder.noteBroadcast(QueueRow(6), sent: 1, skipped: 2, at: Samples.now)
+        recorder.flush()
+        let told = box.records.compactMap { record in
+            if case .event(let event) = record {
+                "\(event.kind) \(event.row.value) \(event.connection.number)"
+            } else {
+                nil
+            }
+        }
+        #expect(told == ["broadcast 5 7", "broadcast 6 1", "skipped 6 2"])
+    }
+
     @Test(
         "lets a device report three things of each notification that it was sent"
     )
@@ -84,6 +126,8 @@ struct TraceRecorderTests {
         recorder.note(.stored, QueueRow(1), detail: 0, at: Samples.now)
         let report = Report.Event(.shown, of: NotificationIdentity(high: 1, low: 1), at: Samples.now)
         recorder.note(report, by: Samples.device, at: Samples.now)
+        recorder.note(at: Samples.now) { preconditionFailure("nobody wants to know") }
+        #expect(recorder.missing == nil)
         recorder.flush()
         var status = 0
         recorder.ask(.feed(after: nil)) { status = $0.status }
@@ -114,8 +158,12 @@ struct TraceKeeperTests {
             onClosed: { post.closed += 1 })
     }
 
-    private static let letters: [TraceLetter] = (1...5).map { row in
-        .record(.event(TraceEvent(.stored, at: Samples.now, row: QueueRow(row))))
+    private static let letters: [TraceLetter] = [
+        .records([event(1), event(2)]), .records([event(3), event(4), event(5)]),
+    ]
+
+    private static func event(_ row: Int64) -> TraceRecord {
+        .event(TraceEvent(.stored, at: Samples.now, row: QueueRow(row)))
     }
     private static let search = TraceQuestion.search(TraceFilter(), last: 1)
 
@@ -141,6 +189,30 @@ struct TraceKeeperTests {
         keeper.receive([.close] + Self.letters)
         #expect(post.answers.count == questions.count && post.answers.values.allSatisfy { $0.status == 503 })
         #expect(post.closed == 1 && !keeper.hasWork)
+    }
+
+    @Test("answers a question about an identity, or about refusals, with those that it asks for")
+    func refusals() throws {
+        let refusals = (1...4 as ClosedRange<UInt64>).map { number in
+            TraceRefusal(
+                .badDeviceToken, at: Samples.now, of: NotificationIdentity(high: 1, low: number % 3),
+                topic: number == 4 ? Samples.otherTopic : Samples.topic, in: .development,
+                on: TraceEvent.connection(9, ofShard: 1))
+        }
+        keeper.receive([.refusals(refusals)])
+        let ask = { (filter: TraceFilter, last: Int) in
+            keeper.receive([.question(.search(filter, last: last), ticket: 7, asker: 0)])
+            while keeper.hasWork { keeper.work() }
+            let body = Data(try #require(post.answers[7]).body)
+            return try JSONDecoder().decode(Control.Trace.self, from: body).refusals
+        }
+        #expect(try ask(TraceFilter(), 9).isEmpty)
+        #expect(try ask(TraceFilter(isAboutRefusals: true), 9).count == 4)
+        #expect(try ask(TraceFilter(isAboutRefusals: true), 3).map(\.topic).last == Samples.otherTopic.text)
+        #expect(try ask(TraceFilter(topic: Samples.topic, isAboutRefusals: true), 9).count == 3)
+        let found = try ask(TraceFilter(identity: NotificationIdentity(high: 1, low: 1)), 9)
+        #expect(found.count == 2 && found[0].status == 400 && found[0].reason == "BadDeviceToken")
+        #expect(found[0].connection == 9 && found[0].shard == 1 && found[0].environment == .development)
     }
 
     @Test("counts what a failing disk does not take, and goes on when it is well again")

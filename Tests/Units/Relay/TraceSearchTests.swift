@@ -19,8 +19,8 @@ struct TraceSearchTests {
         if let unique {
             push = TraceAcceptance(
                 row: push.row, moment: push.moment, identity: push.identity,
-                uniqueIdentity: NotificationIdentity(high: 9, low: unique), device: push.device,
-                registration: push.registration, topic: push.topic, pushType: push.pushType,
+                uniqueIdentity: NotificationIdentity(high: 9, low: unique), target: push.target,
+                topic: push.topic, pushType: push.pushType,
                 priority: push.priority, expiration: push.expiration, collapses: push.collapses,
                 payloadBytes: push.payloadBytes, proof: push.proof)
         }
@@ -83,7 +83,7 @@ struct TraceSearchTests {
         ])
         let search = try find(last: 3)
         #expect(search.names.mapValues(\.low) == [QueueRow(1): 1, QueueRow(5): 5])
-        let trace = Control.Trace(search, lost: 0, sample: 1)
+        let trace = Control.Trace(search, TraceLosses(), sample: 1)
         #expect(trace.pushes.map { $0.events.first?.otherRow } == [77, 5, 1])
         #expect(trace.pushes[0].events[0].other == nil)
         #expect(trace.pushes[1].events[0].other == trace.pushes[2].identity)
@@ -111,8 +111,29 @@ struct TraceSearchTests {
         #expect(
             lives.map { $0.events.map(\.kind) } == [[.sent, .handedOver, .shown], [.sent, .handedOver], []])
         #expect(lives[0].events[1].moment.milliseconds == 9000 && lives[0].events[1].detail == 8000)
-        let told = Control.Trace(try find(), lost: 0, sample: 1).pushes[0].events[1]
+        let told = Control.Trace(try find(), TraceLosses(), sample: 1).pushes[0].events[1]
         #expect(told.what == "handedOver" && told.at == 9000 && told.deviceAt == 8000)
+    }
+
+    @Test("finds a broadcast by its identity or topic, and not by a device, with what was sent of it")
+    func broadcasts() throws {
+        let identity = NotificationIdentity(high: 1, low: 5)
+        let channel = ChannelIdentity(high: 2, low: 3)
+        let broadcast = Broadcast(
+            identity: identity, channel: channel, topic: Samples.topic, payload: [1, 2, 3],
+            priority: .immediate,
+            expiration: .nowOrNever, pushType: .liveactivity, acceptedAt: Samples.now)
+        try store.append([
+            .acceptance(TraceAcceptance(broadcast, in: .development, row: QueueRow(5), at: Samples.now)),
+            Self.event(.broadcast, 5, TraceEvent.count(12, ofShard: 1)), Self.push(6),
+            Self.event(.skipped, 5, TraceEvent.count(2, ofShard: 0)),
+        ])
+        let told = Control.Trace(try find(TraceFilter(identity: identity)), TraceLosses(), sample: 1)
+        #expect(told.pushes.count == 1 && told.pushes[0].channel == channel.description)
+        #expect(told.pushes[0].device == nil && told.pushes[0].environment == .development)
+        #expect(told.pushes[0].events.map(\.devices) == [12, 2] && told.pushes[0].events[0].shard == 1)
+        #expect(try find(TraceFilter(topic: Samples.topic)).found.count == 2)
+        #expect(try find(TraceFilter(device: Samples.device)).found.map(\.acceptance.row.value) == [6])
     }
 
     @Test("gives a report to the latest of the pushes with its identity that were sent")
@@ -123,7 +144,7 @@ struct TraceSearchTests {
             TraceRecord.acceptance(
                 TraceAcceptance(
                     row: QueueRow(row), moment: push.moment, identity: push.identity, uniqueIdentity: nil,
-                    device: push.device, registration: push.registration, topic: push.topic,
+                    target: push.target, topic: push.topic,
                     pushType: nil, priority: push.priority, expiration: push.expiration, collapses: false,
                     payloadBytes: 1, proof: nil))
         }

@@ -23,13 +23,13 @@ struct TraceStoreTests {
         func reopen() throws {
             store =
                 switch engine {
-                case .memory: MemoryTrace(disk: disk, segmentRecords: 8, mostSegments: 3)
+                case .memory: MemoryTrace(disk: disk, segmentRecords: 8, mostSegments: 3, mostRefusals: 5)
                 case .sqlite: try Self.file(folder)
                 }
         }
 
         static func file(_ path: String) throws -> FileTrace {
-            try FileTrace(directory: path, log: .none, segmentBytes: 1500, mostSegments: 3)
+            try FileTrace(directory: path, log: .none, segmentBytes: 1500, mostSegments: 3, refusals: 5)
         }
     }
 
@@ -40,7 +40,10 @@ struct TraceStoreTests {
             TraceAcceptance(
                 row: sample.row, moment: it.acceptedAt, identity: it.identity,
                 uniqueIdentity: number % 3 == 0 ? NotificationIdentity(high: 1, low: UInt64(number)) : nil,
-                device: it.device, registration: it.registration, topic: it.topic,
+                target: number % 5 == 4
+                    ? .channel(ChannelIdentity(high: 5, low: UInt64(number)), .development)
+                    : .device(it.device, it.registration),
+                topic: it.topic,
                 pushType: number % 4 == 0 ? nil : .voip, priority: it.priority,
                 expiration: number % 5 == 0 ? .nowOrNever : it.expiration,
                 collapses: number % 2 == 0, payloadBytes: Int(number) * 7,
@@ -102,9 +105,9 @@ struct TraceStoreTests {
         #expect(left.count > 10 && left == written.suffix(left.count))
         if engine == .sqlite {
             let files = try FileManager.default.contentsOfDirectory(atPath: trace.folder)
-            #expect(files.count == 3)
+            #expect(files.count == 4 && files.contains("refused"))
             for file in files {
-                #expect(try Scratch.size(trace.folder + "/" + file) <= 1500)
+                #expect(try Scratch.size(trace.folder + "/" + file) <= 1500 || file == "refused")
                 #expect(try Scratch.permissions(trace.folder + "/" + file) == 0o600)
             }
             #expect(try Scratch.permissions(trace.folder) == 0o700)
@@ -213,8 +216,9 @@ struct TraceStoreTests {
         let push = TraceAcceptance(
             row: QueueRow(1), moment: Moment(milliseconds: 1),
             identity: NotificationIdentity(high: 1, low: 2),
-            uniqueIdentity: nil, device: DeviceIdentity(high: 3, low: 4),
-            registration: RegistrationNumber(1, in: .development), topic: topic, pushType: .alert,
+            uniqueIdentity: nil,
+            target: .device(DeviceIdentity(high: 3, low: 4), RegistrationNumber(1, in: .development)),
+            topic: topic, pushType: .alert,
             priority: .low, expiration: .nowOrNever, collapses: false, payloadBytes: 5120,
             proof: .key(String(repeating: "k", count: Limits.keyIdentifierBytes)))
         try trace.store.append([.acceptance(push)])

@@ -18,7 +18,7 @@ struct TraceCommandTests {
               "hasCertificate": false, "payloadBytes": 52, "topic": "com.example.app", "device": "\(device)",
               "environment": "production", "pushType": "alert", "priority": 10, "expiresAt": 2000000,
               "collapses": true, "events": [\(events)], "isCut": false}],
-             "starts": [\(starts)], "lost": \(lost), "sample": 1}
+             "starts": [\(starts)], "refusals": [], "lost": \(lost), "untoldRefusals": 0, "sample": 1}
             """
         return try JSONDecoder().decode(Control.Trace.self, from: Data(text.utf8))
     }
@@ -70,6 +70,45 @@ struct TraceCommandTests {
         #expect(line.contains(Self.identity) && line.contains(state))
     }
 
+    @Test("prints what was refused, and how much more was")
+    func refusals() throws {
+        var trace = try Self.trace("")
+        let text = """
+            [{"at": 1000000, "identity": "\(Self.identity)", "status": 400, "reason": "BadDeviceToken",
+              "topic": "com.example.app", "environment": "development", "shard": 1, "connection": 9},
+             {"at": 1000001, "status": 503, "reason": "Shutdown", "environment": "production", "shard": 0,
+              "connection": 3}]
+            """
+        trace.refusals = try JSONDecoder().decode([Control.TracedRefusal].self, from: Data(text.utf8))
+        trace.untoldRefusals = 7
+        let lines = TraceListing.refusals(trace).split(separator: "\n")
+        #expect(
+            lines.count == 4 && lines[1].contains("400 BadDeviceToken") && lines[1].contains(Self.identity))
+        #expect(lines[1].contains("connection 9 of shard 1") && lines[2].contains("no apns-id"))
+        #expect(lines[3] == "7 more were refused, too many in a second to be told of.")
+    }
+
+    @Test("prints to how many devices a broadcast went, and what devices report")
+    func broadcasts() throws {
+        var trace = try Self.trace(
+            [
+                Self.event(1_000_001, "broadcast", #", "shard": 0, "devices": 12"#),
+                Self.event(1_000_002, "broadcast", #", "shard": 1, "devices": 1"#),
+                Self.event(1_000_003, "skipped", #", "shard": 1, "devices": 2"#),
+                Self.event(1_000_004, "shown", #", "deviceAt": 999999"#),
+            ].joined(separator: ","))
+        (trace.pushes[0].device, trace.pushes[0].channel) = (nil, "Y2hhbm5lbA==")
+        let life = TraceListing.life(of: trace.pushes[0], in: trace)
+        for words in [
+            "channel   Y2hhbm5lbA==", "state     broadcast to 13 devices",
+            "52 bytes for channel Y2hhbm5lbA==",
+            "sent to 12 devices of shard 0", "sent to 1 device of shard 1",
+            "not sent to 2 devices of shard 1",
+            "the user was shown it, says the device; its clock said 1970-01-01T00:16:39.999Z",
+        ] { #expect(life.contains(words), "\(words)") }
+        #expect(!life.contains("device    ") && TraceListing.list(trace).contains("a channel"))
+    }
+
     @Test(
         "measures time in units that say something",
         arguments: [
@@ -84,7 +123,8 @@ struct TraceCommandTests {
         "refuses words that make no sense",
         arguments: [
             ["nonsense"], ["--device", "phone"], ["--topic", "no/topic"], ["--last", "0"],
-            ["--last", "1001"], ["--follow", "--last", "3"], ["a", "b"],
+            ["--last", "1001"], ["--follow", "--last", "3"], ["a", "b"], ["--follow", "--refused"],
+            ["--refused", "--device", device],
         ])
     func mistakes(_ words: [String]) async {
         #expect(await Commands.run(["trace", "--control", "unix:/nowhere"] + words) == 2)
@@ -98,6 +138,8 @@ struct TraceCommandTests {
         #expect(
             try path(["--device", Self.device, "--topic", "com.example.app", "--last", "5"])
                 == "/v1/trace?device=\(Self.device)&topic=com.example.app&last=5")
+        #expect(try path(["--refused"]) == "/v1/trace?refused")
+        #expect(try path(["--refused", "--topic", "a.b"]) == "/v1/trace?topic=a.b&refused")
     }
 
     @Test("follows the pushes that are wanted, in the order of time")
@@ -122,11 +164,17 @@ struct TraceCommandTests {
     func relays() async throws {
         try await ControlTests.withRelay { client, _ in
             #expect(await ControlTests.run(["trace"], on: client) == 1)
+            let (status, _) = try await client.list("/v1/status", of: Control.Status.self)
+            #expect(status.trace == nil && !StatusCommand.describe(status).contains("trace"))
         }
         try await ControlTests.withRelay(trace: { MemoryTrace() }) { client, _ in
             #expect(await ControlTests.run(["trace"], on: client) == 0)
             #expect(await ControlTests.run(["trace", "--json", "--last", "3"], on: client) == 0)
             #expect(await ControlTests.run(["trace", Self.identity], on: client) == 1)
+            #expect(await ControlTests.run(["trace", "--refused"], on: client) == 0)
+            let (status, _) = try await client.list("/v1/status", of: Control.Status.self)
+            #expect(status.trace?.lost == 0)
+            #expect(StatusCommand.describe(status).contains("trace: records lost     0"))
             let (feed, _) = try await client.list("/v1/trace?follow", of: Control.TraceFeed.self)
             #expect(feed.cursor == "1:1", "the relay's start is behind")
             for query in ["follow=x", "id=1", "device=1", "topic=/", "last=0", "nonsense=1"] {

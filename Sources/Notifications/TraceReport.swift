@@ -1,0 +1,55 @@
+/// What a device said of a notification that it was delivered. It names no row, since devices know of none: whoever
+/// reads the trace believes it of pushes to that very device.
+public struct TraceReport: Hashable, Sendable {
+    /// ``TraceEvent/Kind/handedOver``, ``TraceEvent/Kind/shown`` or ``TraceEvent/Kind/actedOn``.
+    public let kind: TraceEvent.Kind
+    /// When the relay was told.
+    public let moment: Moment
+    /// When it happened, by the device's clock.
+    public let deviceMoment: Moment
+    /// Of which notification.
+    public let identity: NotificationIdentity
+    /// Who says so.
+    public let device: DeviceIdentity
+
+    /// A report from its parts.
+    public init(
+        _ kind: TraceEvent.Kind, at moment: Moment, onDevice deviceMoment: Moment,
+        of identity: NotificationIdentity, by device: DeviceIdentity
+    ) {
+        self.kind = kind
+        self.moment = moment
+        self.deviceMoment = deviceMoment
+        self.identity = identity
+        self.device = device
+    }
+}
+
+/// A request of a provider's that was refused. Its push was never taken on, so that it has no row.
+public struct TraceRefusal: Hashable, Sendable {
+    /// When.
+    public let moment: Moment
+    /// Its `apns-id`; nil where it had one that is none.
+    public let identity: NotificationIdentity?
+    /// What the provider was told.
+    public let reason: Rejection
+    /// Its `apns-topic`; nil where it had none, or it is not known any more.
+    public let topic: Topic?
+    /// On which of the two ports.
+    public let environment: Environment
+    /// On which connection, as ``TraceEvent/connection(_:ofShard:)``.
+    public let connection: Int64
+
+    /// A refusal from its parts.
+    public init(
+        _ reason: Rejection, at moment: Moment, of identity: NotificationIdentity?, topic: Topic?,
+        in environment: Environment, on connection: Int64
+    ) {
+        self.moment = moment
+        self.identity = identity
+        self.reason = reason
+        self.topic = topic
+        self.environment = environment
+        self.connection = connection
+    }
+}
