@@ -2,9 +2,10 @@
 
 usage: torture.py PRODUCTS [--minutes N] [--seed N]
 
-PRODUCTS is the folder with the programs `postrider` and `store-under-fire`. Two thirds of the time belong to the store, with a
-fault of every kind at every write boundary of a script, seed after seed; the rest to a whole relay, with pushes from
-aioapns and a device of grpcio. Ends with 1 where anything was found.
+PRODUCTS is the folder with the programs `postrider` and `store-under-fire`. Half of the time belongs to the store, with a
+fault of every kind at every write boundary of a script, seed after seed; a quarter to a whole relay, with pushes from
+aioapns and a device of grpcio; a quarter to an agent of a sound relay, with an app of grpcio. Ends with 1 where anything
+was found.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "EndToEnd" / "Programs"))
 
+import agent_fire  # noqa: E402
 import fault  # noqa: E402
 from burning import Scene  # noqa: E402
 from earlier_cases import EarlierCases  # noqa: E402
@@ -85,6 +87,33 @@ async def relay_part(program, folder, end, seed):
     return scene, injected
 
 
+async def agent_part(program, folder, end, seed):
+    """One agent, one fault after the other until the time is over."""
+    place = Path(folder) / "agent"
+    place.mkdir()
+    scene = agent_fire.Scene(program, place, fault.build(folder))
+    await scene.prepare()
+    chance = random.Random(seed)
+    injected = Counter()
+    for number in count(seed):
+        if time.monotonic() > end:
+            break
+        kind = chance.choice([
+            fault.KILL, fault.TEAR, fault.CUT, fault.CUT, fault.FULL, fault.WRITE_ERROR, fault.SYNC_ERROR])
+        injected[fault.NAMES[kind]] += 1
+        if kind in fault.DEADLY:
+            await scene.ends_at(kind, chance.randrange(40), number)
+        elif kind == fault.SYNC_ERROR and chance.randrange(2):
+            injected[fault.NAMES[fault.KILL]] += 1
+            injected[fault.NAMES[fault.CUT]] += 1
+            await scene.ends_in_doubt(number)
+        else:
+            injected[fault.NAMES[fault.CUT]] += 1
+            await scene.lives_through(kind, number)
+    await scene.end()
+    return scene, injected
+
+
 def table(counts):
     return ", ".join(f"{number} × {name}" for name, number in sorted(counts.items()))
 
@@ -99,7 +128,7 @@ def main():
     begun = time.monotonic()
     seconds = arguments.minutes * 60
 
-    store = store_part(arguments.products / "store-under-fire", folder, begun + seconds * 2 / 3, arguments.seed)
+    store = store_part(arguments.products / "store-under-fire", folder, begun + seconds / 2, arguments.seed)
     say(f"  {store.cases} cases, faults injected: {table(store.injected)}")
     say(f"  {store.changes} changes made durable, {store.refused} refused; not as promised: {len(store.findings)}")
     for finding in store.findings:
@@ -108,13 +137,18 @@ def main():
     found = None
     try:
         scene, injected = asyncio.run(
-            relay_part(arguments.products / "postrider", folder, begun + seconds, arguments.seed))
+            relay_part(arguments.products / "postrider", folder, begun + seconds * 3 / 4, arguments.seed))
         answers = Counter("accepted" if answer == 200 else "unanswered" if answer is None else "refused"
                           for answer in scene.answers.values())
         say(f"a relay: {sum(injected.values())} faults injected: {table(injected)}")
         say(f"  {len(scene.answers)} pushes: {table(answers)}")
-        say(f"  lost: 0, duplicates at the app: 0 ({scene.device.copies} came again after a fault and were told by their "
-            "identity), counters balanced after each fault")
+        say(f"  lost: 0; {scene.device.copies} came again after a fault and were told by their identity; counters balanced "
+            "after each fault")
+        scene, injected = asyncio.run(
+            agent_part(arguments.products / "postrider", folder, begun + seconds, arguments.seed))
+        say(f"an agent: {sum(injected.values())} faults injected: {table(injected)}")
+        say(f"  {len(scene.pushed)} pushes, all accepted by its relay; lost: 0; handed over to the app twice: {scene.again}, "
+            "each where the agent ended before it had written down that the app was done")
     except (SystemExit, TimeoutError) as failure:
         found = str(failure) or "something that was waited for did not happen"
         say(f"a relay: FOUND {found}")
