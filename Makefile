@@ -11,9 +11,10 @@ CLANG = $(dir $(realpath $(shell command -v swift)))clang
 SECONDS ?= 60
 MINUTES ?= 5
 SEED ?= 1
+SEEDS ?=
 TARGET ?=
 
-.PHONY: help deps build test test-tsan test-asan fuzz torture format format-check demo provider-api clean
+.PHONY: help deps build test test-tsan test-asan fuzz simulate torture format format-check demo provider-api clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +46,9 @@ test-asan: deps ## Run every test under AddressSanitizer
 # The tests feed the kept inputs (Tests/Fuzz/Corpora); this makes new ones.
 fuzz: ## Feed bytes to what takes them from strangers (SECONDS=60 for each TARGET, or for one)
 	Tests/Fuzz/run.sh $(SECONDS) $(TARGET)
+
+simulate: deps ## Run the relay under seeds (SEEDS=1..1000 or SEEDS=1000, else MINUTES=5 from seed 1 on)
+	Tests/Simulation/run.sh "$(SEEDS)" $(MINUTES)
 
 torture: deps ## Have disks fail and relays die (MINUTES=5, SEED=1), and say what was lost
 	swift build

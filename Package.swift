@@ -121,7 +121,8 @@ let package = Package(
             "SimulationTests", "Simulation",
             [
                 "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
-            ]
+            ],
+            exclude: ["Command", "run.sh"]
         ),
         tests(
             "ClientsTests", "Units/Clients",
@@ -184,4 +185,20 @@ if Context.environment["POSTRIDER_FUZZ"] != nil {
     for target in package.targets where target.type != .system {
         target.swiftSettings?.append(.unsafeFlags([sanitizers, "-O", "-assert-config", "Debug"]))
     }
+}
+
+// `POSTRIDER_SIMULATE=1` (`make simulate`) makes a program of the simulation: seeds for as long as one wants.
+if Context.environment["POSTRIDER_SIMULATE"] != nil {
+    package.targets.removeAll { $0.name == "SimulationTests" }
+    package.targets.append(
+        .executableTarget(
+            name: "simulate",
+            dependencies: [
+                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
+            ],
+            path: "Tests/Simulation",
+            exclude: ["Replay", "run.sh"],
+            swiftSettings: house
+        )
+    )
 }

@@ -138,7 +138,8 @@ extension Device {
     }
 
     /// A notification that is in memory only cannot be made safe. The older one that it replaced, if any, is
-    /// pending again, unless a newer one has come meanwhile and replaces both.
+    /// pending again, unless a newer one has come meanwhile and replaces both. A now-or-never one was answered
+    /// when it came: whoever still waits for it was replaced by it before the disk had it, and is told to come again.
     mutating func giveUp(
         _ row: QueueRow, answering rejection: Rejection, _ tally: inout Tally, _ effects: inout [Effect]
     ) {
@@ -146,7 +147,7 @@ extension Device {
         if queue[row]?.expiresAt == nil, let pending = takeOut(row, &tally) {
             tally.discarded += 1
             effects.append(.note(.discarded, row))
-            answerAll(pending, .accepted, &effects)
+            answerAll(pending, .rejected(rejection), &effects)
         } else {
             drop(row, .unstorable, answering: .rejected(rejection), &tally, &effects)
         }

@@ -20,10 +20,47 @@ final class DeviceSeat {
     /// What it may report to the trace.
     var unreported = ReportAllowance()
 
+    /// A newer connection, which has proved whose it is and waits for its welcome until ``requests`` are worked off.
+    private var arrival: (session: DeviceSession, hello: Hello)?
+    /// Changes that were refused because the disk had failed. They may be in the registry all the same, and would be
+    /// found there at the next start beside what was changed since: two good registrations of one app.
+    private var doubtful: [RegistrationNumber: RegistrationRecord] = [:]
+
     /// Whose place it is.
     var identity: DeviceIdentity { device.record.identity }
 
     init(_ record: DeviceRecord) { device = Device(record) }
+
+    /// A connection has to wait for its welcome; the newest of them wins.
+    func keepWaiting(_ session: DeviceSession, _ hello: Hello) {
+        arrival?.session.leave(.replaced, "the device has a newer connection")
+        arrival = (session, hello)
+    }
+
+    /// The connection that waits, if it still does.
+    func takeArrival() -> (session: DeviceSession, hello: Hello)? {
+        defer { arrival = nil }
+        return arrival.flatMap { $0.session.awaitsWelcome ? $0 : nil }
+    }
+
+    /// Changes to the registry, after what puts right whatever refused ones have left there.
+    func withCorrections(_ records: [RegistrationRecord], now: Moment) -> [RegistrationRecord] {
+        let replaced = Set(records.map(\.number))
+        let refused = doubtful.filter { !replaced.contains($0.key) }.sorted { $0.key < $1.key }
+        return refused.map { number, record in
+            let known = device.registrations[number]
+            return RegistrationRecord(
+                device: identity, number: number, topic: record.topic,
+                registeredAt: known?.registeredAt ?? record.registeredAt,
+                unregisteredAt: known.map(\.unregisteredAt) ?? now)
+        } + records
+    }
+
+    /// Such changes are durable, or were refused.
+    func noteChanged(_ records: [RegistrationRecord], isDurable: Bool) {
+        if isDurable { return doubtful.removeAll() }
+        for record in records { doubtful[record.number] = record }
+    }
 
     /// A connection is over, and nobody waits for the answers to what it still asks. What is with the ledger goes
     /// its way.

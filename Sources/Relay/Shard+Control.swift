@@ -159,3 +159,12 @@ extension Control.Device {
         )
     }
 }
+
+extension Result where Success == Void {
+    var isSuccess: Bool {
+        switch self {
+        case .success: true
+        case .failure: false
+        }
+    }
+}

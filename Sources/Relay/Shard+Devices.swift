@@ -95,6 +95,8 @@ extension Shard {
             session.leave(.removed, "the device is not enrolled here, or its secret is wrong; enrol again")
             return
         }
+        // What an older connection has asked of the registry is under way: the welcome tells how that ended.
+        guard seat.requests.isEmpty else { return seat.keepWaiting(session, hello) }
         if let older = seat.session {
             seat.session = nil
             older.leave(.replaced, "the device has a newer connection")
@@ -251,7 +253,8 @@ extension Shard {
     /// Makes registrations, or their ends, durable together; then they are in force, the device is told of the
     /// last, and its next request is due.
     private func put(_ records: [RegistrationRecord], at seat: DeviceSeat) {
-        apply(records.map { .putRegistration($0) }) { [unowned self] result in
+        apply(seat.withCorrections(records, now: now).map { .putRegistration($0) }) { [unowned self] result in
+            seat.noteChanged(records, isDurable: result.isSuccess)
             guard let (_, session) = seat.requests.first else {
                 preconditionFailure("a request waits for its answer")
             }
@@ -273,6 +276,7 @@ extension Shard {
             }
             seat.requests.removeFirst()
             workOffRequests(at: seat)
+            if seat.requests.isEmpty, let (session, hello) = seat.takeArrival() { greet(session, hello) }
         }
     }
 
@@ -281,14 +285,5 @@ extension Shard {
         let ticket = drawNumber()
         applications[ticket] = then
         switchboard.send(.apply(changes, shard: index, ticket: ticket))
-    }
-}
-
-extension Result where Success == Void {
-    var isSuccess: Bool {
-        switch self {
-        case .success: true
-        case .failure: false
-        }
     }
 }

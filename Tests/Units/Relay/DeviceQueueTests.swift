@@ -147,4 +147,18 @@ struct DeviceQueueTests {
         #expect(rig.device.hasRoomForRegistration(inPlaceOf: nil))
         #expect(rig.device.nextRegistrationNumber(in: .production) == RegistrationNumber(257))
     }
+
+    /// What waits for the disk is gone when a now-or-never push takes its slot, and nobody has it when that fails: its
+    /// provider must not be told that it was accepted.
+    @Test("has a push made again that was replaced, before it was safe, by a now-or-never one that failed")
+    mutating func replacedInVain() {
+        _ = rig.offer(collapse: "score")
+        _ = rig.committed(1)
+        _ = rig.connect()
+        _ = rig.load(1...1)
+        _ = rig.offer(collapse: "score")
+        _ = rig.offer(collapse: "score", nowOrNever: true)
+        #expect(rig.disconnect() == ["503 s2"])
+        #expect(rig.device.queue[QueueRow(1)] != nil, "the one that was promised waits again")
+    }
 }

@@ -1,36 +1,13 @@
 import Endpoints
 import HTTP2
 import Notifications
-import Testing
 import Transport
-
-/// One push as its provider sees it.
-struct Push {
-    enum Fault { case none, method, forgedToken, environment, topic, payload, hugeBody, reset }
-
-    let number: Int
-    let device: Int
-    let topic: String
-    let token: String
-    let fault: Fault
-    let priority: String
-    /// Nil: as long as the relay keeps anything.
-    let expiresAt: Moment?
-    let isNowOrNever: Bool
-    let collapse: String?
-    /// The number of the event with which it was sent.
-    let sentAt: Int
-    var status: Int?
-    /// The number of the event with which its answer came.
-    var answeredAt: Int?
-
-    var identity: NotificationIdentity { NotificationIdentity(high: 0xA, low: UInt64(number)) }
-}
 
 /// A provider's connection: a real HTTP/2 client that knows what it may be answered.
 final class SimulatedProvider: EndpointOwner {
     private(set) lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
     private unowned let world: World
+    let number: Int
     /// Which port it is connected to.
     let environment: Notifications.Environment
     private var open: [Int32: Int] = [:]
@@ -39,14 +16,19 @@ final class SimulatedProvider: EndpointOwner {
     var wishes: [Int32: ChannelWish] = [:]
     var wishAnswers: [Int32: (status: Int, channel: ChannelIdentity?)] = [:]
     private(set) var isOpen = false
+    /// Whether it says nothing more and listens still.
+    private(set) var isHalfClosed = false
     private var lastStream: Int32?
 
-    init(_ world: World, _ environment: Notifications.Environment) {
+    init(_ world: World, _ number: Int, _ environment: Notifications.Environment) {
         self.world = world
+        self.number = number
         self.environment = environment
     }
 
-    /// Pushes that wait for their answer.
+    var findings: Findings { world.findings }
+
+    /// Requests that wait for their answer.
     var openCount: Int { open.count + wishes.count }
 
     /// Signed once for all runs: a new signature would have another length on the wire.
@@ -55,21 +37,13 @@ final class SimulatedProvider: EndpointOwner {
         + "eyJpc3MiOiJURUFNMDAwMDAxIiwiaWF0IjoxNzAwMDAxODAwfQ."
         + "MEUCIQD7mYz6cGOjookaDp7muxjMEGulo9rJ4hFLqQOMqC7sEgIgSo1__A2_3u0-Zg6p42YYc8_E8ct98R_DC1bhqrZulPw"
 
+    /// False: the connection takes no more requests.
     func send(_ push: Push) -> Bool {
-        var head: HeaderBlock = [
-            ":method": push.fault == .method ? "GET" : "POST", ":scheme": "https", ":authority": "relay",
-            ":path": "/3/device/" + (push.fault == .forgedToken ? String(push.token.reversed()) : push.token),
-            "authorization": Self.authorization, "apns-id": push.identity.description.lowercased(),
-            "apns-priority": push.priority,
-        ]
-        if push.fault != .topic { head.add("apns-topic", push.topic) }
-        if let collapse = push.collapse { head.add("apns-collapse-id", collapse) }
-        if push.isNowOrNever { head.add("apns-expiration", "0") }
-        if let expiresAt = push.expiresAt { head.add("apns-expiration", "\(expiresAt.milliseconds / 1000)") }
-        let body = World.payload(push)
+        guard isOpen, !isHalfClosed else { return false }
         do throws(SessionError) {
-            let stream = try endpoint.streams.openRequest(head)
+            let stream = try endpoint.streams.openRequest(Self.head(push))
             open[stream] = push.number
+            let body = push.payload
             let sent: [UInt8] =
                 switch push.fault {
                 case .reset: Array(body.prefix(3))
@@ -90,30 +64,49 @@ final class SimulatedProvider: EndpointOwner {
         }
     }
 
+    private static func head(_ push: Push) -> HeaderBlock {
+        var head: HeaderBlock = [
+            ":method": push.fault == .method ? "GET" : "POST", ":scheme": "https", ":authority": "relay",
+            ":path": "/3/device/" + (push.fault == .forgedToken ? String(push.token.reversed()) : push.token),
+            "authorization": Self.authorization, "apns-id": push.identity.description.lowercased(),
+            "apns-priority": push.priority,
+        ]
+        if push.fault != .topic { head.add("apns-topic", push.topic) }
+        if let collapse = push.collapse { head.add("apns-collapse-id", collapse) }
+        if push.isNowOrNever { head.add("apns-expiration", "0") }
+        if let expiresAt = push.expiresAt { head.add("apns-expiration", "\(expiresAt.milliseconds / 1000)") }
+        return head
+    }
+
+    /// Says nothing more on this connection: a half-closed socket.
+    func closeHalf() {
+        isHalfClosed = true
+        (endpoint.wire as? SimulatedWire)?.closeHalf()
+    }
+
     func opened() { isOpen = true }
 
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
-        #expect(kind == .head && statuses[stream] == nil, "a stream is answered once")
+        findings.expect(kind == .head && statuses[stream] == nil, .answers, "a stream is answered twice")
         guard !takeAnswer(stream, block) else { return }
         let status = block.text(of: ":status").flatMap { Int($0) } ?? 0
         statuses[stream] = (status, block.text(of: "apns-id"))
-        #expect(endStream == (status == 200), "a 200 has no body, and everything else has one")
+        findings.expect(
+            endStream == (status == 200), .answers, "a 200 has no body, and everything else has one")
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
-        #expect(bodies[stream] == nil || bytes.isEmpty == false)
         bodies[stream, default: []].append(copying: bytes)
     }
 
     func ended(_ stream: Int32) {
         guard !endAnswer(stream, world) else { return }
         guard let number = open.removeValue(forKey: stream), let answer = statuses[stream] else {
-            Issue.record("stream \(stream) ended without an answer")
-            return
+            return findings.note(.answers, "stream \(stream) ended without an answer")
         }
-        let echo = answer.identity
-        let identity = NotificationIdentity(high: 0xA, low: UInt64(number)).description.lowercased()
-        #expect(echo == identity, "the apns-id is echoed byte for byte")
+        findings.expect(
+            answer.identity == world.pushes[number].identity.description.lowercased(), .answers,
+            "the apns-id of push \(number) is not echoed byte for byte")
         world.answered(number, answer.status, String(decoding: bodies[stream] ?? [], as: UTF8.self))
     }
 
@@ -121,7 +114,8 @@ final class SimulatedProvider: EndpointOwner {
         wishes[stream] = nil
         guard let number = open.removeValue(forKey: stream) else { return }
         // What GOAWAY counts has been seen: it is answered before.
-        world.unanswered(number, isOwed: lastStream.map { stream <= $0 } ?? false)
+        world.unanswered(
+            number, isOwed: !isHalfClosed && lastStream.map { stream <= $0 } ?? false)
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) { self.lastStream = lastStream }

@@ -1,7 +1,6 @@
 import Endpoints
 import HTTP2
 import Notifications
-import Testing
 
 /// A provider's requests about channels.
 extension SimulatedProvider {
@@ -10,6 +9,7 @@ extension SimulatedProvider {
         _ wish: ChannelWish, _ world: World, _ topic: String, _ storage: ChannelStorage = .nothing
     ) -> Bool {
         let channels = world.channels
+        guard isOpen, !isHalfClosed else { return false }
         var (method, path, body) = ("POST", "/1/apps/\(topic)/channels", [UInt8]())
         var channel: ChannelIdentity?
         switch wish {
@@ -51,10 +51,14 @@ extension SimulatedProvider {
         guard let wish = wishes[stream] else { return false }
         let status = block.text(of: ":status").flatMap { Int($0) } ?? 0
         let request = block.text(of: "apns-request-id")
-        #expect(request.flatMap { NotificationIdentity($0) } != nil, "every answer has a name")
+        findings.expect(
+            request.flatMap { NotificationIdentity($0) } != nil, .answers,
+            "an answer about channels has no name")
         if case .broadcast(let number) = wish {
             let name = "\(NotificationIdentity(high: 0xB, low: UInt64(number)))"
-            #expect(request == name && block.text(of: "apns-id") == name, "a broadcast has both names")
+            findings.expect(
+                request == name && block.text(of: "apns-id") == name, .answers,
+                "the answer to broadcast \(number) has not both of its names")
         }
         wishAnswers[stream] = (status, block.text(of: "apns-channel-id").flatMap { ChannelIdentity($0) })
         return true
@@ -64,7 +68,7 @@ extension SimulatedProvider {
     func endAnswer(_ stream: Int32, _ world: World) -> Bool {
         guard let wish = wishes.removeValue(forKey: stream) else { return false }
         guard let answer = wishAnswers.removeValue(forKey: stream) else {
-            Issue.record("stream \(stream) ended without an answer")
+            findings.note(.answers, "stream \(stream) ended without an answer")
             return true
         }
         world.answered(wish, answer.status, answer.channel)

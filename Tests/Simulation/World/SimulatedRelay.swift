@@ -1,57 +1,69 @@
 import Endpoints
 import Notifications
 import Storage
-import Testing
 import Transport
 
 @testable import Relay
+
+/// What the lives of a relay share: everything that outlives a process.
+struct SimulatedHouse {
+    let clock: SimulatedClock
+    let chance: Chance
+    let findings: Findings
+    let disk: SimulatedDisk
+    let traceDisk = MemoryTrace.Disk()
+    /// How much waits for an absent device.
+    let storage: Fidelity.StorageDepth
+    /// What somebody built in.
+    let fault: DeliberateFault?
+}
 
 /// One life of a relay: real shards and a real ledger, whose letters wait until the world delivers them.
 final class SimulatedRelay {
     private(set) var shards: [Shard] = []
     private(set) var drainedCount = 0
     private(set) var isClosed = false
+    let house: SimulatedHouse
+    private let store: SimulatedStore
     private var ledger: Ledger?
     private var trace: TraceKeeper?
     /// What the trace has not been told because its mailbox was full.
     let traceLosses = TraceLosses()
     private var mail: [[Letter]]
     private var ledgerMail: [LedgerLetter] = []
-    private let chance: Chance
     /// Server ends that were put on this relay's loops.
     private(set) var wires: [SimulatedWire] = []
+    private var turns = 0
 
-    init(
-        shards count: Int, store: any Store, clock: SimulatedClock, chance: Chance,
-        storage: Fidelity.StorageDepth, trace disk: MemoryTrace.Disk
-    ) throws {
-        self.chance = chance
+    init(shards count: Int, in house: SimulatedHouse) throws {
+        self.house = house
         mail = Array(repeating: [], count: count)
+        let store = SimulatedStore(house.disk)
+        self.store = store
         let loaded = try LoadedStore(store, shards: count)
         let authority = Authority(
             generation: 1, providerKeys: loaded.registry.providerKeys, topics: loaded.registry.topics,
             enrolmentKeys: loaded.registry.enrolmentKeys, log: .none)
-        let rows = RowCounter(after: max(loaded.lastRow, MemoryTrace(disk: disk).lastRow))
+        let rows = RowCounter(after: max(loaded.lastRow, MemoryTrace(disk: house.traceDisk).lastRow))
         ledger = Ledger(
             store: store, shardCount: count, log: .none,
             post: { [unowned self] letter, shard in mail[shard].append(letter) },
             copy: { _, _ in },
             onClosed: { [unowned self] in isClosed = true })
-        let trace = TraceKeeper(
-            MemoryTrace(disk: disk, segmentRecords: 500, mostSegments: .max), sample: 1, losses: traceLosses,
-            log: .none, now: Moment(milliseconds: SimulatedClock.beginning + clock.milliseconds),
-            post: { [unowned self] letter, shard in mail[shard].append(letter) }, onClosed: {})
+        let trace = makeTrace()
         self.trace = trace
+        let lag: Int64 = house.fault == .clockLags ? 5_000 : 0
+        let keepsAll = house.fault == .relayKeepsAll
         for index in 0..<count {
             let shard = Shard(
                 index: index,
-                scheduler: SimulatedScheduler(shard: index, clock: clock),
+                scheduler: SimulatedScheduler(shard: index, clock: house.clock, lagMilliseconds: lag),
                 switchboard: switchboard(of: index, among: count),
                 rows: rows,
                 seal: try TokenSeal(secrets: loaded.registry.tokenSecrets),
                 authority: authority,
-                random: chance,
-                deviceRules: DeviceRules(storage: storage),
+                random: house.chance,
+                deviceRules: DeviceRules(storage: keepsAll ? .queue : house.storage),
                 log: .none,
                 porter: porter(of: index),
                 trace: TraceRecorder(ofShard: index, sample: 1, losses: traceLosses) { letter in
@@ -63,6 +75,13 @@ final class SimulatedRelay {
             shard.start()
             shards.append(shard)
         }
+    }
+
+    private func makeTrace() -> TraceKeeper {
+        TraceKeeper(
+            MemoryTrace(disk: house.traceDisk, segmentRecords: 500, mostSegments: .max), sample: 1,
+            losses: traceLosses, log: .none, now: Moment(milliseconds: house.clock.wallMilliseconds),
+            post: { [unowned self] letter, shard in mail[shard].append(letter) }, onClosed: {})
     }
 
     /// Now and then a mailbox has no room for all.
@@ -78,6 +97,7 @@ final class SimulatedRelay {
     private func post<Letter>(
         _ letters: inout [Letter], to box: ReferenceWritableKeyPath<SimulatedRelay, [Letter]>
     ) -> Bool {
+        let chance = house.chance
         let count = chance.once(in: 20) ? chance.number(0...letters.count) : letters.count
         self[keyPath: box] += letters[..<count]
         letters.removeFirst(count)
@@ -101,28 +121,50 @@ final class SimulatedRelay {
     func turn(_ index: Int, _ event: () -> Void = {}) {
         event()
         shards[index].turnEnded()
-        for wire in wires where wire.shard == index { wire.endTurn() }
+        var hasLost = false
+        for wire in wires where wire.shard == index {
+            wire.endTurn()
+            hasLost = hasLost || wire.hasEnded
+        }
         shards[index].turnEnded()
-        #expect(shards[index].tally.isBalanced)
-        #expect(shards[index].deviceRules.storage == .queue || shards[index].keepsLatestOnly)
-        wires.removeAll { $0.hasEnded }
+        if hasLost { wires.removeAll { $0.hasEnded } }
+        turns += 1
+        inspect(shards[index], thoroughly: turns.isMultiple(of: 16))
     }
+
+    /// Whether the batch that the ledger has begun waits for the disk.
+    var isCommitting: Bool { house.disk.writing != nil }
+
+    /// The disk has done what it was asked to do, or has failed to.
+    func endCommit() { store.endCommit() }
 
     /// The shards that have letters, and the number of shards for the ledger.
     var addressees: [Int] {
-        mail.indices.filter { !mail[$0].isEmpty } + (ledgerMail.isEmpty ? [] : [mail.count])
+        var some: [Int] = []
+        for index in mail.indices where !mail[index].isEmpty { some.append(index) }
+        return ledgerMail.isEmpty ? some : some + [mail.count]
     }
 
     /// Delivers some of the letters to one of them, in order.
     func deliver(to addressee: Int) {
         if addressee == mail.count {
-            let some = Array(ledgerMail.prefix(chance.number(1...ledgerMail.count)))
+            let some = Array(ledgerMail.prefix(house.chance.number(1...ledgerMail.count)))
             ledgerMail.removeFirst(some.count)
             ledger?.receive(some)
         } else {
-            var some = Array(mail[addressee].prefix(chance.number(1...mail[addressee].count)))
+            var some = Array(mail[addressee].prefix(house.chance.number(1...mail[addressee].count)))
             mail[addressee].removeFirst(some.count)
+            spoil(&some)
             turn(addressee) { shards[addressee].receive(&some) }
+        }
+    }
+
+    /// What a deliberate fault does to letters.
+    private func spoil(_ letters: inout [Letter]) {
+        switch house.fault {
+        case .mailReorders: letters.reverse()
+        case .mailLoses: letters.removeAll { if case .answer = $0 { true } else { false } }
+        default: break
         }
     }
 
@@ -143,16 +185,5 @@ final class SimulatedRelay {
             wire.endTurn()
         }
         wires = []
-    }
-}
-
-extension Shard {
-    /// Whether no app has more than one notification that waits: not in its device's hands, and to be kept.
-    fileprivate var keepsLatestOnly: Bool {
-        seats.values.allSatisfy { seat in
-            let waiting = seat.device.queue.rows { $0.delivery == nil && $0.expiresAt != nil }
-            let registrations = waiting.compactMap { seat.device.queue[$0]?.registration }
-            return Set(registrations).count == registrations.count
-        }
     }
 }

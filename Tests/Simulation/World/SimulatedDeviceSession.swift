@@ -2,41 +2,7 @@ import Courier
 import Endpoints
 import HTTP2
 import Notifications
-import Testing
 import Transport
-
-/// A device over all its connections: who it is, and what it has made safe.
-final class SimulatedDevice {
-    let index: Int
-    var identity: DeviceIdentity?
-    var secret: [UInt8] = []
-    /// What was received: the numbers of pushes.
-    var known: Set<Int> = []
-    /// What is registered as far as it knows, by topic, and the tokens of former registrations.
-    var registrations: [String: Registered] = [:]
-    var deadTokens: Set<DeviceToken> = []
-    /// The environment in which each topic is to be registered.
-    var wanted: [String: Notifications.Environment]
-    var session: SimulatedDeviceSession?
-    /// The channels that it wants, by their places in the world's list.
-    var channels: Set<Int> = []
-    var lastBroadcast: [ChannelIdentity: NotificationIdentity] = [:]
-    var knownBroadcasts: Set<Int> = []
-    /// By channel: when the youngest broadcast that it has received was sent.
-    var youngestBroadcast: [Int: Int] = [:]
-
-    init(index: Int, wanted: [String: Notifications.Environment]) {
-        self.index = index
-        self.wanted = wanted
-    }
-
-    /// The relay says how a topic is registered. A token that was replaced is never good again.
-    func note(_ registered: Registered) {
-        let known = registrations.updateValue(registered, forKey: registered.topic)
-        if let known, known.deviceToken != registered.deviceToken { deadTokens.insert(known.deviceToken) }
-        #expect(!deadTokens.contains(registered.deviceToken), "a token of \(registered.topic) rose again")
-    }
-}
 
 /// One connection of a device: a real HTTP/2 client that speaks gRPC.
 final class SimulatedDeviceSession: EndpointOwner {
@@ -47,27 +13,39 @@ final class SimulatedDeviceSession: EndpointOwner {
     private var linkStream: Int32?
     private var enrolments: [Int32: MessageFraming] = [:]
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
-    private(set) var unacknowledged: [UInt64] = []
-    private var identities: Set<NotificationIdentity> = []
+    /// What has come and is not safe yet, in order.
+    private var received: [(delivery: UInt64, number: Int)] = []
+    /// What is safe and not acknowledged.
+    private var owed: [UInt64] = []
+    /// How often each push came on this link.
+    private var copies: [Int: Int] = [:]
     /// Topics that were asked for, in order; answers come in this order.
     private var askedTopics: [String] = []
     /// Channels whose subscription is to be answered.
     var awaited: Set<ChannelIdentity> = []
     /// When channels were asked for first, and those that were given up since.
-    var asked: [ChannelIdentity: (event: Int, time: Moment)] = [:]
+    var asked: [ChannelIdentity: (event: Int, stamp: Stamp)] = [:]
     var dismissed: Set<ChannelIdentity> = []
     private(set) var isOpen = true
+    /// When it said hello.
+    private(set) var hello: (event: Int, stamp: Stamp)?
+    private let keepaliveSeconds: UInt32
+    private var unansweredPings = 0
 
-    init(_ world: World, _ device: SimulatedDevice) {
+    init(_ world: World, _ device: SimulatedDevice, keepaliveSeconds: UInt32) {
         self.world = world
         self.device = device
+        self.keepaliveSeconds = keepaliveSeconds
     }
 
+    var findings: Findings { world.findings }
     var isWelcome: Bool { link?.isOpen ?? false }
+    private var isNewest: Bool { device.session === self }
 
     /// Whether everything was acknowledged and every question answered.
     var isIdle: Bool {
-        unacknowledged.isEmpty && askedTopics.isEmpty && awaited.isEmpty && enrolments.isEmpty
+        received.isEmpty && owed.isEmpty && askedTopics.isEmpty && awaited.isEmpty && enrolments.isEmpty
+            && unansweredPings == 0
     }
 
     // MARK: What the device does
@@ -99,10 +77,11 @@ final class SimulatedDeviceSession: EndpointOwner {
         guard let identity = device.identity, let stream = try? endpoint.streams.openRequest(head("Connect"))
         else { return }
         linkStream = stream
-        let hello = Hello(
-            deviceIdentity: identity, deviceSecret: device.secret, keepaliveSeconds: 1800,
+        let message = Hello(
+            deviceIdentity: identity, deviceSecret: device.secret, keepaliveSeconds: keepaliveSeconds,
             agent: "simulated/1")
-        var link = DeviceLink(hello: hello, wanted: device.wanted, unwanted: [])
+        var link = DeviceLink(hello: message, wanted: device.wanted, unwanted: device.unwanted)
+        hello = (world.events, world.clock.stamp)
         say(link.start())
         self.link = link
     }
@@ -119,31 +98,70 @@ final class SimulatedDeviceSession: EndpointOwner {
         endpoint.setNeedsFlush()
     }
 
+    /// Makes the next of what has come safe, and acknowledges some of what is.
     func acknowledge(_ count: Int) {
-        unacknowledged.shuffle(using: &world.chance)
-        let some = Array(unacknowledged.prefix(count))
-        unacknowledged.removeFirst(some.count)
+        let next = received.prefix(count)
+        received.removeFirst(next.count)
+        for (delivery, number) in next {
+            owed.append(delivery)
+            let forgets = world.fault == .deviceForgets && world.chance.once(in: 8)
+            if !forgets { device.keep(number, doubles: world.fault == .deviceDoubles) }
+        }
+        owed.shuffle(using: &world.chance)
+        let some = Array(owed.prefix(count))
+        owed.removeFirst(some.count)
         if let message = link?.acknowledge(some) { say(message) }
     }
 
     func register(_ topic: String, in environment: Notifications.Environment) {
-        if device.wanted[topic] != nil { device.wanted[topic] = environment }
+        if World.topics.contains(topic) { device.want(topic, in: environment, at: world.clock.stamp) }
         forgetChannels(of: topic, outside: environment)
         if let message = link?.register(topic, in: environment) { say(message) }
     }
 
+    func unregister(_ topic: String) {
+        device.giveUp(topic, at: world.clock.stamp)
+        forgetChannels(of: topic, outside: nil)
+        if let message = link?.unregister(topic) { say(message) }
+    }
+
     func leave() {
         if let message = link?.goodbye(.unspecified, detail: "") { say(message) }
-        if let linkStream { endpoint.streams.finish(linkStream) }
+        endLinkStream()
+    }
+
+    /// Ends its side of the link's stream without a word.
+    func endLinkStream() {
+        guard let linkStream else { return }
+        endpoint.streams.finish(linkStream)
         endpoint.setNeedsFlush()
+        link = nil
+        self.linkStream = nil
+        received = []
+        owed = []
+        askedTopics = []
+        awaited = []
+    }
+
+    func ping() {
+        guard isWelcome else { return }
+        unansweredPings += 1
+        endpoint.streams.ping()
+        endpoint.setNeedsFlush()
+    }
+
+    func pingAcknowledged() {
+        unansweredPings -= 1
+        findings.expect(unansweredPings >= 0, .conduct, "a PING was answered twice")
     }
 
     // MARK: What the relay says
 
     func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
-        if stream != linkStream, let status = block.text(of: "grpc-status"), status != "0" {
-            #expect(status == "14", "an enrolment fails for want of a disk only")
+        guard enrolments[stream] != nil, let status = block.text(of: "grpc-status"), status != "0" else {
+            return
         }
+        findings.expect(status == "14", .answers, "an enrolment failed with gRPC status \(status)")
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
@@ -159,7 +177,7 @@ final class SimulatedDeviceSession: EndpointOwner {
                 enrolments[stream] = framing
             }
         } catch {
-            Issue.record("the relay broke the protocol: \(error)")
+            findings.note(.conduct, "the relay broke the protocol: \(error)")
         }
     }
 
@@ -173,37 +191,45 @@ final class SimulatedDeviceSession: EndpointOwner {
     private func take(_ event: DeviceLink.Event) {
         switch event {
         case .welcomed(let welcome, let messages):
-            if device.session === self { for known in welcome.registrations { device.note(known) } }
+            if isNewest { device.note(all: welcome.registrations) }
             for message in messages { say(message) }
             subscribeToAll()
             world.noteWelcome()
         case .registered(let registered):
             answered(registered.topic)
             // A replaced link may tell late what is history by now.
-            guard device.session === self else { break }
+            guard isNewest else { break }
             let known = device.registrations[registered.topic]
-            #expect(
-                known?.environment != registered.environment || known == registered,
-                "a topic keeps its token while it keeps its environment")
+            findings.expect(
+                known?.environment != registered.environment || known == registered, .answers,
+                "\(registered.topic) has another token in the environment in which it was")
             device.note(registered)
         case .refused(let refused): answered(refused.topic)
-        case .unregistered(let topic): answered(topic)
-        case .deliver(let deliver):
-            unacknowledged.append(deliver.delivery)
-            #expect(unacknowledged.count <= Limits.deliveryWindow)
-            let isFirst = identities.insert(deliver.identity).inserted
-            world.delivered(
-                deliver, to: device, isFirstOnLink: isFirst, isNewestLink: device.session === self)
+        case .unregistered(let topic):
+            answered(topic)
+            if isNewest { device.lose(topic) }
+        case .deliver(let deliver): take(deliver)
         case .subscribed(let channel): subscribed(to: channel)
         case .unsubscribed(let end): unsubscribed(end)
         case .broadcast(let deliver): heard(deliver)
-        case .goodbye: break
+        case .goodbye(let goodbye): if goodbye.reason == .removed, isNewest { device.removed() }
         }
+    }
+
+    private func take(_ deliver: Deliver) {
+        let number = Int(deliver.identity.low)
+        received.append((deliver.delivery, number))
+        copies[number, default: 0] += 1
+        findings.expect(
+            received.count + owed.count <= Limits.deliveryWindow, .bounds,
+            "\(received.count + owed.count) deliveries wait for one device's acknowledgement")
+        world.delivered(
+            deliver, to: self, copies: copies[number] ?? 1, isNewestLink: isNewest)
     }
 
     /// Answers come in the order of the questions.
     private func answered(_ topic: String) {
-        #expect(askedTopics.first == topic, "\(topic) is answered out of its turn")
+        findings.expect(askedTopics.first == topic, .conduct, "\(topic) is answered out of its turn")
         if !askedTopics.isEmpty { askedTopics.removeFirst() }
     }
 
@@ -221,6 +247,6 @@ final class SimulatedDeviceSession: EndpointOwner {
 
     func disconnected(_ reason: CloseReason) {
         isOpen = false
-        if device.session === self { device.session = nil }
+        if isNewest { device.session = nil }
     }
 }

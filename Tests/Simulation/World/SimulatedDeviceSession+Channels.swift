@@ -1,6 +1,5 @@
 import Courier
 import Notifications
-import Testing
 
 /// A device's subscriptions on one link.
 extension SimulatedDeviceSession {
@@ -14,7 +13,7 @@ extension SimulatedDeviceSession {
         else { return }
         awaited.insert(identity)
         if !dismissed.contains(identity), asked[identity] == nil {
-            asked[identity] = (world.events, world.now)
+            asked[identity] = (world.events, world.clock.stamp)
         }
         say(message)
     }
@@ -29,8 +28,8 @@ extension SimulatedDeviceSession {
         say(message)
     }
 
-    /// An app changes over to another environment: its channels end without a word.
-    func forgetChannels(of topic: String, outside environment: Notifications.Environment) {
+    /// An app changes over to another environment, or (nil) is gone: its channels end without a word.
+    func forgetChannels(of topic: String, outside environment: Notifications.Environment?) {
         for index in device.channels {
             let channel = world.channels.all[index]
             guard channel.topic == topic, channel.environment != environment, let identity = channel.identity
@@ -54,9 +53,14 @@ extension SimulatedDeviceSession {
     func unsubscribed(_ end: Unsubscribed) {
         let index = world.channels.index(of: end.channel)
         let isDeleted = index.map { world.channels.all[$0].deletionAskedAt != nil } ?? false
-        #expect(end.reason.isEmpty || isDeleted, "\(end.channel) is there: \(end.reason)")
+        findings.expect(
+            end.reason.isEmpty || isDeleted || isForgotten(index) || device.session !== self, .channels,
+            "\(end.channel) is there: \(end.reason)")
         if !end.reason.isEmpty { awaited.remove(end.channel) }
     }
+
+    /// Whether the device has given its wish up since it was asked about.
+    private func isForgotten(_ index: Int?) -> Bool { index.map { !device.channels.contains($0) } ?? false }
 
     func heard(_ deliver: Deliver) {
         let question = deliver.channel.flatMap { asked[$0] }

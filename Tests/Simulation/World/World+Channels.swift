@@ -1,6 +1,5 @@
 import Courier
 import Notifications
-import Testing
 
 @testable import Relay
 
@@ -56,8 +55,10 @@ struct SimulatedChannels {
     func index(of identity: ChannelIdentity) -> Int? { all.firstIndex { $0.identity == identity } }
 
     /// Those of a channel that may be the last one accepted.
-    func lastOnes(of channel: Int) -> [SimulatedBroadcast] {
-        let mine = broadcasts.filter { $0.channel == channel && ($0.status == 200 || $0.status == nil) }
+    func lastOnes(of channel: Int, _ surfaced: Set<NotificationIdentity>) -> [SimulatedBroadcast] {
+        let mine = broadcasts.filter {
+            $0.channel == channel && ($0.status == 200 || $0.status == nil || surfaced.contains($0.identity))
+        }
         return mine.filter { one in
             one.answeredAt.map { answered in !mine.contains { $0.status == 200 && $0.sentAt > answered } }
                 ?? true
@@ -86,6 +87,7 @@ extension World {
             storage: chance.once(in: 3) ? .nothing : .mostRecent)
         if provider.send(.create(channels.all.count), self, topic, channel.storage) {
             channels.all.append(channel)
+            findings.count()
         }
     }
 
@@ -93,6 +95,7 @@ extension World {
         guard let index = chance.pick(channels.alive), let provider = provider(for: index) else { return }
         guard provider.send(.delete(index), self, channels.all[index].topic) else { return }
         channels.all[index].deletionAskedAt = events
+        findings.count()
     }
 
     /// Somebody of the channel's environment.
@@ -107,6 +110,7 @@ extension World {
                     device.wanted[channels.all[$0].topic] == channels.all[$0].environment
                 })
         else { return }
+        findings.count()
         if chance.once(in: 5) {
             device.channels.remove(index)
             device.session?.unsubscribe(from: index)
@@ -129,55 +133,72 @@ extension World {
         let broadcast = SimulatedBroadcast(
             number: channels.broadcasts.count, channel: index, expiresAt: moment, sentAt: events)
         channels.broadcasts.append(broadcast)
-        if !provider.send(.broadcast(broadcast.number), self, channels.all[index].topic) {
+        if provider.send(.broadcast(broadcast.number), self, channels.all[index].topic) {
+            findings.count()
+        } else {
             channels.broadcasts[broadcast.number].status = 0
         }
     }
 
     // MARK: What the observer is told
 
+    private func expect(_ holds: Bool, _ sentence: @autoclosure () -> String) {
+        findings.expect(holds, .channels, sentence())
+    }
+
     func answered(_ wish: ChannelWish, _ status: Int, _ identity: ChannelIdentity?) {
         switch wish {
         case .create(let index):
-            #expect([201, 429, 503].contains(status) && (status == 201) == (identity != nil))
-            #expect(
-                identity.map { channels.index(of: $0) == nil } ?? true, "a channel's name is never reissued")
+            expect([201, 429, 503].contains(status), "channel \(index) was answered \(status)")
+            expect((status == 201) == (identity != nil), "channel \(index), \(status), has a name or has not")
+            expect(
+                identity.map { channels.index(of: $0) == nil } ?? true, "a channel's name is reissued")
             channels.all[index].identity = identity
         case .delete(let index):
-            #expect([204, 429, 503].contains(status))
+            expect([204, 429, 503].contains(status), "the end of channel \(index) was answered \(status)")
             if status == 204 { channels.all[index].deletedAt = events }
         case .broadcast(let number):
             let broadcast = channels.broadcasts[number]
             let channel = channels.all[broadcast.channel]
-            #expect(broadcast.status == nil, "broadcast \(number) is answered once")
-            #expect([200, 400, 429, 503].contains(status))
-            #expect(status != 400 || channel.deletionAskedAt != nil, "the channel of \(number) is there")
-            #expect(status != 200 || channel.deletedAt.map { $0 >= broadcast.sentAt } ?? true)
+            expect(broadcast.status == nil, "broadcast \(number) is answered twice")
+            expect([200, 400, 429, 503].contains(status), "broadcast \(number) was answered \(status)")
+            expect(
+                status != 400 || channel.deletionAskedAt != nil, "the channel of broadcast \(number) is there"
+            )
+            expect(
+                status != 200 || channel.deletedAt.map { $0 >= broadcast.sentAt } ?? true,
+                "the channel of broadcast \(number) is gone")
             channels.broadcasts[number].status = status
             channels.broadcasts[number].answeredAt = events
         }
     }
 
-    /// A broadcast has come to a device that asked for it at `askedAt`, when the time was `askedTime`.
+    /// A broadcast has come to a device, which asked for the channel at `asked`.
     func heard(
-        _ deliver: Deliver, by device: SimulatedDevice, isNewestLink: Bool, asked: (event: Int, time: Moment)?
+        _ deliver: Deliver, by device: SimulatedDevice, isNewestLink: Bool,
+        asked: (event: Int, stamp: Stamp)?
     ) {
         let number = Int(deliver.identity.low)
         guard channels.broadcasts.indices.contains(number), let identity = deliver.channel,
             let index = channels.index(of: identity)
-        else {
-            Issue.record("a broadcast that nobody sent")
-            return
-        }
+        else { return expect(false, "a broadcast comes that nobody sent") }
         let broadcast = channels.broadcasts[number]
-        #expect(broadcast.channel == index && deliver.topic == channels.all[index].topic)
-        #expect(deliver.payload == broadcast.payload && deliver.delivery == 0)
-        #expect(broadcast.status ?? 200 == 200, "\(number) was refused")
+        expect(
+            broadcast.channel == index && deliver.topic == channels.all[index].topic
+                && deliver.payload == broadcast.payload && deliver.delivery == 0,
+            "broadcast \(number) is not what was sent, or not where")
+        expect(
+            broadcast.status ?? 200 == 200 || disk.surfaced.contains(broadcast.identity),
+            "broadcast \(number) was refused and comes")
         if let asked, let answeredAt = broadcast.answeredAt, broadcast.status == 200, answeredAt < asked.event
         {
             channels.replayed += 1
-            #expect(channels.all[index].storage == .mostRecent, "\(number) was not to be stored")
-            #expect(broadcast.expiresAt.map { $0 > asked.time } ?? false, "\(number) is replayed too late")
+            expect(
+                channels.all[index].storage == .mostRecent, "broadcast \(number) was not to be stored")
+            let earliest = clock.span(since: asked.stamp).lowerBound
+            expect(
+                broadcast.expiresAt.map { $0.milliseconds > earliest } ?? false,
+                "broadcast \(number) is replayed too late")
         }
         guard device.knownBroadcasts.insert(number).inserted else { return }
         channels.heard += 1
@@ -185,7 +206,9 @@ extension World {
         guard isNewestLink else { return }
         let youngest = device.youngestBroadcast[index] ?? 0
         if let answeredAt = broadcast.answeredAt {
-            #expect(answeredAt >= youngest, "\(number) comes after one that was sent when it was accepted")
+            expect(
+                answeredAt >= youngest,
+                "broadcast \(number) comes after one that was sent when it was accepted")
         }
         device.youngestBroadcast[index] = max(youngest, broadcast.sentAt)
     }
@@ -205,13 +228,15 @@ extension World {
             if let provider = provider(for: index) { send(index, until: nil, by: provider) }
         }
         let last = channels.broadcasts[first...]
-        restForChannels()
-        for broadcast in last {
-            #expect(channels.broadcasts[broadcast.number].status == 200)
+        rest()
+        for broadcast in last where channels.broadcasts[broadcast.number].answeredAt != nil {
+            expect(
+                channels.broadcasts[broadcast.number].status == 200,
+                "a last broadcast was answered \(channels.broadcasts[broadcast.number].status ?? 0)")
             for device in devices where device.channels.contains(broadcast.channel) {
-                #expect(
+                expect(
                     device.knownBroadcasts.contains(broadcast.number),
-                    "device \(device.index) is subscribed to channel \(broadcast.channel)")
+                    "device \(device.index) is subscribed to channel \(broadcast.channel) and hears nothing")
             }
         }
         // A channel whose deletion was asked for and did not come about may still have its subscribers.
@@ -219,17 +244,19 @@ extension World {
         let least = devices.reduce(0) { sum, device in sum + device.channels.filter(alive.contains).count }
         let most = devices.reduce(0) { sum, device in sum + device.channels.filter(undeleted.contains).count }
         let audience = relay.shards.reduce(0) { $0 + $1.channels.audience.count }
-        #expect((least...most).contains(audience), "nobody is forgotten, and nobody stays")
-        #expect(relay.shards.reduce(0) { $0 + $1.channels.desk.count } >= alive.count)
+        expect(
+            (least...most).contains(audience), "\(audience) are in the audience, of \(least) to \(most)")
+        let count = relay.shards.reduce(0) { $0 + $1.channels.desk.count }
+        expect(count >= alive.count, "the relay knows \(count) channels of \(alive.count)")
     }
 
     private func checkStored(_ index: Int, _ device: SimulatedDevice) {
-        let last = channels.lastOnes(of: index)
+        let last = channels.lastOnes(of: index, disk.surfaced)
+        let soon = clock.latest + 60_000
         guard channels.all[index].storage == .mostRecent, !last.isEmpty,
-            last.allSatisfy({ $0.expiresAt.map { $0.milliseconds > now.milliseconds + 60_000 } ?? false }),
-            last.allSatisfy({ $0.status == 200 })
+            last.allSatisfy({ $0.status == 200 && ($0.expiresAt?.milliseconds ?? 0) > soon })
         else { return }
-        #expect(
+        expect(
             last.contains { device.knownBroadcasts.contains($0.number) },
             "device \(device.index) has not the last broadcast of channel \(index)")
     }

@@ -2,7 +2,7 @@ import Endpoints
 import Transport
 
 /// One end of a simulated connection. What it flushes is on its way until the world hands it to the other end, in
-/// pieces; the world may cut it at any time.
+/// pieces; the world may cut it at any time, or have it go dead without a word.
 final class SimulatedWire: Wire {
     private enum Phase {
         case open
@@ -21,26 +21,38 @@ final class SimulatedWire: Wire {
     /// Flushed, and not yet received at the other end.
     private(set) var underway: [UInt8] = []
     private(set) var isDirty = false
+    /// Since when nothing has come through, in either direction, and nobody was told; on both ends.
+    private(set) var deadSince: Int64?
+    /// How many bytes more arrive at this end one at a time.
+    private var trickle: Int
+    private let reorders: Bool
+    /// What a deliberate fault keeps back.
+    private var held: [UInt8] = []
     private var phase = Phase.open
     private var departure: CloseReason?
     private var hasToldEnd = false
+    /// Nothing more is said at this end, but it still listens (a half-closed socket).
+    private var isHalfClosed = false
 
     /// More than this on its way blocks the end, as a socket's buffer does.
     private static let bufferBytes = 20_000
 
-    private init(number: Int, shard: Int?, session: Endpoint) {
+    private init(number: Int, shard: Int?, session: Endpoint, trickle: Int, reorders: Bool) {
         self.number = number
         self.shard = shard
         self.session = session
+        self.trickle = trickle
+        self.reorders = reorders
     }
 
     /// Two ends, not yet told that they are open.
-    static func pair(_ number: Int, shard: Int, server: Endpoint, client: Endpoint) -> (
-        server: SimulatedWire, client: SimulatedWire
-    ) {
+    static func pair(
+        _ number: Int, shard: Int, server: Endpoint, client: Endpoint, trickle: Int, reorders: Bool
+    ) -> (server: SimulatedWire, client: SimulatedWire) {
         let ends = (
-            SimulatedWire(number: number, shard: shard, session: server),
-            SimulatedWire(number: number, shard: nil, session: client)
+            SimulatedWire(
+                number: number, shard: shard, session: server, trickle: trickle, reorders: reorders),
+            SimulatedWire(number: number, shard: nil, session: client, trickle: trickle, reorders: false)
         )
         ends.0.other = ends.1
         ends.1.other = ends.0
@@ -87,8 +99,8 @@ final class SimulatedWire: Wire {
 
     /// Whether the other end has something for this one: bytes, or its end.
     var hasInput: Bool {
-        guard let other, isOpen, !isMoving, departure == nil else { return false }
-        return !other.underway.isEmpty || other.hasEnded && !hasToldEnd
+        guard let other, deadSince == nil, isOpen, !isMoving, departure == nil else { return false }
+        return !other.underway.isEmpty || (other.hasEnded || other.isHalfClosed) && !hasToldEnd
     }
 
     /// Receives the next bytes of the other end, or learns of its end.
@@ -100,7 +112,8 @@ final class SimulatedWire: Wire {
             return
         }
         let wasBlocked = other.isBlocked
-        let bytes = Array(other.underway.prefix(count))
+        let bytes = Array(other.underway.prefix(trickle > 0 ? 1 : count))
+        trickle = max(trickle - 1, 0)
         other.underway.removeFirst(bytes.count)
         session?.received(bytes.span)
         if wasBlocked && !other.isBlocked { other.setNeedsFlush() }
@@ -115,7 +128,10 @@ final class SimulatedWire: Wire {
         }
         guard isDirty, !isMoving, !isBlocked, !hasEnded else { return }
         isDirty = false
+        let start = underway.count
         session?.flush(into: &underway)
+        if isHalfClosed { underway.removeSubrange(start...) }
+        if reorders, underway.count > start { holdBack(from: start) }
         if case .closing(let reason) = phase, !isDirty || !isBlocked { end(reason) }
     }
 
@@ -123,6 +139,16 @@ final class SimulatedWire: Wire {
     func cut() {
         abort(.peerReset)
         other?.underway = []
+    }
+
+    /// This end says nothing more, and goes on listening.
+    func closeHalf() { isHalfClosed = true }
+
+    /// From now on nothing comes through, and neither end is told.
+    func goDead(at moment: Int64) {
+        guard deadSince == nil else { return }
+        deadSince = moment
+        other?.deadSince = moment
     }
 
     private func end(_ reason: CloseReason) {
@@ -134,5 +160,22 @@ final class SimulatedWire: Wire {
         guard let other, other.hasEnded else { return }
         other.other = nil
         self.other = nil
+    }
+
+    /// A run of DATA frames (RFC 9113 section 6.1) waits for the next run of them, and comes after it.
+    private func holdBack(from start: Int) {
+        var place = start
+        var isData = true
+        while place + 9 <= underway.count {
+            isData = isData && underway[place + 3] == 0
+            place += 9 + underway[place..<place + 3].reduce(0) { $0 << 8 | Int($1) }
+        }
+        if held.isEmpty, isData {
+            held = Array(underway[start...])
+            underway.removeSubrange(start...)
+        } else {
+            underway.insert(contentsOf: held, at: isData ? underway.count : start)
+            held = []
+        }
     }
 }

@@ -1,0 +1,97 @@
+import Notifications
+
+/// One push as its provider sees it, over all its attempts.
+struct Push {
+    /// What is wrong with it, on purpose.
+    enum Fault { case none, method, forgedToken, environment, topic, payload, hugeBody, reset }
+
+    let number: Int
+    let device: Int
+    /// Who the device was when its token was given to the provider.
+    let incarnation: DeviceIdentity
+    let topic: String
+    let token: String
+    let fault: Fault
+    let priority: String
+    /// Nil: as long as the relay keeps anything.
+    let expiresAt: Moment?
+    let isNowOrNever: Bool
+    let collapse: String?
+    /// The number of the event with which it was sent first.
+    let sentAt: Int
+    /// The connection over which it was sent first.
+    let connection: Int
+    /// How often it was sent.
+    var attempts = 0
+    /// How many attempts wait for their answer.
+    var open = 0
+    /// Whether nobody knows what became of an attempt.
+    var isLost = false
+    /// 200 if any attempt was answered so, else the last answer.
+    var status: Int?
+    /// The number of the event with which the first 200 came.
+    var acceptedAt: Int?
+    /// The number of the event with which the last answer came.
+    var answeredAt: Int?
+
+    var identity: NotificationIdentity { NotificationIdentity(high: 0xA, low: UInt64(number)) }
+
+    var payload: [UInt8] {
+        let padding = String(repeating: "x", count: number % 7 * 100)
+        return Array(#"{"aps":{"alert":"\#(number)"},"pad":"\#(padding)"}"#.utf8)
+    }
+
+    /// Whether it was kept somewhere until its one or last moment, unless something became of it before.
+    var isKept: Bool { !isNowOrNever && expiresAt == nil }
+}
+
+/// All pushes of a run.
+struct Pushes {
+    private(set) var all: [Push] = []
+    /// The numbers of those that share a slot.
+    private var slots: [Slot: [Int]] = [:]
+    private let storage: Depth
+
+    /// How much waits for an absent device.
+    enum Depth { case queue, latest }
+
+    private struct Slot: Hashable {
+        let token: String
+        let collapse: String?
+    }
+
+    init(_ storage: Depth) { self.storage = storage }
+
+    subscript(number: Int) -> Push {
+        get { all[number] }
+        _modify { yield &all[number] }
+    }
+
+    var indices: Range<Int> { all.indices }
+
+    mutating func append(_ push: Push) {
+        if let slot = slot(of: push) { slots[slot, default: []].append(push.number) }
+        all.append(push)
+    }
+
+    /// The slot that it can share with others; nil: none.
+    private func slot(of push: Push) -> Slot? {
+        guard push.fault == .none else { return nil }
+        switch storage {
+        case .queue: return push.collapse.map { Slot(token: push.token, collapse: $0) }
+        case .latest: return push.isNowOrNever ? nil : Slot(token: push.token, collapse: nil)
+        }
+    }
+
+    /// Whether any other that can take its slot fulfils a condition.
+    func hasRival(of push: Push, where condition: (Push) -> Bool) -> Bool {
+        guard let slot = slot(of: push), let numbers = slots[slot] else { return false }
+        return numbers.contains { $0 != push.number && condition(all[$0]) }
+    }
+
+    /// Whether it can be replaced at all.
+    func hasSlot(_ push: Push) -> Bool { slot(of: push) != nil }
+
+    /// How many pushes without a fault were made to a token.
+    func count(to token: String) -> Int { all.count { $0.token == token && $0.fault == .none } }
+}

@@ -1,0 +1,64 @@
+import Endpoints
+import HTTP2
+import Notifications
+
+@testable import Relay
+
+/// What has to hold of a shard at the end of each of its turns.
+extension SimulatedRelay {
+    /// The most that may wait or be under way.
+    struct Bounds {
+        var pendingPerApp = Limits.pendingPerRegistration
+        var deliveries = Limits.deliveryWindow
+        var letters = Limits.letters
+        /// Bytes in a device's stream: a window of the largest notifications, broadcasts, and what the link itself
+        /// says.
+        var outboundBytes =
+            Limits.deliveryWindow * (Limits.payloadBytes + 1024) + Limits.broadcastBacklogBytes
+            + Limits.relayMessageBytes
+    }
+
+    var bounds: Bounds {
+        house.fault == .boundsShrink
+            ? Bounds(pendingPerApp: 12, deliveries: 12, letters: 12, outboundBytes: 12) : Bounds()
+    }
+
+    /// The counters are looked at after each turn, the devices now and then.
+    func inspect(_ shard: Shard, thoroughly: Bool) {
+        let findings = house.findings
+        if house.fault == .shardMiscounts, findings.events > 5_000 { shard.tally.delivered += 1 }
+        findings.expect(
+            shard.tally.isBalanced, .conservation, "the counters of shard \(shard.index) do not balance")
+        guard thoroughly else { return }
+        if house.fault == .channelsForget { shard.channels.audience = Audience() }
+        let pending = shard.seats.values.reduce(0) { $0 + $1.device.pendingCount }
+        findings.expect(
+            shard.tally.pending == UInt64(pending), .conservation,
+            "shard \(shard.index) counts \(shard.tally.pending) pending, its devices \(pending)")
+        for seat in shard.seats.values { inspect(seat.device) }
+        for session in shard.devices.values {
+            let waiting = session.linkStream.map { session.endpoint.streams.outboundBytes($0) } ?? 0
+            findings.expect(
+                waiting <= bounds.outboundBytes, .bounds, "\(waiting) bytes wait in a device's stream")
+        }
+    }
+
+    private func inspect(_ device: Device) {
+        let findings = house.findings
+        let underway = device.link?.rows.count ?? 0
+        findings.expect(underway <= bounds.deliveries, .bounds, "\(underway) deliveries are under way")
+        for registration in device.registrations.values {
+            findings.expect(
+                registration.pending <= bounds.pendingPerApp, .bounds,
+                "\(registration.pending) notifications wait for one app")
+        }
+        findings.expect(
+            device.queue.count <= bounds.pendingPerApp * device.registrations.count, .bounds,
+            "\(device.queue.count) notifications wait for one device")
+        guard house.storage == .latest else { return }
+        let waiting = device.queue.rows { $0.delivery == nil && $0.expiresAt != nil }
+        let apps = Set(waiting.compactMap { device.queue[$0]?.registration })
+        findings.expect(
+            apps.count == waiting.count, .newest, "\(waiting.count) wait for \(apps.count) apps")
+    }
+}

@@ -1,0 +1,177 @@
+import Courier
+import Endpoints
+import Notifications
+import Storage
+
+@testable import Relay
+
+/// The end of a run: no more pushes and no more trouble, everybody connects and takes what there is; and then
+/// everything has to be accounted for.
+extension World {
+    func finish() {
+        disk.health = .well
+        floodsLeft = 0
+        for _ in 0..<3000 where findings.first == nil {
+            rest()
+            for device in devices where device.session == nil { connect(device) }
+            for session in sessions { session.acknowledge(.max) }
+            rest()
+            if isAtRest {
+                // The last letters to the ledger may have met a full mailbox, and wait for a timer.
+                advance(byMilliseconds: 10)
+                rest()
+                check()
+                return checkChannels()
+            }
+            advance(byMilliseconds: 200)
+        }
+        if findings.first == nil {
+            findings.note(
+                .rest,
+                "the world does not come to rest: the relay holds \(connected), and \(providers.count) and "
+                    + "\(sessions.count) are there")
+        }
+    }
+
+    /// The connections of providers and devices that the relay holds.
+    private var connected: (providers: Int, devices: Int) {
+        relay.shards.reduce(into: (0, 0)) { sum, shard in
+            sum.0 += shard.providers.count
+            sum.1 += shard.devices.count
+        }
+    }
+
+    private var isAtRest: Bool {
+        let pending = relay.shards.reduce(0) { $0 + $1.tally.pending }
+        return pending == 0 && sessions.count == devices.count
+            && sessions.allSatisfy { $0.isWelcome && $0.isIdle } && providers.allSatisfy { $0.openCount == 0 }
+            && connected == (providers.count, sessions.count) && clients.allSatisfy { $0.deadSince == nil }
+    }
+
+    private func check() {
+        for push in pushes.all where push.fault == .none {
+            findings.expect(
+                push.status != 200 || isOver(push) || isReplaced(push) || hasDeadToken(push)
+                    || isOverflow(push),
+                .loss, "push \(push.number) was answered 200 and is lost")
+            findings.expect(
+                push.status != 410 || hasDeadToken(push), .answers,
+                "push \(push.number) was answered 410, and its token is good")
+        }
+        var left = 0
+        _ = try? SimulatedStore(disk).scanQueue { _ in left += 1 }
+        findings.expect(left == 0, .conservation, "\(left) rows are left on the disk")
+        for device in devices { checkRegistrations(of: device) }
+        checkTrace()
+    }
+
+    /// Nothing is on its way anywhere: who is connected and waits for nothing knows what its home knows.
+    func checkQuiet() {
+        for device in devices {
+            guard let session = device.session, session.isWelcome, session.isIdle,
+                (session.endpoint.wire as? SimulatedWire)?.deadSince == nil
+            else { continue }
+            checkRegistrations(of: device)
+        }
+    }
+
+    /// What a device knows of its registrations is what its home knows, unless that waits for the disk.
+    private func checkRegistrations(of device: SimulatedDevice) {
+        guard let identity = device.identity, !device.removals.contains(identity),
+            let seat = relay.shards.lazy.compactMap({ $0.seats[identity] }).first, seat.requests.isEmpty
+        else { return }
+        var known: [String: Notifications.Environment] = [:]
+        for (number, registration) in seat.device.registrations where registration.unregisteredAt == nil {
+            known[registration.topic.text] = number.environment
+        }
+        let believed = device.registrations.mapValues(\.environment)
+        findings.expect(
+            known == believed, .answers, "device \(device.index) believes \(believed), and has \(known)")
+    }
+
+    /// Whether it made room when more waited for its app than is kept.
+    private func isOverflow(_ push: Push) -> Bool {
+        isFlooded && push.priority == "1" && pushes.count(to: push.token) > Limits.pendingPerRegistration
+    }
+
+    /// The trace and the counters tell the same, each of the present relay's life; no push ends twice in one, and
+    /// none was sent when its time was over.
+    private func checkTrace() {
+        for shard in relay.shards { shard.trace.flush() }
+        findings.expect(relay.traceLosses.count == 0, .conservation, "the trace has lost something")
+        var story = TraceStory(findings)
+        let trace = MemoryTrace(disk: house.traceDisk)
+        for segment in trace.segments {
+            _ = try? trace.visit(from: TracePosition(segment: segment), limit: .max) { story.read($0) }
+        }
+        var tally = Tally()
+        for shard in relay.shards { tally += shard.tally }
+        story.compare(with: tally)
+        guard lives == 1 else { return }
+        for push in pushes.all where push.status == 200 {
+            findings.expect(
+                story.hasEnded(push.identity), .conservation, "push \(push.number) has no end in the trace")
+        }
+    }
+}
+
+/// What the trace tells, read from its beginning to its end.
+struct TraceStory {
+    private let findings: Findings
+    private var counts: [TraceEvent.Kind: UInt64] = [:]
+    private var accepted: [QueueRow: TraceAcceptance] = [:]
+    private var over: Set<QueueRow> = []
+    private var ended: Set<NotificationIdentity> = []
+
+    init(_ findings: Findings) { self.findings = findings }
+
+    mutating func read(_ record: TraceRecord) {
+        switch record {
+        case .acceptance(let push):
+            findings.expect(
+                accepted.updateValue(push, forKey: push.row) == nil, .conservation,
+                "row \(push.row.value) is drawn twice")
+        case .event(let event) where event.kind == .started: (counts, over) = ([:], [])
+        case .event(let event): read(event)
+        case .report: break
+        }
+    }
+
+    private mutating func read(_ event: TraceEvent) {
+        counts[event.kind, default: 0] += 1
+        let push = accepted[event.row]
+        if event.kind == .sent, let push, case .at(let moment) = push.expiration {
+            findings.expect(
+                event.moment < moment, .expiration,
+                "row \(event.row.value) is sent at \(event.moment), and expired at \(moment)")
+        }
+        if event.kind == .recalled {
+            over.remove(event.row)
+            if let push { ended.remove(push.identity) }
+        }
+        guard event.kind.isEnding else { return }
+        findings.expect(
+            over.insert(event.row).inserted, .conservation, "row \(event.row.value) ends twice")
+        if let push { ended.insert(push.identity) }
+    }
+
+    func compare(with tally: Tally) {
+        let count = { counts[$0] ?? 0 }
+        let pairs: [(String, UInt64, UInt64)] = [
+            ("delivered", count(.acknowledged), tally.delivered),
+            ("replaced", count(.replaced) + count(.merged) - count(.recalled), tally.replaced),
+            ("expired", count(.expired), tally.expired),
+            ("discarded", count(.discarded), tally.discarded),
+            ("dropped", count(.dropped), tally.dropped),
+            ("over", UInt64(over.count), tally.accepted - tally.pending),
+        ]
+        for (name, told, counted) in pairs {
+            findings.expect(
+                told == counted, .conservation,
+                "the trace tells of \(told) \(name), the counters of \(counted)")
+        }
+    }
+
+    /// Whether a push of this identity has come to its end.
+    func hasEnded(_ identity: NotificationIdentity) -> Bool { ended.contains(identity) }
+}

@@ -1,0 +1,172 @@
+import Courier
+import Notifications
+
+/// What the observer is told, and holds against it.
+extension World {
+    // MARK: Answers
+
+    func answered(_ number: Int, _ status: Int, _ body: String) {
+        let push = pushes[number]
+        findings.expect(
+            push.open > 0 && push.fault != .reset, .answers, "push \(number) is answered too often")
+        pushes[number].open -= 1
+        pushes[number].answeredAt = events
+        if push.status != 200 { pushes[number].status = status }
+        findings.expect(
+            isExpected(status, for: push), .answers, "push \(number), \(push.fault): \(status) \(body)")
+        if status == 410 { checkEnd(push, body) }
+        if status == 503, push.fault == .none { resendable.append(number) }
+        guard status == 200 else { return }
+        if push.acceptedAt == nil { pushes[number].acceptedAt = events }
+        findings.expect(
+            disk.committed.contains(push.identity) || isOver(push) || isReplaced(push), .loss,
+            "push \(number) was answered 200, and is neither on the disk nor with its device")
+    }
+
+    private func isExpected(_ status: Int, for push: Push) -> Bool {
+        switch push.fault {
+        case .none:
+            [200, 410, 429, 503].contains(status) || status == 400 && isRemoved(push)
+        case .method: [405, 503].contains(status)
+        case .forgedToken, .environment, .topic, .payload: [400, 503].contains(status)
+        case .hugeBody: [413, 503].contains(status)
+        case .reset: false
+        }
+    }
+
+    /// The moment of a 410 is the one at which the registration ended: after its end was asked for, and always the
+    /// same.
+    private func checkEnd(_ push: Push, _ body: String) {
+        let digits = body.split(separator: ":").last?.prefix { $0.isNumber }
+        guard body.contains("Unregistered"), let moment = digits.flatMap({ Int($0) }) else {
+            return findings.note(.answers, "push \(push.number) was answered 410 without a moment: \(body)")
+        }
+        let known = ends.updateValue(moment, forKey: push.token)
+        findings.expect(
+            known ?? moment == moment, .answers,
+            "the token of push \(push.number) ended at \(moment), and before at \(known ?? 0)")
+        let asked = devices[push.device].endingAskedAt[push.topic]
+        let span = asked.map { clock.span(since: $0) }
+        findings.expect(
+            span?.contains(Int64(moment)) ?? false, .answers,
+            "the token of push \(push.number) ended at \(moment), and nobody had asked for it")
+    }
+
+    func unanswered(_ number: Int, isOwed: Bool) {
+        pushes[number].open -= 1
+        pushes[number].isLost = true
+        if pushes[number].fault == .none { resendable.append(number) }
+        findings.expect(
+            !isOwed || !isDraining || pushes[number].fault == .reset, .answers,
+            "push \(number) was open in the drain, and is not answered")
+    }
+
+    // MARK: Deliveries
+
+    func delivered(
+        _ deliver: Deliver, to session: SimulatedDeviceSession, copies: Int, isNewestLink: Bool
+    ) {
+        deliveries += 1
+        let number = Int(deliver.identity.low)
+        let device = session.device
+        guard pushes.indices.contains(number), pushes[number].identity == deliver.identity else {
+            return findings.note(.conduct, "\(deliver.identity) is delivered, and nobody has sent it")
+        }
+        let push = pushes[number]
+        findings.expect(
+            push.device == device.index && push.topic == deliver.topic && push.fault == .none
+                && deliver.payload == push.payload && deliver.collapseIdentifier == push.collapse,
+            .conduct, "push \(number) is not what was sent, or not where")
+        findings.expect(
+            copies <= push.attempts || push.collapse != nil, .repetition,
+            "push \(number), sent \(push.attempts) times, is delivered \(copies) times on one link")
+        checkExpiration(deliver, push, on: session)
+        // An older link may still have something on its way when the newer one is welcomed.
+        guard device.seen.insert(number).inserted, isNewestLink else { return }
+        checkOrder(push)
+        checkNewest(push, on: session)
+    }
+
+    private func checkExpiration(_ deliver: Deliver, _ push: Push, on session: SimulatedDeviceSession) {
+        switch deliver.expiration {
+        case .nowOrNever:
+            findings.expect(
+                push.isNowOrNever || push.expiresAt.map { $0 <= deliver.acceptedAt } ?? false, .expiration,
+                "push \(push.number) has become now or never")
+        case .at(let moment):
+            let month = Limits.storedDays * 24 * 60 * 60 * 1000
+            let due = push.expiresAt ?? deliver.acceptedAt.advanced(byMilliseconds: month)
+            findings.expect(
+                moment == due, .expiration, "push \(push.number) expires at \(moment), not at \(due)")
+            // The relay may have written it at any time since the device's hello.
+            guard let hello = session.hello else { return }
+            let earliest = clock.span(since: hello.stamp).lowerBound
+            findings.expect(
+                earliest < moment.milliseconds, .expiration,
+                "push \(push.number) came \(earliest - moment.milliseconds) ms after its expiration")
+        }
+    }
+
+    /// What was accepted before another was sent comes before it; and what one connection brought, in its order.
+    private func checkOrder(_ push: Push) {
+        guard !pushes.hasSlot(push), !disk.surfaced.contains(push.identity) else { return }
+        let lane = Lane(device: push.device, priority: push.priority)
+        if let acceptedAt = push.acceptedAt, push.attempts == 1 {
+            findings.expect(
+                acceptedAt >= youngest[lane] ?? 0, .order,
+                "push \(push.number) comes after one that was sent when it was accepted")
+        }
+        youngest[lane] = max(youngest[lane] ?? 0, push.sentAt)
+        guard push.attempts == 1 else { return }
+        let own = Lane(device: push.device, priority: push.priority, connection: push.connection)
+        let before = last.updateValue(push.number, forKey: own) ?? -1
+        findings.expect(
+            before < push.number, .order, "push \(before) comes before \(push.number) of its connection")
+    }
+
+    /// What another had taken the place of before the link began does not come any more. A killed relay may have
+    /// forgotten that it was replaced, where what replaced it is over: delivered from hand to hand, or expired.
+    private func checkNewest(_ push: Push, on session: SimulatedDeviceSession) {
+        guard let acceptedAt = push.acceptedAt, push.attempts == 1, let hello = session.hello else { return }
+        let seen = session.device.seen
+        let isLate = pushes.hasRival(of: push) { other in
+            guard other.isKept, other.attempts == 1, other.sentAt > acceptedAt,
+                let taken = other.acceptedAt, taken < hello.event
+            else { return false }
+            guard crashes.contains(where: { $0 > other.sentAt }) else { return true }
+            return !pushes.hasRival(of: push) { last in
+                (last.isLost || (last.answeredAt.map { $0 >= other.sentAt } ?? true))
+                    && (!last.isKept || seen.contains(last.number))
+            }
+        }
+        findings.expect(!isLate, .newest, "push \(push.number) comes, and was replaced before the link began")
+    }
+
+    // MARK: What has become of a push
+
+    /// Whether its device was removed, or the operator wanted that.
+    private func isRemoved(_ push: Push) -> Bool { devices[push.device].removals.contains(push.incarnation) }
+
+    /// Whether its token is not what the app has now.
+    func hasDeadToken(_ push: Push) -> Bool {
+        devices[push.device].registrations[push.topic]?.deviceToken.hex != push.token
+    }
+
+    /// Whether it is with its device, or nobody has to keep it any more.
+    func isOver(_ push: Push) -> Bool {
+        devices[push.device].isKept(push.number) || push.isNowOrNever || isRemoved(push)
+            || push.expiresAt.map { $0.milliseconds <= clock.latest } ?? false
+    }
+
+    /// Whether another push took its slot that may have come to the home after it. One that was refused with 503 may
+    /// have done so all the same, if the relay was killed before the disk forgot it.
+    func isReplaced(_ push: Push) -> Bool {
+        pushes.hasRival(of: push) { other in
+            let isUnknown = other.open > 0 || other.isLost
+            let isThere =
+                other.status == 200 || isUnknown || other.status == nil
+                || devices[other.device].isKept(other.number) || disk.surfaced.contains(other.identity)
+            return isThere && (isUnknown || (other.answeredAt.map { $0 >= push.sentAt } ?? true))
+        }
+    }
+}

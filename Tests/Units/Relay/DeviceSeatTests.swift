@@ -1,0 +1,55 @@
+import Notifications
+import Testing
+
+@testable import Relay
+
+@Suite("A device's place at its home")
+struct DeviceSeatTests {
+    private let later = Samples.now.advanced(byMilliseconds: 5_000)
+
+    private func seat(with records: [RegistrationRecord]) -> DeviceSeat {
+        let seat = DeviceSeat(Samples.record)
+        var (tally, effects) = (Tally(), [Device.Effect]())
+        for record in records { seat.device.apply(record, &tally, &effects) }
+        return seat
+    }
+
+    @Test("changes the registry as it is asked to while nothing was refused")
+    func usual() {
+        let seat = seat(with: [Samples.registration()])
+        let ended = Samples.registration(unregisteredAt: later)
+        #expect(seat.withCorrections([ended], now: later) == [ended])
+        seat.noteChanged([ended], isDurable: true)
+        let next = Samples.registration(Samples.second)
+        #expect(seat.withCorrections([next], now: later) == [next])
+    }
+
+    /// The disk fails while an app changes over, and holds the change all the same; the app stays where it was. A later
+    /// change must not leave two good registrations of it for the next start.
+    @Test("puts right what a refused change may have left, with the next one")
+    func correction() {
+        let seat = seat(with: [Samples.registration()])
+        let refused = [Samples.registration(unregisteredAt: later), Samples.registration(Samples.second)]
+        seat.noteChanged(refused, isDurable: false)
+        let other = Samples.registration(RegistrationNumber(3), of: Samples.otherTopic)
+        let changes = seat.withCorrections([other], now: later)
+        #expect(
+            changes == [
+                Samples.registration(), Samples.registration(Samples.second, unregisteredAt: later), other,
+            ])
+        seat.noteChanged([other], isDurable: true)
+        #expect(
+            seat.withCorrections([other], now: later) == [other], "once it is durable, nothing is in doubt")
+    }
+
+    @Test("does not put right what the next change replaces anyway, and forgets no doubt while changes fail")
+    func replaced() {
+        let seat = seat(with: [Samples.registration()])
+        seat.noteChanged([Samples.registration(Samples.second)], isDurable: false)
+        let again = Samples.registration(Samples.second, of: Samples.otherTopic)
+        #expect(seat.withCorrections([again], now: later) == [again])
+        seat.noteChanged([Samples.registration(unregisteredAt: later)], isDurable: false)
+        #expect(
+            seat.withCorrections([again], now: later) == [Samples.registration(), again])
+    }
+}
