@@ -12,6 +12,8 @@ final class SimulatedRelay {
     private(set) var drainedCount = 0
     private(set) var isClosed = false
     private var ledger: Ledger?
+    /// When the ledger tries again by itself what the disk has refused.
+    private var owing: (any LoopTimer)?
     private var trace: TraceKeeper?
     /// What the trace has not been told because its mailbox was full.
     let traceLosses = TraceLosses()
@@ -36,7 +38,11 @@ final class SimulatedRelay {
             store: store, shardCount: count, log: .none,
             post: { [unowned self] letter, shard in mail[shard].append(letter) },
             copy: { _, _ in },
+            rest: { [unowned self] in owing?.arm(afterMilliseconds: $0) },
             onClosed: { [unowned self] in isClosed = true })
+        owing = SimulatedScheduler(shard: 0, clock: clock).makeTimer { [unowned self] in
+            ledger?.settleOwed()
+        }
         let trace = TraceKeeper(
             MemoryTrace(disk: disk, segmentRecords: 500, mostSegments: .max), sample: 1, losses: traceLosses,
             log: .none, now: Moment(milliseconds: SimulatedClock.beginning + clock.milliseconds),

@@ -53,13 +53,15 @@ extension World {
         guard device.known.insert(number).inserted else { return }
         // An older link may still have something on its way when the newer one is welcomed.
         guard isNewestLink else { return }
-        let youngest = youngest[device.index] ?? 0
+        // What is at once overtakes what is held back.
+        let lane = device.index * 16 + (Int(push.priority) ?? 0)
+        let youngest = youngest[lane] ?? 0
         if let answeredAt = push.answeredAt, push.collapse == nil {
             #expect(
                 answeredAt >= youngest || storage == .latest,
                 "push \(number) comes after one that was sent when it was accepted")
         }
-        self.youngest[device.index] = max(youngest, push.sentAt)
+        self.youngest[lane] = max(youngest, push.sentAt)
     }
 
     /// Whether the app has changed over to the other environment since.

@@ -34,7 +34,7 @@ final class World {
 
     /// What the observer knows: every push by its number.
     var pushes: [Push] = []
-    /// By device: when the youngest push that it has received was sent.
+    /// By device and priority: when the youngest push that it has received was sent.
     var youngest: [Int: Int] = [:]
     private(set) var events = 0
     var channels = SimulatedChannels()
@@ -270,7 +270,10 @@ final class World {
         for _ in 0..<3000 {
             rest()
             for device in devices where device.session == nil { connect(device) }
-            for session in sessions { session.acknowledge(.max) }
+            for session in sessions {
+                session.acknowledge(.max)
+                if session.isWelcome { session.say(.fetch) }
+            }
             rest()
             let pending = relay.shards.reduce(0) { $0 + $1.tally.pending }
             if pending == 0, sessions.count == devices.count,
