@@ -53,6 +53,9 @@ public struct AgentConfiguration: Sendable {
         apps.merging(manifests.map { ($0.topic, $0.user) }) { $1 }
     }
 
+    /// When the relay is asked to send in groups what is considerate of the device's power.
+    public var powerSaving = PowerSaving.whenOnBattery
+
     /// The bus of the machine, on which its login manager tells when it sleeps; nil: nobody does.
     var systemBus: BusAddress?
 
@@ -65,6 +68,14 @@ public struct AgentConfiguration: Sendable {
         self.name = name
         self.version = version
     }
+}
+
+/// When a device saves power: the relay sends it notifications of priority 5 in groups.
+public enum PowerSaving: Sendable {
+    /// While it lives on its battery.
+    case whenOnBattery
+    /// Always, and never.
+    case always, never
 }
 
 /// Why an agent cannot go on. One sentence: what is wrong and what to do.

@@ -17,6 +17,9 @@ final class AgentLoop {
     private let link: RelayLink
     private let alarm: WallAlarm
     private let login: LoginWatch
+    private let supply: PowerSupply
+    private var powerSaving = PowerSaving.whenOnBattery
+    private var isOnBattery = false
     private let log: Log
     private var hasLinkEnded = false
     private var haveAppsEnded = false
@@ -62,6 +65,7 @@ final class AgentLoop {
         login = LoginWatch(
             on: BusLine(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
             for: desk.system, log: log)
+        supply = PowerSupply(on: loop)
         self.loop = loop
         self.log = log
         desk.line = link
@@ -90,6 +94,7 @@ final class AgentLoop {
         desk.center.start()
         desk.stirAll()
         login.start()
+        supply.start { [unowned self] in supplied(byBattery: $0) }
         link.start()
     }
 
@@ -99,6 +104,18 @@ final class AgentLoop {
         desk.reporter.isOn = configuration.reports
         desk.center.answerToAll = configuration.authorization
         door.keyboardUsers = [0, configuration.keyboardUser]
+        powerSaving = configuration.powerSaving
+        savePower()
+    }
+
+    private func supplied(byBattery isOnBattery: Bool) {
+        self.isOnBattery = isOnBattery
+        savePower()
+    }
+
+    private func savePower() {
+        let saves = powerSaving == .always || (powerSaving == .whenOnBattery && isOnBattery)
+        if saves != desk.savesPower { desk.savesPower = saves }
     }
 
     /// Takes on what has changed in the configuration, and says what that was.

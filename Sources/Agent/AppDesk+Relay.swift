@@ -75,6 +75,7 @@ extension AppDesk {
     func keep(_ record: AppRecord) -> Bool {
         do throws(StoreError) {
             try state.apps.put(record)
+            isReceptionStale = true
             return true
         } catch {
             log.error("\(error)")

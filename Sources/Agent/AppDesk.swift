@@ -23,6 +23,12 @@ final class AppDesk {
     /// The apps' user notification centres.
     private(set) lazy var center = CenterDesk(state, desk: self, scheduler: scheduler, log: log)
 
+    /// Whether the relay should hear anew how the device wants to be sent what waits.
+    var isReceptionStale = true
+    /// Whether the device does with as little of its battery as it can.
+    var savesPower = false {
+        didSet { isReceptionStale = true }
+    }
     /// What happens to the device.
     private(set) lazy var system = SystemDesk(self, scheduler: scheduler, log: log)
 
@@ -155,6 +161,7 @@ final class AppDesk {
             remaining.streams.remove(at: index)
             if index == remaining.streams.count { remaining.lastRow = 0 }
             attachments[topic] = remaining.streams.isEmpty ? nil : remaining
+            isReceptionStale = true
             stirred.insert(topic)
             if remaining.streams.isEmpty { keeper?.handle(.detached, topic) }
         }
@@ -192,6 +199,7 @@ final class AppDesk {
         present.streams.append(stream)
         present.lastRow = 0
         attachments[topic] = present
+        isReceptionStale = true
         stirred.insert(topic)
         keeper?.handle(.attached, topic)
     }
@@ -213,12 +221,12 @@ final class AppDesk {
     func endTurn() {
         let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
         if isChanged || !acknowledgements.isEmpty { commit() }
-        guard !stirred.isEmpty else { return }
         for topic in stirred {
             callApp(topic)
             handOver(topic)
         }
         stirred.removeAll(keepingCapacity: true)
+        sayReception()
     }
 
     /// What cannot be stored is not acknowledged. The relay keeps it, and is asked for it again on a new link.

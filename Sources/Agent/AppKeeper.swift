@@ -61,6 +61,7 @@ final class AppKeeper {
             }
             if app.isLeaving { app.successor = manifest } else { app.supervisor.manifest = manifest }
         }
+        desk.isReceptionStale = true
         let removed = present.subtracting(declared.keys).sorted()
         for topic in removed {
             apps[topic]?.successor = nil
@@ -121,6 +122,7 @@ final class AppKeeper {
         guard let app = apps[topic] else { return false }
         app.events.append(event)
         guard !app.isBusy else { return true }
+        let wasLooping = app.supervisor.isCrashLooping
         app.isBusy = true
         while !app.events.isEmpty {
             let event = app.events.removeFirst()
@@ -134,6 +136,7 @@ final class AppKeeper {
             keep(process, app.supervisor.isActive, of: topic)
         }
         checkLeave(topic, app)
+        if app.supervisor.isCrashLooping != wasLooping { desk.isReceptionStale = true }
         checkEnd()
         return true
     }

@@ -150,6 +150,7 @@ final class CenterDesk {
         guard center.status != status else { return true }
         center.status = status
         try state.centers.put(center, of: record.number)
+        desk.isReceptionStale = true
         desk.tell(topic, .authorization(Authorization(topic: topic, status: status)))
         guard status != .notDetermined else { return true }
         for (call, stream) in waiting.removeValue(forKey: topic) ?? [] {

@@ -155,6 +155,8 @@ final class OwnerDesk {
         guard keeper.handle(event, topic) else {
             return Self.refusal(404, "No manifest declares an app \(topic).")
         }
+        // Whoever turns to an app uses the device.
+        if event == .activate { desk.line?.fetch() }
         return Self.done
     }
 

@@ -11,6 +11,10 @@ protocol RelayLine: AnyObject {
     func subscribe(_ subscription: Subscribe)
     /// Asks for no more of them, if there is a link.
     func unsubscribe(from channel: ChannelIdentity)
+    /// Says how the device wants to be sent what waits, now and with every link.
+    func receive(by reception: Reception)
+    /// Asks for what is held back, if there is a link: somebody uses the device.
+    func fetch()
     /// Takes responsibility for deliveries of the present link.
     func acknowledge(_ deliveries: [UInt64])
     /// Tells what became of notifications. False: there is no link.

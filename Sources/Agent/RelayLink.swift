@@ -27,6 +27,7 @@ final class RelayLink: RelayLine {
     /// Whether the device sleeps: nobody connects.
     private var isAsleep = false
     private var isEnrolling = false
+    private var reception = Reception.usual
     /// Whether there is no going on; somebody has been told why.
     private(set) var hasFailed = false
     private var backoff = Backoff()
@@ -94,6 +95,7 @@ final class RelayLink: RelayLine {
             configuration, topics: state.apps.wanted, on: loop, random: { [entropy] in entropy.next() },
             delegate: self)
         for topic in state.apps.unwanted { client.unregister(topic) }
+        client.receive(by: reception)
         self.client = client
         client.start()
     }
@@ -145,6 +147,13 @@ final class RelayLink: RelayLine {
     }
 
     func unregister(_ topic: String) { client?.unregister(topic) }
+
+    func receive(by reception: Reception) {
+        self.reception = reception
+        client?.receive(by: reception)
+    }
+
+    func fetch() { client?.fetch() }
 
     func subscribe(_ subscription: Subscribe) { client?.subscribe(subscription) }
 

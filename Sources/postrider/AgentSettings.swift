@@ -22,6 +22,7 @@ enum AgentSetting: String, CaseIterable {
     case deliveryAttempts = "delivery-attempts"
     case reports
     case keyboardUser = "keyboard-user"
+    case savePower = "save-power"
     case logLevel = "log-level"
 
     /// What the command line calls it.
@@ -65,6 +66,11 @@ enum AgentSetting: String, CaseIterable {
                 rawValue, "USER",
                 "Whose programs may say where the keyboard on screen is, besides root's;"
                     + " the agent's own user if not given.")
+        case .savePower:
+            .value(
+                rawValue, "WHEN",
+                "When notifications that are considerate of power may come in groups: always, never, or auto "
+                    + "(if not given), on battery.")
         case .logLevel: .value(rawValue, "LEVEL", "error, warning, notice, info (if not given) or debug.")
         }
     }
@@ -80,6 +86,20 @@ enum NotificationsAnswer: String {
         case .ask: .notDetermined
         case .allow: .authorized
         case .deny: .denied
+        }
+    }
+}
+
+/// When the owner of the device wants it to save power.
+enum PowerWish: String {
+    case always, never, auto
+
+    /// The same for the agent.
+    var powerSaving: PowerSaving {
+        switch self {
+        case .always: .always
+        case .never: .never
+        case .auto: .whenOnBattery
         }
     }
 }
@@ -149,6 +169,10 @@ struct AgentSettings {
             throw texts.wrong(.reports, "true or false")
         }
         agent.reports = reports
+        guard let saving = PowerWish(rawValue: texts.text(.savePower) ?? "auto") else {
+            throw texts.wrong(.savePower, "always, never or auto")
+        }
+        agent.powerSaving = saving.powerSaving
         if let user = texts.text(.keyboardUser) {
             guard let identifier = UserAccount.identifier(of: user) else {
                 throw texts.wrong(.keyboardUser, "a user of this device, by name or number")

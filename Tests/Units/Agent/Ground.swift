@@ -80,6 +80,10 @@ final class RecordedLine: RelayLine {
         return true
     }
 
+    var receptions: [Reception] = []
+    var fetches = 0
+    func receive(by reception: Reception) { receptions.append(reception) }
+    func fetch() { fetches += 1 }
     func startAnew() { asked.append("start anew") }
 }
 

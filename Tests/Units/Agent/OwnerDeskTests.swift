@@ -71,7 +71,7 @@ struct OwnerDeskTests {
     @Test("starts a declared app, and no other")
     func activation() {
         #expect(order("PUT", "/v1/active-apps/\(topic)") == 200)
-        #expect(rig.launcher.processes.map(\.reason) == ["activation"])
+        #expect(rig.launcher.processes.map(\.reason) == ["activation"] && rig.line.fetches == 1)
         #expect(order("DELETE", "/v1/active-apps/\(topic)") == 200)
         #expect(order("PUT", "/v1/active-apps/com.example.unknown") == 404)
         #expect(order("GET", "/v1/nonsense") == 404)
