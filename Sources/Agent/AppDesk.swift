@@ -23,6 +23,8 @@ final class AppDesk {
     /// The apps' user notification centres.
     private(set) lazy var center = CenterDesk(state, desk: self, scheduler: scheduler, log: log)
 
+    /// What shows their alerts; its owner, which also owns this, sets it.
+    weak var presenter: Presenter?
     /// What happens to the device.
     private(set) lazy var system = SystemDesk(self, scheduler: scheduler, log: log)
 
@@ -213,6 +215,7 @@ final class AppDesk {
     func endTurn() {
         let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
         if isChanged || !acknowledgements.isEmpty { commit() }
+        presenter?.present()
         guard !stirred.isEmpty else { return }
         for topic in stirred {
             callApp(topic)
@@ -240,6 +243,7 @@ final class AppDesk {
             failures.removeAll(keepingCapacity: true)
             if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
         } catch {
+            presenter?.abandon()
             log.error("\(error)")
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
             if !arrivals.isEmpty { line?.startAnew() }
