@@ -14,7 +14,7 @@ SEED ?= 1
 SEEDS ?=
 TARGET ?=
 
-.PHONY: help deps build test test-tsan test-asan fuzz simulate torture format format-check demo provider-api clean
+.PHONY: help deps build test test-tsan test-asan fuzz simulate torture format format-check demo provider-api screenshot clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,11 +60,14 @@ format: ## Format every Swift file
 format-check: ## Say which Swift files are not formatted
 	swift format lint --strict --parallel --recursive $(SOURCES)
 
-demo: deps build ## Show a push on its whole way, from curl and Python to an app's observer
+demo: deps build ## Show what reaches an app: pushes, its own notifications, responses, news of the device
 	deploy/demo.sh
 
 provider-api: ## Write the cases of docs/provider-api.md anew, from the table that the tests run
 	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter ProviderContractTests/document
+
+screenshot: deps ## Make the picture of docs/agent.md anew: an alert on a virtual screen
+	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter DesktopTests
 
 clean: ## Remove everything that was built
 	rm -rf .build

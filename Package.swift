@@ -84,7 +84,7 @@ let package = Package(
             name: "postrider",
             dependencies: [
                 "Notifications", "Crypto", "HTTP2", "Options", "YAML", "Transport", "Courier", "Storage",
-                "Clients", "Relay", "Agent", "Load",
+                "Clients", "DBus", "Relay", "Agent", "Load",
             ],
             swiftSettings: house
         ),
@@ -141,8 +141,8 @@ let package = Package(
         tests(
             "PostriderTests", "Units/postrider",
             [
-                "postrider", "Agent", "Clients", "Courier", "Crypto", "Notifications", "Options", "Relay",
-                "Storage", "Transport",
+                "postrider", "Agent", "Clients", "Courier", "Crypto", "DBus", "Notifications", "Options",
+                "Relay", "Storage", "Transport",
             ]
         ),
         tests(

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Shows a push on its whole way: from curl, and from a stock Python library, to an observer in an app.
+# Shows what reaches an app, and that it is started for it: a local notification, what the user does with it, pushes from
+# curl and from a stock Python library, and what happens to the device.
 # Everything runs on this machine, in a temporary folder, and is gone at the end. `make demo` builds first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -36,12 +37,16 @@ start() {
     processes+=("$!")
 }
 
-# Waits for a line of a program's output that begins with these words; `found` is the rest of it.
+# Waits for a line of a program's output that begins with these words, behind so many lines; `found` is the rest
+# of it, `at` its number.
 await() {
-    local file="$folder/$1.out" words="$2" line end=$((SECONDS + patience))
+    local file="$folder/$1.out" words="$2" past="${3:-0}" line end=$((SECONDS + patience)) number
     while ((SECONDS <= end)); do
+        number=0
         while IFS= read -r line; do
-            if [[ "$line" == "$words"* ]]; then found="${line#"$words"}"; return 0; fi
+            number=$((number + 1))
+            if ((number <= past)); then continue; fi
+            if [[ "$line" == "$words"* ]]; then found="${line#"$words"}" at=$number; return 0; fi
         done <"$file"
         for process in "${processes[@]}"; do
             kill -0 "$process" 2>/dev/null || return 1
@@ -57,14 +62,28 @@ learn() {
     printf -v "$1" '%s' "${BASH_REMATCH[1]}"
 }
 
-# Waits until the app has printed these lines, and shows what it has printed since the last time.
+# Waits until the app has printed these lines since the last time, and shows what it has printed up to them. It writes where
+# the agent does that starts it.
 shown=0
 expect() {
-    local line
-    for line in "$@"; do await app "$line" || fail "the app's observer was not given '${line#  }'."; done
-    mapfile -t lines <"$folder/app.out"
-    printf '%s\n' "${lines[@]:shown}" | quote
-    shown=${#lines[@]}
+    local line last=0
+    for line in "$@"; do
+        await agent "$line" "$shown" || fail "the app's observer was not given '${line#  }'."
+        if ((at > last)); then last=$at; fi
+    done
+    mapfile -t lines <"$folder/agent.out"
+    printf '%s\n' "${lines[@]:shown:last-shown}" | quote
+    shown=$last
+}
+
+# Gives the agent an order, as the owner of the device.
+order() {
+    local end=$((SECONDS + patience))
+    until postrider agent "$@" --socket "$folder/agent.sock" >"$folder/order.out" 2>"$folder/order.log"; do
+        ((SECONDS <= end)) || fail "the agent did not obey '$1'."
+        sleep 0.05
+    done
+    quote <"$folder/order.out"
 }
 
 clean_up() {
@@ -100,18 +119,42 @@ learn enrolment_key_file enrolmentKeyFile
 echo "providers connect to $host:$provider_port, devices to $host:$device_port" | quote
 
 tell "2. A device: its agent enrols with the key and keeps one connection to the relay."
-show "postrider agent --relay $host:$device_port …"
+show "postrider agent --relay $host:$device_port … --apps-directory apps --notifications allow"
+mkdir "$folder/apps"
+cat >"$folder/apps/app.yaml" <<MANIFEST
+topic: $topic
+program: $products/postrider-example-app
+arguments: [--topic, $topic, --remind, "1", --system]
+background: true
+exits-on-suspend: true
+MANIFEST
 start agent postrider agent --relay "$host:$device_port" --ca "$authority" --device-name "demo device" \
-    --enrolment-key-file "$enrolment_key_file" --state "$folder/agent" --socket "$folder/agent.sock"
+    --enrolment-key-file "$enrolment_key_file" --state "$folder/agent" --socket "$folder/agent.sock" \
+    --apps-directory "$folder/apps" --notifications allow --session-bus off
+sed 's/^/manifest: /' "$folder/apps/app.yaml" | quote
 
-tell "3. An app on the device: it adds an observer to its dispatcher, registers, and is given its device token."
-show "postrider-example-app --topic $topic"
-start app postrider-example-app --topic "$topic" --socket "$folder/agent.sock"
-await app 'device token: ' || fail "the app got no device token."
+tell "3. Somebody uses the app: the agent starts it. It registers, is given its device token, and asks to be reminded of tea."
+show "postrider agent activate $topic"
+order activate "$topic"
+await agent 'device token: ' || fail "the app got no device token."
 token="$found"
-expect 'device token: '
+expect 'device token: ' 'a reminder is set'
 
-tell "4. A push by curl: one POST over HTTP/2, as to Apple."
+tell "4. A local notification: the reminder's moment comes."
+expect 'reminder' '  title: Tea'
+
+tell "5. The user responds to it. (A desktop shows it; here is none, so the owner of the device responds.)"
+show "postrider agent respond $topic tea stop"
+order respond "$topic" tea stop
+expect 'response' '  action: stop'
+
+tell "6. The app is left: it ends, as its manifest says."
+show "postrider agent suspend $topic"
+order suspend "$topic"
+expect 'will terminate'
+until postrider agent apps --socket "$folder/agent.sock" 2>/dev/null | grep -q 'not running'; do sleep 0.05; done
+
+tell "7. A push by curl: one POST over HTTP/2, as to Apple."
 payload='{"aps": {"alert": {"title": "Hello", "body": "from curl"}}, "shelf": ["bread", "milk"], "aisle": 7}'
 url="https://$host:$provider_port/3/device/$token"
 show "curl --http2 -H 'authorization: bearer …' -H 'apns-topic: $topic' \\" "-d '$payload' \\" "${url:0:56}…"
@@ -124,16 +167,23 @@ curl --http2 --silent --show-error --include --config "$folder/curl.conf" --cace
 tr -d '\r' <"$folder/curl.out" | sed '/^$/d' | quote
 grep -q '^HTTP/2 200' "$folder/curl.out" || fail "the relay refused the push."
 
-tell "5. The app's observer is called with the notification: title, body, and the provider's own keys."
-expect '  title: Hello' '  body: from curl' '  aisle: 7' '  shelf: ["bread","milk"]'
+tell "8. The app did not run: it is started for the push, and its observer is called with it."
+expect 'did finish launching: remote-notification' '  title: Hello' '  body: from curl' '  aisle: 7' '  shelf: ["bread","milk"]'
 
-tell "6. The same from a stock APNs library: aioapns 4.0, told another host, port and authority."
+tell "9. The same from a stock APNs library: aioapns 4.0, told another host, port and authority."
 show "python Tests/EndToEnd/Programs/push.py … --title Grüße --body 'from aioapns'"
 "$python" Tests/EndToEnd/Programs/push.py "$folder/relay.out" "$token" --title Grüße --body 'from aioapns' \
     >"$folder/push.out" 2>"$folder/push.log" || fail "aioapns could not push."
 cut -d ' ' -f 1 "$folder/push.out" | quote
 
-tell "7. And the app's observer is called again."
+tell "10. And the app's observer is called again."
 expect '  title: Grüße' '  body: from aioapns' '  number: 1'
 
-tell "Both pushes arrived. Everything ends now and leaves nothing behind."
+tell "11. A system notification: the relay ends, and every app of the device hears of it."
+show "kill -TERM (the relay)"
+kill -TERM "${processes[0]}"
+wait "${processes[0]}" || true
+processes=("${processes[@]:1}")
+expect 'relayLinkWillDisconnect, '
+
+tell "Everything arrived. Everything ends now and leaves nothing behind."

@@ -1,5 +1,5 @@
 public import Courier
-import DBus
+public import DBus
 import Notifications
 public import Transport
 
@@ -32,6 +32,9 @@ public struct AgentConfiguration: Sendable {
     public var keyboardUser = UserAccount.own
     /// How often an app is handed over a notification that it does not handle.
     public var deliveryAttempts = Limits.deliveryAttempts.usual
+
+    /// The bus of the session in which alerts are shown; nil: there is nowhere to show them.
+    public var sessionBus: BusAddress?
 
     /// Whether the relay's trace is told what became of notifications.
     public var reports = true

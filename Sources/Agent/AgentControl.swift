@@ -70,6 +70,35 @@ public enum AgentControl {
         public var at: Int64
     }
 
+    /// One of `GET /v1/alerts`.
+    public struct Alert: Codable, Sendable {
+        /// Its app.
+        public var topic: String
+        /// What the app calls it; of a push its collapse identifier, or else its `apns-id`.
+        public var identifier: String
+        /// Its title.
+        public var title: String
+        /// Its category.
+        public var category: String
+    }
+
+    /// `PUT /v1/responses/<topic>`.
+    public struct Response: Codable, Sendable {
+        /// Which alert it is a response to.
+        public var identifier: String
+        /// The action that was chosen; nil: the alert itself.
+        public var action: String?
+        /// What was written.
+        public var text: String?
+
+        /// A response from its parts.
+        public init(identifier: String, action: String? = nil, text: String? = nil) {
+            self.identifier = identifier
+            self.action = action
+            self.text = text
+        }
+    }
+
     /// `PUT /v1/authorizations/<topic>`.
     public struct Decision: Codable, Sendable {
         /// Whether the app may notify.

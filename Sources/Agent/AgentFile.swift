@@ -10,6 +10,7 @@ final class AgentFile: DatabaseFile {
     let channels: ChannelRegister
     let deadLetters: DeadLetters
     let inbox: Inbox
+    let alerts: AlertRegister
     let processes: ProcessRegister
 
     init(path: String) throws(StoreError) {
@@ -20,6 +21,7 @@ final class AgentFile: DatabaseFile {
         channels = try ChannelRegister(database)
         deadLetters = try DeadLetters(database)
         inbox = try Inbox(database, deadLetters: deadLetters)
+        alerts = try AlertRegister(database)
         processes = try ProcessRegister(database)
     }
 
@@ -57,5 +59,6 @@ final class AgentFile: DatabaseFile {
             Timetable.schemaStep,
             ChannelRegister.schemaStep,
             DeadLetters.schemaStep + ProcessRegister.schemaStep,
+            AlertRegister.schemaStep,
         ])
 }

@@ -20,6 +20,7 @@ final class AgentLoop {
     private let supply: PowerSupply
     private var powerSaving = PowerSaving.whenOnBattery
     private var isOnBattery = false
+    private let presenter: Presenter
     private let log: Log
     private var hasLinkEnded = false
     private var haveAppsEnded = false
@@ -66,8 +67,15 @@ final class AgentLoop {
             on: BusLine(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
             for: desk.system, log: log)
         supply = PowerSupply(on: loop)
+        let line = configuration.sessionBus.map { address in
+            BusLine(to: address, on: loop, log: log) { entropy.next() }
+        }
+        presenter = Presenter(
+            state, desk: desk, manifests: configuration.manifests, line: line, scheduler: loop, log: log)
         self.loop = loop
         self.log = log
+        desk.presenter = presenter
+        owner.presenter = presenter
         desk.line = link
         desk.keeper = keeper
         owner.isLinked = { [unowned link] in link.isUp }
@@ -91,6 +99,7 @@ final class AgentLoop {
     func start() {
         sweep()
         keeper.start()
+        presenter.start()
         desk.center.start()
         desk.stirAll()
         login.start()
@@ -100,6 +109,7 @@ final class AgentLoop {
 
     /// What can change while the agent runs.
     private func take(_ configuration: AgentConfiguration) {
+        presenter.declare(configuration.manifests)
         desk.mostAttempts = configuration.deliveryAttempts
         desk.reporter.isOn = configuration.reports
         desk.center.answerToAll = configuration.authorization
@@ -138,6 +148,7 @@ final class AgentLoop {
         login.stop()
         keeper.stop { [unowned self] in
             haveAppsEnded = true
+            presenter.stop()
             door.close()
         }
         link.stop { [unowned self] in hasLinkEnded = true }

@@ -18,6 +18,8 @@ final class AgentState {
     let channels: ChannelRegister
     /// What has arrived for them.
     let inbox: Inbox
+    /// What there is of it for users to see.
+    let alerts: AlertRegister
     /// What they could not handle.
     let deadLetters: DeadLetters
     /// The processes of those that the agent has started.
@@ -38,6 +40,7 @@ final class AgentState {
         channels = file.channels
         deadLetters = file.deadLetters
         inbox = file.inbox
+        alerts = file.alerts
         processes = file.processes
     }
 
@@ -73,7 +76,7 @@ final class AgentState {
     /// Drops all that waits for an app and all that it has asked for; what the relay knows of it stays to be ended.
     func clear(_ record: AppRecord) throws(StoreError) {
         try database.transaction { () throws(StoreError) in
-            for table in ["inbox", "dead_letters", "notices", "centers"] {
+            for table in ["inbox", "dead_letters", "notices", "centers", "alerts"] {
                 try database.execute("DELETE FROM \(table) WHERE app = \(record.number)")
             }
         }

@@ -5,6 +5,12 @@ import Transport
 
 // What becomes of what an app does not handle, and of apps that do not run.
 extension AppDesk {
+    /// An app decides how the alerts of a topic of its user's are presented, or does not.
+    func wish(_ wish: PresentationWish, from stream: AppStream) {
+        guard let record = state.apps[wish.topic], owner(of: record) == stream.user else { return }
+        if wish.decides { stream.decisions.insert(wish.topic) } else { stream.decisions.remove(wish.topic) }
+    }
+
     /// Every app's topic may have something that waits.
     func stirAll() {
         for topic in state.apps.records.keys { stir(topic) }

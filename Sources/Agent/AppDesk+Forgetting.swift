@@ -11,6 +11,7 @@ extension AppDesk {
         try state.clear(record)
         try center.setAlarm()
         center.waiting[topic] = nil
+        presenter?.revoke(nil, of: topic)
         log.notice("\(topic) is forgotten")
         if record.isWanted || record.token != nil {
             give(up: record)

@@ -29,6 +29,8 @@ final class AppDesk {
     var savesPower = false {
         didSet { isReceptionStale = true }
     }
+    /// What shows their alerts; its owner, which also owns this, sets it.
+    weak var presenter: Presenter?
     /// What happens to the device.
     private(set) lazy var system = SystemDesk(self, scheduler: scheduler, log: log)
 
@@ -221,6 +223,7 @@ final class AppDesk {
     func endTurn() {
         let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
         if isChanged || !acknowledgements.isEmpty { commit() }
+        presenter?.present()
         for topic in stirred {
             callApp(topic)
             handOver(topic)
@@ -248,6 +251,7 @@ final class AppDesk {
             failures.removeAll(keepingCapacity: true)
             if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
         } catch {
+            presenter?.abandon()
             log.error("\(error)")
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
             if !arrivals.isEmpty { line?.startAnew() }

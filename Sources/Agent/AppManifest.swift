@@ -14,6 +14,12 @@ public struct AppManifest: Sendable, Equatable {
     public var mayRunInBackground: Bool
     /// Whether it ends when it leaves the foreground.
     public var exitsOnSuspend: Bool
+    /// What it is called on a screen; nil: as its topic.
+    public var name: String?
+    /// The name or file of its icon there.
+    public var icon: String?
+    /// The name of its desktop file, without `.desktop`, for its badge.
+    public var desktopFile: String?
 
     /// A manifest from its parts.
     public init(

@@ -106,7 +106,7 @@ final class AppRegister {
     /// Removes an app and every trace of it.
     func remove(_ record: AppRecord) throws(StoreError) {
         try database.transaction { () throws(StoreError) in
-            for table in ["inbox", "seen", "dead_letters", "subscriptions"] {
+            for table in ["inbox", "seen", "dead_letters", "subscriptions", "alerts"] {
                 try database.execute("DELETE FROM \(table) WHERE app = \(record.number)")
             }
             try database.execute("DELETE FROM apps WHERE number = \(record.number)")

@@ -117,6 +117,8 @@ final class AppSession: EndpointOwner {
                 throw .outOfOrder("An app fails at what is under way to it, once.")
             }
         case .ready(let sleep): door.desk.system.ready(app, for: sleep)
+        case .presentationWish(let wish): door.desk.wish(wish, from: app)
+        case .presentation(let presentation): door.desk.presenter?.take(presentation, from: app)
         case .unknown: break
         }
     }

@@ -9,6 +9,9 @@ final class AppStream {
     /// The user of the process at the other end, as the kernel says.
     let user: UInt32
 
+    /// The topics of which the app decides how their alerts are presented.
+    var decisions: Set<String> = []
+
     private let say: (AgentMessage) -> Void
     private let countUnsent: () -> Int
     private var window = DeliveryWindow(size: Limits.appWindow)

@@ -59,6 +59,11 @@ extension CenterDesk {
             return .done
         case .removeDelivered(let identifiers):
             try remove(identifiers, of: record, .delivered)
+            if case .some(let some) = identifiers {
+                desk.presenter?.revoke(some, of: record.topic.text)
+            } else {
+                desk.presenter?.revoke(nil, of: record.topic.text)
+            }
             return .done
         case .list(let kind):
             for notice in try state.timetable.notices(of: record.number, kind) {

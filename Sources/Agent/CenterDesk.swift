@@ -152,6 +152,7 @@ final class CenterDesk {
         try state.centers.put(center, of: record.number)
         desk.isReceptionStale = true
         desk.tell(topic, .authorization(Authorization(topic: topic, status: status)))
+        if status != .authorized { desk.presenter?.revoke(nil, of: topic) }
         guard status != .notDetermined else { return true }
         for (call, stream) in waiting.removeValue(forKey: topic) ?? [] {
             stream.tell(.answer(CenterAnswer(call: call, content: .authorization(status))))

@@ -39,6 +39,9 @@ final class Inbox {
         var dead: [Failure] = []
     }
 
+    /// Told of everything that is stored, within the transaction.
+    var whenStored: ((Arrival) throws(StoreError) -> Void)?
+
     private let database: Database
     private let deadLetters: DeadLetters
     private let see: Statement
@@ -176,6 +179,7 @@ final class Inbox {
         append.bind(arrival.parcel.bytes)
         append.bind(arrival.parcel.kind)
         try append.run()
+        try whenStored?(arrival)
         return true
     }
 

@@ -80,6 +80,13 @@ extension Limits {
     /// Points of a screen, in each direction.
     static let keyboardPoints: Int32 = 1_000_000
 
+    /// Alerts of one topic that are shown, or wait to be; the oldest goes. At 8 KiB each: 256 KiB, and as much on the
+    /// disk.
+    static let alertsPerTopic = 32
+    /// Questions how an alert is presented that wait for an app. At about 200 bytes each: 50 KiB.
+    static let openQuestions = 256
+    /// Milliseconds that an app has to decide how an alert is presented.
+    static let decisionMilliseconds = 3000
     /// Values in one message on a bus; a larger one is not taken. At about 50 bytes each: 200 KiB.
     static let busMessageValues = 4096
 }

@@ -14,6 +14,8 @@ final class OwnerDesk {
     private let keeper: AppKeeper
     private let log: Log
     private let user: UInt32
+    /// What shows alerts; its owner, which also owns this, sets it.
+    weak var presenter: Presenter?
     /// Whether the link to the relay is up.
     var isLinked: () -> Bool = { false }
 
@@ -42,6 +44,8 @@ final class OwnerDesk {
             case ("GET", "inbox", nil): return Self.answer(try inbox())
             case ("GET", "pending", nil): return Self.answer(try pending())
             case ("GET", "dead-letters", nil): return Self.answer(try deadLetters())
+            case ("GET", "alerts", nil): return Self.answer(alerts())
+            case ("PUT", "responses", let topic?): return try respond(topic, body)
             case ("PUT", "retried-letters", let number?): return try retry(number)
             case ("DELETE", "dead-letters", let number?): return try drop(number)
             case ("DELETE", "apps", let topic?): return try forget(topic)
@@ -124,7 +128,26 @@ final class OwnerDesk {
         }
     }
 
+    private func alerts() -> [AgentControl.Alert] {
+        (presenter?.alerts ?? []).map { alert in
+            AgentControl.Alert(
+                topic: alert.key.topic, identifier: alert.key.identifier, title: alert.content.title,
+                category: alert.content.category)
+        }
+    }
+
     // MARK: What is to be done
+
+    private func respond(_ topic: String, _ body: [UInt8]) throws(StoreError) -> Answer {
+        guard let response = try? JSONDecoder().decode(AgentControl.Response.self, from: Data(body)) else {
+            return Self.refusal(400, "A response says the identifier of the alert.")
+        }
+        guard
+            presenter?.respond(
+                to: response.identifier, of: topic, action: response.action, text: response.text) == true
+        else { return Self.refusal(404, "There is no alert \(response.identifier) of \(topic).") }
+        return Self.done
+    }
 
     private func retry(_ number: String) throws(StoreError) -> Answer {
         guard let row = Int64(number), try desk.retryDeadLetter(row) else { return Self.noLetter(number) }

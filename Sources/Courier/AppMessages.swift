@@ -20,6 +20,10 @@ public enum AppMessage: CourierMessage {
     case failed(Failed)
     /// It has done what it wants to do before the device sleeps for the time of this number.
     case ready(sleep: UInt64)
+    /// It decides how its alerts are presented, or does not.
+    case presentationWish(PresentationWish)
+    /// It has decided about one.
+    case presentation(Presentation)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -28,7 +32,7 @@ public enum AppMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard [1, 2, 3, 4, 5, 10, 11, 12, 20].contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 5, 10, 11, 12, 20, 29, 30].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1:
@@ -41,7 +45,9 @@ public enum AppMessage: CourierMessage {
             case 10: self = .attach(topic: try TopicMessage.decode(content))
             case 11: self = .center(try CenterCall(decoding: content))
             case 12: self = .failed(try Failed(decoding: content))
-            default: self = .ready(sleep: try content.firstInteger())
+            case 20: self = .ready(sleep: try content.firstInteger())
+            case 29: self = .presentation(try Presentation(decoding: content))
+            default: self = .presentationWish(try PresentationWish(decoding: content))
             }
         }
     }
@@ -59,6 +65,8 @@ public enum AppMessage: CourierMessage {
         case .center(let call): output.appendField(11, message: call.encode)
         case .failed(let failed): output.appendField(12, message: failed.encode)
         case .ready(let sleep): output.appendField(20) { $0.appendField(1, sleep) }
+        case .presentationWish(let wish): output.appendField(30, message: wish.encode)
+        case .presentation(let presentation): output.appendField(29, message: presentation.encode)
         case .unknown: break
         }
     }
@@ -90,6 +98,8 @@ public enum AgentMessage: CourierMessage {
     case lifeCycle(LifeCycle)
     /// What happens to the device.
     case system(SystemEvent)
+    /// How is an alert to be presented?
+    case willPresent(WillPresent)
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -98,7 +108,7 @@ public enum AgentMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard [1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 14, 20].contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 14, 20, 30].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .registered(try Registered(decoding: content))
@@ -112,7 +122,8 @@ public enum AgentMessage: CourierMessage {
             case 12: self = .responded(try Responded(decoding: content))
             case 13: self = .authorization(try Authorization(decoding: content))
             case 14: self = .lifeCycle(try LifeCycle(decoding: content))
-            default: self = .system(try SystemEvent(decoding: content))
+            case 20: self = .system(try SystemEvent(decoding: content))
+            default: self = .willPresent(try WillPresent(decoding: content))
             }
         }
     }
@@ -132,6 +143,7 @@ public enum AgentMessage: CourierMessage {
         case .authorization(let authorization): output.appendField(13, message: authorization.encode)
         case .lifeCycle(let lifeCycle): output.appendField(14, message: lifeCycle.encode)
         case .system(let event): output.appendField(20, message: event.encode)
+        case .willPresent(let question): output.appendField(30, message: question.encode)
         case .unknown: break
         }
     }

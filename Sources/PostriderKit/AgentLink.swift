@@ -20,6 +20,10 @@ enum LinkLetter: Sendable {
     case failed(NotificationIdentity, reason: String)
     /// Every observer has heard that the device sleeps, for the time of this number.
     case ready(sleep: UInt64)
+    /// The application decides how alerts are presented, or does not: ``Application/decidesPresentation``.
+    case presentationWish
+    /// It has decided about one.
+    case presented(Presentation)
     case stop
 }
 
@@ -96,6 +100,8 @@ final class AgentLink: EndpointOwner {
                     say(.failed(Failed(delivery: delivery, reason: reason)))
                 }
             case .ready(let sleep): say(.ready(sleep: sleep))
+            case .presentationWish: wishForPresentation()
+            case .presented(let presentation): say(.presentation(presentation))
             case .stop:
                 isStopping = true
                 retry.disarm()
@@ -146,6 +152,12 @@ final class AgentLink: EndpointOwner {
         }
     }
 
+    private func wishForPresentation() {
+        guard stream != nil else { return }
+        let decides = application()?.decidesPresentation ?? false
+        say(.presentationWish(PresentationWish(topic: topic, decides: decides)))
+    }
+
     private func say(_ message: AppMessage) {
         guard let endpoint, let stream else { return }
         var frame: [UInt8] = []
@@ -169,6 +181,7 @@ final class AgentLink: EndpointOwner {
         }
         if isAttached { say(.attach(topic: topic)) }
         if isWanted { ask() }
+        if application()?.decidesPresentation == true { wishForPresentation() }
         ask(onNewStream: true)
         askForChannels()
     }
@@ -238,6 +251,7 @@ final class AgentLink: EndpointOwner {
             application()?.unsubscribed(end)
         case .lifeCycle(let change): application()?.changed(change)
         case .system(let event): application()?.happened(event)
+        case .willPresent(let question): application()?.asked(question)
         case .unknown: break
         }
     }

@@ -45,6 +45,7 @@ public final class Application: Sendable {
         var isStarted = false
         var deviceToken: String?
         var authorizationStatus: AuthorizationStatus?
+        var decidePresentation: (@Sendable (ResponseDidArrive.Subject) -> NotificationPresentationOptions)?
         /// What the user notification centre has asked, and whether the link has yet to hear of some of it.
         var calls: [UInt64: PendingCall] = [:]
         var isCallPosted = false

@@ -11,7 +11,7 @@ import Foundation
 ///
 /// Every verb throws ``UserNotificationError``, ``ApplicationError`` or `CancellationError`.
 public struct UserNotificationCenter: Sendable {
-    private let application: Application
+    let application: Application
 
     init(_ application: Application) { self.application = application }
 

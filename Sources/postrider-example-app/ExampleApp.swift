@@ -69,7 +69,9 @@ enum ExampleApp {
         let reminders = Reminders(of: application, dispatcher: dispatcher, say: say)
         for channel in channels { try application.subscribe(to: channel) }
         do {
-            if let reminder {
+            // One that is started for what arrives has been used before.
+            let reason = ProcessInfo.processInfo.environment["POSTRIDER_LAUNCH_REASON"] ?? "activation"
+            if let reminder, reason == "activation" {
                 try application.start()
                 try await reminders.remind(after: reminder)
             }

@@ -29,6 +29,13 @@ enum AgentActions {
             let (letters, text) = try await client.list("/v1/dead-letters", of: [AgentControl.Letter].self)
             Console.say(options.isSet("json") ? text : describe(letters))
         },
+        action("alerts", "List what there is for users to see.") { options, client in
+            let (alerts, text) = try await client.list("/v1/alerts", of: [AgentControl.Alert].self)
+            let rows = alerts.map { [$0.topic, $0.identifier, $0.category, $0.title] }
+            let table = Listing.columns(["TOPIC", "IDENTIFIER", "CATEGORY", "TITLE"], rows)
+            Console.say(options.isSet("json") ? text : table)
+        },
+        respond,
         order("retry", "NUMBER", "Have a dead letter handed over again.") { number in
             ("PUT", "/v1/retried-letters/\(number)", "", "\(number) is handed over again.")
         },
@@ -76,6 +83,23 @@ enum AgentActions {
                 return ControlClient(address: try SocketAddress(unixPath: path), party: .agent)
             },
             run: run)
+    }
+
+    /// Responds to an alert in its user's place: where there is no screen, or no hand at it.
+    private static let respond = action(
+        "respond", "Respond to an alert as its user would.",
+        operands: [
+            .required("TOPIC"), .required("IDENTIFIER"), .optional("ACTION"), .optional("TEXT"),
+        ]
+    ) { options, client in
+        let operands = options.operands
+        let topic = try options.checked(operands[0])
+        let response = AgentControl.Response(
+            identifier: operands[1], action: operands.count > 2 ? operands[2] : nil,
+            text: operands.count > 3 ? operands[3] : nil)
+        let answer = try await client.request(
+            "PUT", "/v1/responses/\(topic)", body: Array(try JSONEncoder().encode(response)))
+        options.say(answer, "\(topic) is told the response.")
     }
 
     /// An action on one thing: method, path, body, and the sentence that tells what was done.

@@ -1,5 +1,6 @@
 import Agent
 import Courier
+import DBus
 import Foundation
 import Notifications
 import Options
@@ -23,6 +24,7 @@ enum AgentSetting: String, CaseIterable {
     case reports
     case keyboardUser = "keyboard-user"
     case savePower = "save-power"
+    case sessionBus = "session-bus"
     case logLevel = "log-level"
 
     /// What the command line calls it.
@@ -57,6 +59,10 @@ enum AgentSetting: String, CaseIterable {
                 rawValue, "NUMBER",
                 "How often an app is handed over what it does not handle; "
                     + "\(Limits.deliveryAttempts.usual) if not given.")
+        case .sessionBus:
+            .value(
+                rawValue, "BUS",
+                "The bus of the desktop where alerts are shown: an address, off, or auto (if not given).")
         case .reports:
             .value(
                 rawValue, "true|false",
@@ -165,6 +171,9 @@ struct AgentSettings {
         if let count = try texts.number(.deliveryAttempts, in: attempts.least...attempts.most) {
             agent.deliveryAttempts = count
         }
+        agent.sessionBus = try Self.sessionBus(
+            texts.text(.sessionBus) ?? "auto", environment,
+            wrong: texts.wrong(.sessionBus, "auto, off or an address such as unix:path=/run/user/1000/bus"))
         guard let reports = Bool(texts.text(.reports) ?? "true") else {
             throw texts.wrong(.reports, "true or false")
         }
@@ -186,6 +195,19 @@ struct AgentSettings {
         }
         self.agent = agent
         logLevel = level.level
+    }
+
+    /// The desktop's bus; nil: there is none.
+    private static func sessionBus(
+        _ text: String, _ environment: [String: String], wrong: UsageError
+    ) throws(UsageError) -> BusAddress? {
+        switch text {
+        case "off": return nil
+        case "auto": return BusAddress.session(in: environment)
+        default:
+            guard let address = BusAddress(text) else { throw wrong }
+            return address
+        }
     }
 
     /// The configuration file: the settings by their names, and `apps`, a list of topics and their users.

@@ -60,6 +60,14 @@ enum AppManifests {
             manifest.mayRunInBackground = try reader.boolean("background") ?? false
             manifest.exitsOnSuspend = try reader.boolean("exits-on-suspend") ?? false
             manifest.environment = try environment(reader)
+            manifest.name = try reader.string("name")
+            manifest.icon = try reader.string("icon")
+            manifest.desktopFile = try reader.string("desktop-file")
+            if let file = manifest.desktopFile,
+                file.isEmpty || file.contains("/") || file.hasSuffix(".desktop")
+            {
+                throw reader.error("desktop-file", "must be a name without .desktop, not '\(file)'")
+            }
             try reader.finish()
             if let mistake = mistake(in: program, of: manifest.user) {
                 throw reader.error("program", mistake)

@@ -24,14 +24,20 @@ extension EndToEnd {
             try FileManager.default.contentsOfDirectory(atPath: stage.path("tmp"))
         }
 
-        @Test("shows an app's observer called for curl and for aioapns, and leaves nothing behind")
+        @Test(
+            "shows what reaches an app, and that it is started for it, and leaves nothing behind"
+        )
         func whole() async throws {
             try await onStage { stage in
                 let demo = try start(on: stage)
                 #expect(try await demo.exitCode() == 0, "\(demo.transcript)")
-                for line in ["   |   body: from curl", "   |   body: from aioapns"] {
-                    #expect(demo.output.contains(line))
+                for line in [
+                    "did finish launching: activation", "  title: Tea", "  action: stop", "will terminate",
+                    "did finish launching: remote-notification", "  body: from curl", "  body: from aioapns",
+                ] {
+                    #expect(demo.output.contains("   | " + line), "\(line)")
                 }
+                #expect(demo.output.contains { $0.hasPrefix("   | relayLinkWillDisconnect, ") })
                 #expect(try leftovers(on: stage) == [])
             }
         }
@@ -40,7 +46,7 @@ extension EndToEnd {
         func ended() async throws {
             try await onStage { stage in
                 let demo = try start(on: stage)
-                try await demo.line { $0.hasPrefix("   | device token: ") }
+                try await demo.line { $0.hasPrefix("   | a reminder is set") }
                 demo.send(SIGINT)
                 // Its pipes are closed only when no process that it started is left.
                 #expect(try await demo.exitCode() == 130, "\(demo.transcript)")

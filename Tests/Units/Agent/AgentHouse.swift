@@ -16,6 +16,7 @@ final class AgentHouse: Sendable {
         let door: AppDoor
         let keeper: AppKeeper
         let owner: OwnerDesk
+        let presenter: Presenter
         let launcher = RecordedLauncher()
         let line = RecordedLine()
         let loop: EventLoop
@@ -37,6 +38,10 @@ final class AgentHouse: Sendable {
                 random: { 0 })
             owner = OwnerDesk(state, desk: desk, keeper: keeper, log: .none)
             door = AppDoor(desk: desk, owner: owner, log: .none)
+            presenter = Presenter(
+                state, desk: desk, manifests: manifests, line: nil, scheduler: clock, log: .none)
+            desk.presenter = presenter
+            owner.presenter = presenter
             desk.line = line
             desk.keeper = keeper
             keeper.start()

@@ -1,5 +1,6 @@
 import Agent
 import Courier
+import DBus
 import Options
 import Testing
 import Transport
@@ -50,6 +51,19 @@ struct AgentSettingsTests {
         #expect(try settings(needed + ["--notifications", "deny"]).agent.authorization == .denied)
     }
 
+    @Test("say on which desktop alerts are shown; that of the agent's own session, if they do not")
+    func sessionBus() throws {
+        let own = ["XDG_RUNTIME_DIR": "/run/user/7"]
+        #expect(try settings(needed).agent.sessionBus == nil)
+        #expect(
+            try settings(needed, environment: own).agent.sessionBus?.description
+                == "unix:path=/run/user/7/bus")
+        #expect(try settings(needed + ["--session-bus", "off"], environment: own).agent.sessionBus == nil)
+        #expect(
+            try settings(needed + ["--session-bus", "unix:path=/b"]).agent.sessionBus?.description
+                == "unix:path=/b")
+    }
+
     @Test(
         "are refused where they are wrong, or missing",
         arguments: [
@@ -58,6 +72,7 @@ struct AgentSettingsTests {
             ["--relay", "localhost:1", "--state", "s", "--log-level", "loud"],
             ["--relay", "localhost:1", "--state", "s", "--notifications", "maybe"],
             ["--relay", "localhost:1", "--state", "s", "--delivery-attempts", "0"],
+            ["--relay", "localhost:1", "--state", "s", "--session-bus", "tcp:host=localhost"],
         ])
     func mistakes(arguments: [String]) {
         #expect(throws: UsageError.self) { try settings(arguments) }

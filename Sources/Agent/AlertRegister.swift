@@ -1,0 +1,102 @@
+import Courier
+import Notifications
+import Storage
+
+/// What is to be shown, and what is shown where: so that an alert outlives the agent, and a response to one that an
+/// earlier agent has shown finds its app.
+final class AlertRegister {
+    /// Where an alert is: under this number, at this server of notifications.
+    struct Place: Equatable {
+        let number: UInt32
+        /// The bus, and the server's connection to it.
+        let server: String
+    }
+
+    /// An alert as it is kept.
+    struct Record: Equatable {
+        let alert: Alert
+        /// Where it is, or where the one is that it replaces.
+        let place: Place?
+        /// Whether nothing is left to be done for it to be shown.
+        let isShown: Bool
+    }
+
+    private let database: Database
+    private let insert: Statement
+    private let place: Statement
+    private let remove: Statement
+    private let list: Statement
+
+    static let schemaStep = """
+        CREATE TABLE alerts(
+            row INTEGER PRIMARY KEY AUTOINCREMENT, app INTEGER NOT NULL, identifier TEXT NOT NULL,
+            message BLOB NOT NULL, is_reported INTEGER NOT NULL, is_shown INTEGER NOT NULL,
+            number INTEGER, server TEXT
+        ) STRICT;
+        CREATE UNIQUE INDEX alert_identifiers ON alerts(app, identifier);
+        """
+
+    init(_ database: Database) throws(StoreError) {
+        self.database = database
+        insert = try database.prepare(
+            """
+            INSERT INTO alerts(app, identifier, message, is_reported, is_shown) VALUES (?, ?, ?, ?, 0)
+            ON CONFLICT(app, identifier) DO UPDATE
+            SET message = excluded.message, is_reported = excluded.is_reported, is_shown = 0
+            """)
+        place = try database.prepare(
+            "UPDATE alerts SET is_shown = 1, number = ?, server = ? WHERE app = ? AND identifier = ?")
+        remove = try database.prepare("DELETE FROM alerts WHERE app = ? AND identifier = ?")
+        list = try database.prepare(
+            "SELECT app, identifier, message, is_reported, is_shown, number, server FROM alerts ORDER BY row")
+    }
+
+    /// All that there is, the oldest first.
+    func records() throws(StoreError) -> [Record] {
+        var records: [Record] = []
+        while try list.step() {
+            // One that cannot be read cannot be shown either.
+            guard let message = list.withBytes(2, { bytes in try? Responded(decoding: bytes) }),
+                let alert = Alert(
+                    app: list.integer(0), topic: message.topic, identifier: list.text(1),
+                    identity: message.identity, subject: message.subject, isReported: list.integer(3) != 0)
+            else { continue }
+            let number = list.isNull(5) ? nil : UInt32(truncatingIfNeeded: list.integer(5))
+            records.append(
+                Record(
+                    alert: alert, place: number.map { Place(number: $0, server: list.text(6)) },
+                    isShown: list.integer(4) != 0))
+        }
+        return records
+    }
+
+    /// Adds an alert, in the place of the one that it replaces.
+    func put(_ alert: Alert) throws(StoreError) {
+        var bytes: [UInt8] = []
+        Responded(
+            delivery: 0, identity: alert.identity, topic: alert.key.topic, subject: alert.subject, action: "",
+            text: nil
+        ).encode(into: &bytes)
+        insert.bind(alert.app)
+        insert.bind(alert.key.identifier)
+        insert.bind(bytes)
+        insert.bind(alert.isReported ? 1 : 0)
+        try insert.run()
+    }
+
+    /// Nothing is left to be done for an alert to be shown; nil: there is nowhere to show it.
+    func shown(_ alert: Alert, at place: Place?) throws(StoreError) {
+        self.place.bind(place.map { Int64($0.number) })
+        self.place.bind(place?.server)
+        self.place.bind(alert.app)
+        self.place.bind(alert.key.identifier)
+        try self.place.run()
+    }
+
+    /// Forgets an alert.
+    func remove(_ alert: Alert) throws(StoreError) {
+        remove.bind(alert.app)
+        remove.bind(alert.key.identifier)
+        try remove.run()
+    }
+}

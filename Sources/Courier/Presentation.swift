@@ -1,0 +1,130 @@
+/// How an alert is presented, as bits (`Presentation.options`). Numbers as Apple's `UNNotificationPresentationOptions`.
+public struct PresentationOptions: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: UInt32
+    /// Options from bits.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The number on the app's icon.
+    public static let badge = PresentationOptions(rawValue: 1)
+    /// The sound.
+    public static let sound = PresentationOptions(rawValue: 2)
+    /// It stays in the list of what was shown.
+    public static let list = PresentationOptions(rawValue: 8)
+    /// It is shown.
+    public static let banner = PresentationOptions(rawValue: 16)
+
+    /// What is done where the app does not decide.
+    public static let all: PresentationOptions = [.badge, .sound, .list, .banner]
+}
+
+/// Whether an app decides how its alerts are presented while it runs (`PresentationWish`).
+public struct PresentationWish: CourierMessage {
+    /// The app.
+    public let topic: String
+    /// Whether it does.
+    public let decides: Bool
+
+    /// A wish from its parts.
+    public init(topic: String, decides: Bool) {
+        self.topic = topic
+        self.decides = decides
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (topic, decides) = ("", false)
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: topic = try field.text(in: bytes)
+            case 2: decides = try field.uint64() != 0
+            default: break
+            }
+        }
+        self.init(topic: topic, decides: decides)
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.appendField(1, topic)
+        output.appendField(2, decides ? 1 : 0)
+    }
+}
+
+/// The question how an alert is to be presented (`WillPresent`).
+public struct WillPresent: CourierMessage {
+    /// The agent's number for it, repeated in the answer.
+    public let question: UInt64
+    /// The app.
+    public let topic: String
+    /// What is to be presented.
+    public let subject: Responded.Subject
+
+    /// A question from its parts.
+    public init(question: UInt64, topic: String, subject: Responded.Subject) {
+        self.question = question
+        self.topic = topic
+        self.subject = subject
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (question, topic, subject) = (UInt64(0), "", Responded.Subject.remote(payload: []))
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: question = try field.uint64()
+            case 2: topic = try field.text(in: bytes)
+            case 3: subject = .local(try LocalNotice(decoding: bytes.extracting(try field.range())))
+            case 4: subject = .remote(payload: try field.bytes(in: bytes))
+            default: break
+            }
+        }
+        self.init(question: question, topic: topic, subject: subject)
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.appendField(1, question)
+        output.appendField(2, topic)
+        switch subject {
+        case .local(let notice): output.appendField(3, message: notice.encode)
+        case .remote(let payload): output.appendField(4, payload)
+        }
+    }
+}
+
+/// An app's answer to ``WillPresent`` (`Presentation`).
+public struct Presentation: CourierMessage {
+    /// The question.
+    public let question: UInt64
+    /// How it is to be presented; nothing: not at all.
+    public let options: PresentationOptions
+
+    /// An answer from its parts.
+    public init(question: UInt64, options: PresentationOptions) {
+        self.question = question
+        self.options = options
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (question, options) = (UInt64(0), UInt32(0))
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: question = try field.uint64()
+            case 2: options = try field.uint32()
+            default: break
+            }
+        }
+        self.init(question: question, options: PresentationOptions(rawValue: options))
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.appendField(1, question)
+        output.appendField(2, UInt64(options.rawValue))
+    }
+}

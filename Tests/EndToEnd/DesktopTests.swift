@@ -1,0 +1,165 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// A stock server of notifications (dunst) in a session bus and on a virtual screen of its own.
+    @Suite("An agent on a desktop", .serialized)
+    struct DesktopTests {
+        @Test("shows an app's alerts, lets them be answered, replaced and put away, and starts apps for that")
+        func desktop() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let desktop = try await stage.startDesktop()
+                try stage.declare(
+                    stage.product("postrider-example-app"), ["--topic", relay.topic, "--remind", "1"],
+                    topic: relay.topic, "background: true", "name: Kitchen", "exits-on-suspend: true")
+                let options = [
+                    "--apps-directory", stage.path("apps"), "--notifications", "allow", "--session-bus",
+                    desktop.address,
+                ]
+                var agent = try await stage.startAgent(of: relay, options: options)
+                let first = agent
+
+                // A local notification, and the user chooses it.
+                _ = try await stage.agentSays(["activate", relay.topic])
+                let token = try await first.line(startingWith: "device token: ")
+                try await desktop.shows("Tea", count: 1)
+                try await desktop.photograph(to: stage.path("tea.png"))
+                try await desktop.control("action", "0")
+                try await first.line { $0 == "  action: postrider.default" }
+
+                // A push to an app that does not run: shown, and the app is started. Then the agent is killed, and its
+                // successor brings the response all the same.
+                _ = try await stage.agentSays(["suspend", relay.topic])
+                try await first.line { $0.contains("\(relay.topic) ended with exit code 0") }
+                let push = try stage.python(
+                    "alert.py", [relay.file, token, "--title", "<b>Cake</b> & more", "--collapse", "cake"])
+                #expect(try await push.exitCode() == 0, "\(push.transcript)")
+                try await desktop.shows("<b>Cake</b> & more", count: 1)
+                // The app holds its pipes open.
+                agent.send(SIGKILL)
+                while agent.isRunning { await Task.yield() }
+                agent = try await stage.startAgent(of: relay, options: options)
+                let second = try stage.python(
+                    "alert.py",
+                    [
+                        relay.file, token, "--title", "More cake", "--collapse", "cake", "--category", "tea",
+                    ])
+                #expect(try await second.exitCode() == 0, "\(second.transcript)")
+                try await desktop.shows("More cake", count: 1)
+                // The menu of actions; the one who chooses takes Stop.
+                try await desktop.control("context")
+                try await first.line { $0 == "  action: stop" }
+                try await desktop.waits(for: 0)
+                #expect(try await stage.agentSays(["alerts"]).count == 1)
+
+                // What the owner denies is gone from the screen.
+                let third = try stage.python("alert.py", [relay.file, token, "--title", "Too much"])
+                #expect(try await third.exitCode() == 0, "\(third.transcript)")
+                try await desktop.shows("Too much", count: 1)
+                _ = try await stage.agentSays(["deny", relay.topic])
+                try await desktop.waits(for: 0)
+            }
+        }
+    }
+}
+
+/// A desktop: screen, bus and server of notifications.
+struct Desktop {
+    let stage: Stage
+    let address: String
+    let environment: [String: String]
+    let server: Program
+
+    /// Waits until the server has been given this summary, so many are shown, and something is on the screen.
+    func shows(_ summary: String, count: Int) async throws {
+        try await server.line { $0.contains("summary: ") && $0.contains(summary) }
+        try await waits(for: count)
+    }
+
+    /// Waits until so many notifications are shown.
+    func waits(for count: Int) async throws {
+        try await stage.repeats(
+            "test \"$(dunstctl count displayed | tr -d ' ')\" = \(count)", environment: environment)
+    }
+
+    /// Has the server do something, as a user would.
+    @discardableResult
+    func control(_ words: String...) async throws -> [String] {
+        let program = try stage.start(
+            URL(filePath: "/usr/bin/dunstctl"), words, environment: environment)
+        #expect(try await program.exitCode() == 0, "\(program.transcript)")
+        return program.output
+    }
+
+    /// Makes a picture of the screen; `make screenshot` keeps it in the documents.
+    func photograph(to path: String) async throws {
+        let program = Place.programs.appending(path: "screenshot.py").path
+        try await stage.repeats("python3 \(program) \(stage.path("screen/Xvfb_screen0")) \(path) 2>&1")
+        guard ProcessInfo.processInfo.environment["POSTRIDER_WRITE_DOCUMENTS"] != nil else { return }
+        let document = Place.root.appending(path: "docs/desktop.png")
+        try Data(contentsOf: URL(filePath: path)).write(to: document)
+    }
+}
+
+extension Stage {
+    /// Starts a desktop on which nothing is yet.
+    func startDesktop() async throws -> Desktop {
+        try FileManager.default.createDirectory(atPath: path("screen"), withIntermediateDirectories: true)
+        let screen = try start(
+            URL(filePath: "/usr/bin/Xvfb"),
+            [
+                "-displayfd", "1", "-screen", "0", "480x200x24", "-fbdir", path("screen"), "-nolisten", "tcp",
+                "-noreset",
+            ])
+        let display = ":" + (try await screen.line { Int($0) != nil })
+        let configuration = """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig>
+              <type>session</type>
+              <listen>unix:path=\(path("bus"))</listen>
+              <auth>EXTERNAL</auth>
+              <policy context="default">
+                <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/>
+              </policy>
+            </busconfig>
+            """
+        let bus = try start(
+            URL(filePath: "/usr/bin/dbus-daemon"),
+            ["--config-file=\(try write(configuration, to: "bus.conf"))", "--nofork", "--print-address=1"])
+        let address = "unix:path=\(path("bus"))"
+        try await bus.line { $0.hasPrefix(address) }
+        let chooser = try write("#!/bin/sh\ngrep Stop\n", to: "choose")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: chooser)
+        let rules = """
+            [global]
+            font = Sans 11
+            format = "<b>%s</b>\\n%b"
+            show_age_threshold = -1
+            show_indicators = no
+            width = 360
+            offset = 12x12
+            dmenu = \(chooser)
+            markup = full
+            idle_threshold = 0
+            [urgency_normal]
+            timeout = 0
+            """
+        let environment = ["DISPLAY": display, "DBUS_SESSION_BUS_ADDRESS": address, "LD_PRELOAD": ""]
+        let server = try start(
+            URL(filePath: "/usr/bin/dunst"), ["-conf", try write(rules, to: "dunstrc"), "-print"],
+            environment: environment)
+        let desktop = Desktop(stage: self, address: address, environment: environment, server: server)
+        try await repeats("dunstctl count displayed", environment: environment)
+        return desktop
+    }
+
+    /// Repeats a command until it succeeds, in one process: each costs the tests' own a descriptor.
+    fileprivate func repeats(_ command: String, environment: [String: String] = [:]) async throws {
+        let program = try start(
+            URL(filePath: "/bin/sh"), ["-c", "until \(command); do sleep 0.1; done"], environment: environment
+        )
+        #expect(try await program.exitCode() == 0, "\(program.transcript)")
+    }
+}

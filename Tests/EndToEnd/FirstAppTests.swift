@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// The code blocks of docs/apps.md, as a reader copies them.
+    @Suite("The first app of docs/apps.md", .serialized)
+    struct FirstAppTests {
+        private static let topic = "com.example.tea"
+
+        /// The code under a title of the page, in a language; each block begins with its first line.
+        private func block(_ language: String, beginning: String) throws -> String {
+            let page = try String(contentsOf: Place.root.appending(path: "docs/apps.md"), encoding: .utf8)
+            let fence = "```\(language)\n" + beginning
+            let start = try #require(page.range(of: fence), "no block begins with \(beginning)")
+            let end = try #require(page[start.upperBound...].range(of: "\n```"))
+            return beginning + page[start.upperBound..<end.lowerBound] + "\n"
+        }
+
+        private func startAgent(on stage: Stage, _ relay: RelayUnderTest) async throws {
+            _ = try await stage.startAgent(of: relay, options: ["--notifications", "allow"])
+        }
+
+        /// What the reader does with the app that has printed this token.
+        private func push(_ title: String, to token: String, _ relay: RelayUnderTest, on stage: Stage)
+            async throws
+        {
+            let send = try stage.start(
+                "postrider",
+                [
+                    "send", "--directory", stage.path("dev"), "--topic", relay.topic, "--title", title,
+                    "--body", "boils", token,
+                ])
+            #expect(try await send.exitCode() == 0, "\(send.transcript)")
+        }
+
+        @Test("in Swift compiles, and does what the page says")
+        func swift() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                try await startAgent(on: stage, relay)
+                let code = try block("swift", beginning: "import PostriderKit\n\nlet application")
+                    .replacing(Self.topic, with: relay.topic)
+                _ = try stage.write(code, to: "main.swift")
+                let compiler = try stage.start(
+                    URL(filePath: "/usr/bin/env"), ["swiftc"] + Self.compilation(on: stage),
+                    environment: ["LD_PRELOAD": ""])
+                #expect(try await compiler.exitCode() == 0, "\(compiler.transcript)")
+                // Its output goes into a pipe here, not to a terminal.
+                let app = try stage.start(
+                    URL(filePath: "/usr/bin/stdbuf"), ["-oL", stage.path("tea")],
+                    environment: ["POSTRIDER_AGENT_SOCKET": stage.path("agent.sock")])
+                let token = try await app.line(startingWith: "device token: ")
+                try await push("Kettle", to: token, relay, on: stage)
+                try await app.line { $0 == "push: Kettle" }
+                try await app.line { $0 == "notification: Tea is ready." }
+                _ = try await stage.agentSays(["respond", relay.topic, "tea", "stop"])
+                try await app.line { $0 == "response: stop" }
+            }
+        }
+
+        @Test("in Python registers, and is given what is pushed")
+        func python() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                try await startAgent(on: stage, relay)
+                let code = try block("python", beginning: "import queue, sys\n")
+                    .replacing(Self.topic, with: relay.topic)
+                    .replacing(".postrider/agent.sock", with: stage.path("agent.sock"))
+                let app = try stage.start(
+                    Place.python, [try stage.write(code, to: "first.py")], environment: ["LD_PRELOAD": ""])
+                let token = try await app.line(startingWith: "device token: ")
+                try await push("Kettle", to: token, relay, on: stage)
+                try await app.line { $0.hasPrefix("push: ") && $0.contains("Kettle") }
+            }
+        }
+
+        /// The kit as it was built with the tests, linked without the package manager, which would build it anew.
+        private static func compilation(on stage: Stage) throws -> [String] {
+            let modules = ["CLinux", "CNghttp2", "COpenSSL"].flatMap { module in
+                ["-Xcc", "-fmodule-map-file=\(Place.root.path)/Sources/\(module)/module.modulemap"]
+            }
+            let parts = [
+                "PostriderKit", "Notifications", "Transport", "HTTP2", "Courier", "Endpoints", "Schedules",
+                "Crypto",
+            ]
+            var objects: [String] = []
+            for part in parts {
+                let folder = Place.products.appending(path: "\(part).build").path
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+                objects += names.filter { $0.hasSuffix(".swift.o") }.map { folder + "/" + $0 }
+            }
+            return [
+                "-swift-version", "6", "-I", Place.products.appending(path: "Modules").path, "-o",
+                stage.path("tea"), stage.path("main.swift"),
+            ] + modules + objects + ["-lssl", "-lcrypto", "-lnghttp2"]
+        }
+    }
+}

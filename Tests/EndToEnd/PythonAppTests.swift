@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    @Suite("An app in Python", .serialized)
+    struct PythonAppTests {
+        @Test("registers, is pushed to, schedules, is answered, and is given nothing twice")
+        func whole() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                _ = try await stage.startAgent(of: relay, options: ["--notifications", "allow"])
+                let file = Place.root.appending(path: "deploy/examples/tea.py").path
+                let arguments = [
+                    file, "--topic", relay.topic, "--socket", stage.path("agent.sock"), "--seconds", "1",
+                ]
+                func start() throws -> Program {
+                    try stage.start(Place.python, arguments, environment: ["LD_PRELOAD": ""])
+                }
+                let app = try start()
+                let token = try await app.line(startingWith: "device token: ")
+                let push = try stage.python("push.py", [relay.file, token, "--title", "Kettle"])
+                #expect(try await push.exitCode() == 0, "\(push.transcript)")
+                try await app.line { $0.hasPrefix("push: ") && $0.contains("'title': 'Kettle'") }
+                try await app.line { $0 == "notification: Tea is ready." }
+                _ = try await stage.agentSays(["respond", relay.topic, "tea", "stop"])
+                try await app.line { $0 == "response: stop" }
+                while try await stage.agentSays(["inbox"]).count > 1 { await Task.yield() }
+                try await app.cutOff()
+
+                // It comes back, with the same token, and to nothing but what is new.
+                let again = try start()
+                #expect(try await again.line(startingWith: "device token: ") == token)
+                try await again.line { $0 == "notification: Tea is ready." }
+                #expect(!again.output.contains { $0.hasPrefix("push: ") || $0.hasPrefix("response: ") })
+            }
+        }
+    }
+}
