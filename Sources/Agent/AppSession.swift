@@ -126,7 +126,8 @@ final class AppSession: EndpointOwner {
     private func say(_ message: some CourierMessage, on stream: Int32) {
         frame.removeAll(keepingCapacity: true)
         MessageFraming.frame(message, into: &frame)
-        endpoint.streams.send(stream, frame.span)
+        let bytes = frame
+        endpoint.streams.send(stream, bytes.span)
         endpoint.setNeedsFlush()
     }
 

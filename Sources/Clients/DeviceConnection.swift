@@ -104,7 +104,8 @@ final class DeviceConnection: EndpointOwner {
         guard let message, let stream, !isFinished else { return }
         frame.removeAll(keepingCapacity: true)
         MessageFraming.frame(message, into: &frame)
-        endpoint.streams.send(stream, frame.span)
+        let bytes = frame
+        endpoint.streams.send(stream, bytes.span)
         endpoint.setNeedsFlush()
     }
 

@@ -162,7 +162,8 @@ final class AgentLink: EndpointOwner {
         guard let endpoint, let stream else { return }
         var frame: [UInt8] = []
         MessageFraming.frame(message, into: &frame)
-        endpoint.streams.send(stream, frame.span)
+        let bytes = frame
+        endpoint.streams.send(stream, bytes.span)
         endpoint.setNeedsFlush()
     }
 

@@ -88,8 +88,8 @@ extension Shard {
     /// goodbye.
     private func letIn(_ session: DeviceSession, _ hello: Hello) {
         let digest = SHA256.digest(hello.deviceSecret.span).bytes
-        guard let seat = seats[hello.deviceIdentity],
-            constantTimeEquals(digest.span, seat.device.record.secretDigest.span)
+        guard let seat = seats[hello.deviceIdentity], case let known = seat.device.record.secretDigest,
+            constantTimeEquals(digest.span, known.span)
         else {
             log.notice("a device was refused: unknown identity or wrong secret")
             session.leave(.removed, "the device is not enrolled here, or its secret is wrong; enrol again")

@@ -46,7 +46,8 @@ extension Connection {
 
     /// Goes on with pending output. When all of it has gone the session is asked for more.
     func resumeOutput() {
-        switch write(pending.span, &pendingStart) {
+        let output = pending
+        switch write(output.span, &pendingStart) {
         case .complete:
             pending = []
             pendingStart = 0
