@@ -10,8 +10,13 @@ extension EndToEnd {
             try await onStage { stage in
                 let relay = try await stage.startRelay()
                 let desktop = try await stage.startDesktop()
+                // The app outlives an agent that is killed, but nothing here lives longer than this.
                 try stage.declare(
-                    stage.product("postrider-example-app"), ["--topic", relay.topic, "--remind", "1"],
+                    URL(filePath: "/usr/bin/timeout"),
+                    [
+                        "240", stage.product("postrider-example-app").path, "--topic", relay.topic,
+                        "--remind", "1",
+                    ],
                     topic: relay.topic, "background: true", "name: Kitchen", "exits-on-suspend: true")
                 let options = [
                     "--apps-directory", stage.path("apps"), "--notifications", "allow", "--session-bus",
@@ -59,6 +64,9 @@ extension EndToEnd {
                 try await desktop.shows("Too much", count: 1)
                 _ = try await stage.agentSays(["deny", relay.topic])
                 try await desktop.waits(for: 0)
+                agent.send(SIGTERM)
+                #expect(try await agent.exitCode() == 0)
+                #expect(try await first.exitCode() == 128 + SIGKILL)
             }
         }
     }
