@@ -41,6 +41,7 @@ extension Session {
         let known = attachedRecord(stream)
         // A client's streams have a record from the request on; one without was reset and reported.
         guard role == .server || known != nil else { return }
+        guard known != nil || farewell == nil else { return refuse(stream) }
         let record = known ?? openedByPeer(stream)
         let kind: BlockKind =
             if record.hasHead { .trailers } else if role == .client && block.isInformational {
@@ -51,6 +52,13 @@ extension Session {
         unsafe handler.headers(stream, block, kind: kind, endStream: endStream)
         block.giveBackMemory()
         if endStream { reportEnd(stream) }
+    }
+
+    /// A request that comes after everything was said, and before it has left. GOAWAY does not name it.
+    private func refuse(_ stream: Int32) {
+        block.giveBackMemory()
+        unsafe nghttp2_submit_rst_stream(
+            raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, ErrorCode.refusedStream)
     }
 
     private func openedByPeer(_ stream: Int32) -> StreamRecord {

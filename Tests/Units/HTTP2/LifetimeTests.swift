@@ -57,6 +57,21 @@ import Testing
         #expect(!pair.server.wantsToSend && pair.server.isFinished)
     }
 
+    @Test("A request that comes after the farewell and before it leaves can be repeated, and is not served")
+    func requestDuringFarewell() throws {
+        _ = try pair.client.request(post)
+        try pair.run()
+        pair.server.goaway()
+        _ = try pair.client.request(post)
+        var output: [UInt8] = []
+        pair.client.drain(into: &output)
+        try pair.server.receive(output.span)
+        #expect(pair.atServer.streamEvents.filter { $0.hasPrefix("head") }.count == 1)
+        try pair.run()
+        #expect(pair.atClient.closings == ["closed 3 \(ErrorCode.refusedStream)"])
+        #expect(pair.atClient.events.contains("goaway 1 0 "))
+    }
+
     /// The types of frames, one after the other (RFC 9113, section 4.1).
     private static func frameTypes(_ bytes: [UInt8]) -> [UInt8] {
         var types: [UInt8] = []
