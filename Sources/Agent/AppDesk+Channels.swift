@@ -8,38 +8,39 @@ extension AppDesk {
     /// An app wants the broadcasts of a channel of its topic.
     func subscribe(_ wish: Subscribe, for stream: AppStream) {
         guard let record = state.apps[wish.topic], record.isWanted, owner(of: record) == stream.user else {
-            refuse(wish.channel, "Register the topic first.", stream)
+            refuse(wish, "Register the topic first.", stream)
             return
         }
         do throws(StoreError) {
             guard try state.channels.add(wish.channel, to: record.number) else {
-                refuse(wish.channel, "This device has too many subscriptions.", stream)
+                refuse(wish, "This device has too many subscriptions.", stream)
                 return
             }
             line?.subscribe(Subscribe(topic: wish.topic, channel: wish.channel))
         } catch {
             log.error("\(error)")
-            refuse(wish.channel, "The agent cannot store the subscription now.", stream)
+            refuse(wish, "The agent cannot store the subscription now.", stream)
         }
     }
 
     /// An app wants them no longer.
     func unsubscribe(_ wish: Subscribe, for stream: AppStream) {
         guard let record = state.apps[wish.topic], owner(of: record) == stream.user else {
-            refuse(wish.channel, "", stream)
+            refuse(wish, "", stream)
             return
         }
         do throws(StoreError) {
             try state.channels.remove(wish.channel, from: record.number)
-            line?.unsubscribe(from: wish.channel)
-            refuse(wish.channel, "", stream)
+            // The device's subscription is for all of its apps.
+            if try state.channels.apps(of: wish.channel).isEmpty { line?.unsubscribe(from: wish.channel) }
+            refuse(wish, "", stream)
         } catch {
             log.error("\(error)")
         }
     }
 
-    private func refuse(_ channel: ChannelIdentity, _ reason: String, _ stream: AppStream) {
-        stream.tell(.unsubscribed(Unsubscribed(channel: channel, reason: reason)))
+    private func refuse(_ wish: Subscribe, _ reason: String, _ stream: AppStream) {
+        stream.tell(.unsubscribed(Unsubscribed(channel: wish.channel, reason: reason, topic: wish.topic)))
     }
 
     // MARK: The relay
@@ -63,12 +64,12 @@ extension AppDesk {
         for topic in topics(of: channel) { tell(topic, .subscribed(channel)) }
     }
 
-    /// A channel's broadcasts do not come: the relay says why, and it is no use to ask again. What an app has wished it
-    /// knows already.
+    /// A channel's broadcasts do not come, to one app or to any: the relay says why, and it is no use to ask again.
+    /// What an app has wished it knows already.
     func unsubscribed(_ end: Unsubscribed) {
         guard !end.reason.isEmpty else { return }
         log.notice("the relay ended the subscription of channel \(end.channel): \(end.reason)")
-        for topic in topics(of: end.channel) {
+        for topic in topics(of: end.channel) where end.topic.isEmpty || end.topic == topic {
             guard let record = state.apps[topic] else { continue }
             do throws(StoreError) {
                 try state.channels.remove(end.channel, from: record.number)

@@ -177,13 +177,7 @@ final class AppSession: EndpointOwner {
 
     private func obey(_ order: (method: String, path: String, body: [UInt8]), on stream: Int32) {
         let answer = door.owner.handle(order.method, order.path, body: order.body, from: user)
-        var head = HeaderBlock()
-        head.add(":status", String(answer.status))
-        head.add("content-type", "application/json")
-        endpoint.streams.openResponse(stream, head)
-        endpoint.streams.send(stream, answer.body.span)
-        endpoint.streams.finish(stream)
-        endpoint.setNeedsFlush()
+        endpoint.answer(stream, status: answer.status, json: answer.body.span)
     }
 
     // MARK: The ends of calls ("PROTOCOL-HTTP2", Responses)

@@ -58,6 +58,7 @@ public final class DeviceClient {
     private var lastLink = LinkNumber(value: 0)
     private var wanted: [String: Environment]
     private var unwanted: Set<String> = []
+    private var reception = Reception.usual
     private var whenStopped: [() -> Void] = []
     private lazy var pause = loop.makeTimer { [unowned self] in connect() }
 
@@ -138,6 +139,19 @@ public final class DeviceClient {
         if case .linked(let connection) = state { connection.unsubscribe(from: channel) }
     }
 
+    /// Tells how the device wants to be sent what waits for it, now and on every link.
+    public func receive(by reception: Reception) {
+        guard reception != self.reception else { return }
+        self.reception = reception
+        if case .linked(let connection) = state { connection.receive(by: reception) }
+    }
+
+    /// Asks for what is held back, if there is a link: the device is awake. With every new link it comes without
+    /// being asked for.
+    public func fetch() {
+        if case .linked(let connection) = state { connection.fetch() }
+    }
+
     /// Acknowledges deliveries that the device has made safe, each once. Of a link that has ended nothing can
     /// be acknowledged: they come again.
     public func acknowledge(_ deliveries: [UInt64], over link: LinkNumber) {
@@ -155,7 +169,8 @@ public final class DeviceClient {
 
     private func connect() {
         lastLink = LinkNumber(value: lastLink.value + 1)
-        let connection = DeviceConnection(lastLink, of: self, wanted: wanted, unwanted: unwanted)
+        let connection = DeviceConnection(
+            lastLink, of: self, wanted: wanted, unwanted: unwanted, reception: reception)
         state = .linked(connection)
         connection.connect()
         delegate.linkWillConnect()

@@ -35,7 +35,8 @@ final class DeviceConnection: EndpointOwner {
     private enum Phase { case greeting, linked, leaving }
 
     init(
-        _ number: LinkNumber, of client: DeviceClient, wanted: [String: Environment], unwanted: Set<String>
+        _ number: LinkNumber, of client: DeviceClient, wanted: [String: Environment], unwanted: Set<String>,
+        reception: Reception
     ) {
         self.number = number
         self.client = client
@@ -43,7 +44,8 @@ final class DeviceConnection: EndpointOwner {
         loop = client.loop
         let hello = Hello(
             deviceIdentity: configuration.identity, deviceSecret: configuration.secret,
-            keepaliveSeconds: configuration.keepaliveSeconds, agent: configuration.agent)
+            keepaliveSeconds: configuration.keepaliveSeconds, agent: configuration.agent, reception: reception
+        )
         link = DeviceLink(hello: hello, wanted: wanted, unwanted: unwanted)
     }
 
@@ -64,6 +66,10 @@ final class DeviceConnection: EndpointOwner {
     func subscribe(_ subscription: Subscribe) { say(link.subscribe(subscription)) }
 
     func unsubscribe(from channel: ChannelIdentity) { say(link.unsubscribe(channel)) }
+
+    func receive(by reception: Reception) { say(link.receive(by: reception)) }
+
+    func fetch() { say(link.fetch()) }
 
     func acknowledge(_ deliveries: [UInt64]) { say(link.acknowledge(deliveries)) }
 

@@ -17,6 +17,8 @@ public enum CourierError: Error, Hashable, Sendable {
     case wrongLength(field: UInt32, expected: Int)
     /// A string is longer than its bound in bytes.
     case textTooLong(field: UInt32, limit: Int)
+    /// Repeated fields have more elements than may be.
+    case tooMany(field: UInt32, limit: Int)
     /// A field holds a value of an enumeration that we do not know and cannot pass over.
     case unknownValue(field: UInt32)
     /// A gRPC message announces more bytes than the receiver takes.
@@ -32,7 +34,7 @@ public enum CourierError: Error, Hashable, Sendable {
     public var status: GRPCStatus {
         switch self {
         case .truncated, .overlongVarint, .invalidTag, .group, .wrongWireType, .invalidText, .wrongLength,
-            .textTooLong, .unknownValue:
+            .textTooLong, .tooMany, .unknownValue:
             .invalidArgument
         case .messageTooLarge: .resourceExhausted
         case .compressed: .unimplemented
@@ -59,6 +61,7 @@ extension CourierError: CustomStringConvertible {
         case .invalidText(let field): "Field \(field) is a string that is not UTF-8."
         case .wrongLength(let field, let expected): "Field \(field) must have exactly \(expected) bytes."
         case .textTooLong(let field, let limit): "Field \(field) may have at most \(limit) bytes."
+        case .tooMany(let field, let limit): "Field \(field) comes more often than \(limit) times."
         case .unknownValue(let field): "Field \(field) has a value that is not in its definition."
         case .messageTooLarge(let bytes, let limit):
             "A message of \(bytes) bytes is above the limit of \(limit)."

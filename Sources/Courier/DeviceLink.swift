@@ -40,9 +40,11 @@ public struct DeviceLink: Sendable {
         case closed
     }
 
-    private let hello: Hello
+    private var hello: Hello
     private var wanted: [String: Environment]
     private var unwanted: Set<String>
+    /// Whether the device has changed its mind since its hello.
+    private var isReceptionDue = false
     private var state = State.idle
 
     /// A link that has not started: who calls, the topics that must be registered, each in its environment, and
@@ -106,6 +108,24 @@ public struct DeviceLink: Sendable {
 
     /// Tells what became of notifications; the message to send now, or nil while the link is not open.
     public func report(_ report: Report) -> DeviceMessage? { isOpen ? .report(report) : nil }
+
+    /// Tells how the device wants to be sent what waits for it; the message to send now, or nil when it is part of the
+    /// hello or the link has ended.
+    public mutating func receive(by reception: Reception) -> DeviceMessage? {
+        hello = Hello(
+            deviceIdentity: hello.deviceIdentity, deviceSecret: hello.deviceSecret,
+            keepaliveSeconds: hello.keepaliveSeconds, agent: hello.agent, reception: reception)
+        switch state {
+        case .awaitingWelcome: isReceptionDue = true
+        case .open: return .reception(reception)
+        case .idle, .closing, .closed: break
+        }
+        return nil
+    }
+
+    /// Asks for what is held back; the message to send now, or nil while the link is not open: what waits when a link
+    /// begins comes without being asked for.
+    public func fetch() -> DeviceMessage? { isOpen ? .fetch : nil }
 
     /// Acknowledges deliveries of this link that the device has made safe; each once. Nil when there is
     /// nothing to send or the stream has ended: then they come again on the next one.
@@ -192,7 +212,8 @@ public struct DeviceLink: Sendable {
             registrations.map { ($0.topic, $0.environment) }, uniquingKeysWith: { $1 })
         let missing = wanted.filter { registered[$0.key] != $0.value }.sorted { $0.key < $1.key }
         let left = unwanted.filter { registered[$0] != nil }.sorted()
-        return missing.map { .register(topic: $0.key, environment: $0.value) }
+        return (isReceptionDue ? [.reception(hello.reception)] : [])
+            + missing.map { .register(topic: $0.key, environment: $0.value) }
             + left.map { .unregister(topic: $0) }
     }
 

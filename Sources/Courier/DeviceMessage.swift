@@ -18,6 +18,10 @@ public enum DeviceMessage: CourierMessage {
     case unsubscribe(ChannelIdentity)
     /// What became of notifications whose ``Deliver/wantsReport`` is set.
     case report(Report)
+    /// How it wants to be sent what waits for it has changed.
+    case reception(Reception)
+    /// It is awake: it wants what is held back for it.
+    case fetch
     /// A message of a later version, or an empty one: passed over.
     case unknown
 
@@ -26,7 +30,7 @@ public enum DeviceMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard (1...8).contains(field.number) else { continue }
+            guard (1...10).contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .hello(try Hello(decoding: content))
@@ -38,7 +42,9 @@ public enum DeviceMessage: CourierMessage {
             case 5: self = .goodbye(try Goodbye(decoding: content))
             case 6: self = .subscribe(try Subscribe(decoding: content))
             case 7: self = .unsubscribe(try ChannelMessage.decode(content))
-            default: self = .report(try Report(decoding: content))
+            case 8: self = .report(try Report(decoding: content))
+            case 9: self = .reception(try Reception(decoding: content))
+            default: self = .fetch
             }
         }
     }
@@ -55,6 +61,8 @@ public enum DeviceMessage: CourierMessage {
         case .subscribe(let subscribe): output.appendField(6, message: subscribe.encode)
         case .unsubscribe(let channel): output.appendField(7) { $0.appendField(1, channel.bytes) }
         case .report(let report): output.appendField(8, message: report.encode)
+        case .reception(let reception): output.appendField(9, message: reception.encode)
+        case .fetch: output.appendField(10) { _ in }
         case .unknown: break
         }
     }

@@ -84,16 +84,20 @@ public struct Hello: CourierMessage {
     /// Program and version of the device's side, for the operator; at most
     /// ``Notifications/Limits/courierTextBytes`` bytes.
     public let agent: String
+    /// How it wants to be sent what waits for it; what waited before the hello, too.
+    public let reception: Reception
 
     /// A hello from its parts.
     public init(
-        deviceIdentity: DeviceIdentity, deviceSecret: [UInt8], keepaliveSeconds: UInt32, agent: String
+        deviceIdentity: DeviceIdentity, deviceSecret: [UInt8], keepaliveSeconds: UInt32, agent: String,
+        reception: Reception = .usual
     ) {
         precondition(deviceSecret.count == Limits.deviceSecretBytes, "a device secret has 32 bytes")
         self.deviceIdentity = deviceIdentity
         self.deviceSecret = deviceSecret
         self.keepaliveSeconds = keepaliveSeconds
         self.agent = agent
+        self.reception = reception
     }
 
     /// The keepalive that a relay grants: the wished one within ``Notifications/Limits/keepaliveSeconds``,
@@ -110,12 +114,14 @@ public struct Hello: CourierMessage {
         var (identity, secret) = ([UInt8](), [UInt8]())
         var keepaliveSeconds: UInt32 = 0
         var agent = ""
+        var reception = Reception.usual
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identity = try field.bytes(in: bytes)
             case 2: secret = try field.bytes(in: bytes)
             case 3: keepaliveSeconds = try field.uint32()
             case 4: agent = try field.text(in: bytes, limit: Limits.courierTextBytes)
+            case 5: reception = try Reception(decoding: bytes.extracting(try field.range()))
             default: break
             }
         }
@@ -123,7 +129,8 @@ public struct Hello: CourierMessage {
             deviceIdentity: try DeviceIdentity(field: 1, identity),
             deviceSecret: try checkedSecret(field: 2, secret),
             keepaliveSeconds: keepaliveSeconds,
-            agent: agent
+            agent: agent,
+            reception: reception
         )
     }
 
@@ -133,6 +140,7 @@ public struct Hello: CourierMessage {
         output.appendField(2, deviceSecret)
         output.appendField(3, UInt64(keepaliveSeconds))
         output.appendField(4, agent)
+        if reception != .usual { output.appendField(5, message: reception.encode) }
     }
 }
 

@@ -23,6 +23,10 @@ public struct RelayLink: Sendable {
         case subscribe(Subscribe)
         /// Answer with `unsubscribed`, whether there was a subscription or not.
         case unsubscribe(ChannelIdentity)
+        /// Send what waits as it says from now on.
+        case reception(Reception)
+        /// Send what is held back.
+        case fetch
         /// Settle these deliveries; each was under way and now is not.
         case acknowledged([UInt64])
         /// What became of notifications there; nothing is answered.
@@ -73,7 +77,9 @@ public struct RelayLink: Sendable {
         case .closing(let window):
             switch message {
             case .acknowledge, .goodbye: return try receive(message, window)
-            case .hello, .register, .unregister, .subscribe, .unsubscribe, .report, .unknown: return nil
+            case .hello, .register, .unregister, .subscribe, .unsubscribe, .reception, .fetch, .report,
+                .unknown:
+                return nil
             }
         }
     }
@@ -141,6 +147,8 @@ public struct RelayLink: Sendable {
         case .subscribe(let subscribe): return .subscribe(subscribe)
         case .unsubscribe(let channel): return .unsubscribe(channel)
         case .report(let report): return report.events.isEmpty ? nil : .reported(report)
+        case .reception(let reception): return .reception(reception)
+        case .fetch: return .fetch
         case .acknowledge(let deliveries):
             var rest = window
             if let stranger = rest.acknowledge(deliveries) {

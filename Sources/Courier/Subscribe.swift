@@ -51,33 +51,38 @@ public struct Unsubscribed: CourierMessage {
     public let channel: ChannelIdentity
     /// One sentence for a person; empty where the device itself wished so.
     public let reason: String
+    /// The app whose subscription it was; empty: whatever app had one.
+    public let topic: String
 
     /// The end of a subscription from its parts.
-    public init(channel: ChannelIdentity, reason: String) {
+    public init(channel: ChannelIdentity, reason: String, topic: String = "") {
         self.channel = channel
         self.reason = reason
+        self.topic = topic
     }
 
     /// The message that these bytes are.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var channel: ChannelIdentity?
-        var reason = ""
+        var (reason, topic) = ("", "")
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: channel = try field.channel(in: bytes)
             case 2: reason = try field.text(in: bytes)
+            case 3: topic = try field.text(in: bytes)
             default: break
             }
         }
         guard let channel else { throw .wrongLength(field: 1, expected: ChannelIdentity.byteCount) }
-        self.init(channel: channel, reason: reason)
+        self.init(channel: channel, reason: reason, topic: topic)
     }
 
     /// Appends the message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, channel.bytes)
         output.appendField(2, reason)
+        output.appendField(3, topic)
     }
 }
 

@@ -55,6 +55,17 @@ public final class Endpoint: Transport.Session {
         wire.close(reason)
     }
 
+    /// Answers a request with JSON.
+    public func answer(_ stream: Int32, status: Int, json body: Span<UInt8>) {
+        var head = HeaderBlock()
+        head.add(":status", String(status))
+        head.add("content-type", "application/json")
+        streams.openResponse(stream, head)
+        streams.send(stream, body)
+        streams.finish(stream)
+        setNeedsFlush()
+    }
+
     /// Whether anything was received since this was last asked: what a keepalive needs to know.
     public func takeHeard() -> Bool {
         defer { hasHeard = false }

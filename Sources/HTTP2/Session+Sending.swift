@@ -49,8 +49,8 @@ extension Session {
         try submitRequest(makeRecord(0), head, hasBody: true)
     }
 
-    /// Appends to the body of an open request or response. Flow control decides when it leaves: watch
-    /// `outboundBytes`, there is no bound here.
+    /// Appends to the body of an open request or response. Flow control decides when it leaves; beyond
+    /// `SessionSettings.maxOutboundBytes` of one stream the session is `isOverfull`.
     public func send(_ stream: Int32, _ bytes: Span<UInt8>) {
         guard !bytes.isEmpty, let record = record(stream) else { return }
         guard case .open = record.ending else { return assertionFailure("send after finish") }

@@ -35,6 +35,21 @@ public enum Limits {
     /// Sources that are told apart. At about 100 bytes each: 6 MiB.
     public static let sources = 65_536
 
+    // When many devices return at once.
+
+    /// Microseconds of a loop's turn that TLS handshakes of devices may take: so much later is a provider answered.
+    public static let handshakeMicroseconds = 4_000
+    /// Milliseconds within which a device's TLS handshake should be done that is begun now. Devices whose handshake
+    /// would not are turned away before it, which costs them a back-off and the relay next to nothing.
+    public static let handshakeMilliseconds = 2_000
+    /// Handshakes of devices that one shard has under way whatever they cost. At about 60 KiB each: 4 MiB a shard.
+    public static let handshakesLeast = 64
+    /// Devices for which a shard fetches stored notifications at once: the least, the usual and the most. At a window
+    /// of 5 KiB each: 10 MiB a shard.
+    public static let fetches = (least: 1, usual: 32, most: 4096)
+    /// Milliseconds after which a device that finds all of these places taken may come back: the least and the most.
+    public static let slotMilliseconds = (least: 500, most: 60_000)
+
     // What a provider's connection may hold.
 
     /// Streams that a provider may have open at once on one connection. At 5 KiB of body each: 5 MiB.
@@ -92,6 +107,9 @@ public enum Limits {
     /// Notifications of which a device may have yet to report; for those that it had before the relay was started, as
     /// many as its window has. A device writes no more into the trace than three reports for each push to it.
     public static let unreported = 1000
+    /// Milliseconds for which notifications of priority 5 wait for others where the device saves power: five minutes.
+    /// The relay looks every ten seconds.
+    public static let groupMilliseconds: Int64 = 5 * 60 * 1000
     /// Topics that one device may register.
     public static let registrationsPerDevice = 256
     /// Seconds between a device's keepalive PINGs: the least, the usual and the most.

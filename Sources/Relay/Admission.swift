@@ -41,7 +41,7 @@ struct Admission {
 
         // 5 to 9 · How the notification is to be treated.
         guard let identity = request.echo.identity else { throw .badMessageIdentifier }
-        let expiration = try expiration(request, values)
+        let expiration = try expiration(request)
         let statedPriority = try priority(request, values)
         let pushType = try pushType(request, values)
         let priority = try priority(statedPriority, for: pushType)
@@ -105,23 +105,11 @@ struct Admission {
         return byteCount <= PushType.voip.rule.payloadBytes && topic.suffixType == .voip
     }
 
-    /// `apns-expiration`: epoch seconds. The earlier of it and the storage limit counts; a moment that has
-    /// passed is treated as now or never.
-    private func expiration(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Expiration {
+    /// `apns-expiration`, or the storage limit.
+    private func expiration(_ request: PushRequest) throws(Rejection) -> Expiration {
         let latest = now.advanced(byMilliseconds: Limits.storedDays * 24 * 60 * 60 * 1000)
-        guard let range = request.range(.expiration) else { return .at(latest) }
-        let digits = values.extracting(range)
-        guard (1...19).contains(digits.count) else { throw .badExpirationDate }
-        var seconds: Int64 = 0
-        for index in digits.indices {
-            guard 0x30...0x39 ~= digits[index] else { throw .badExpirationDate }
-            let (product, productOverflow) = seconds.multipliedReportingOverflow(by: 10)
-            let (sum, sumOverflow) = product.addingReportingOverflow(Int64(digits[index] - 0x30))
-            guard !productOverflow, !sumOverflow else { throw .badExpirationDate }
-            seconds = sum
-        }
-        let moment = Moment(seconds: seconds)
-        return moment <= now ? .nowOrNever : .at(min(moment, latest))
+        guard let moment = try request.expirationMoment() else { return .at(latest) }
+        return Expiration(moment, now: now, latest: latest)
     }
 
     private func priority(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Priority? {

@@ -79,8 +79,7 @@ final class Authority: Sendable {
     /// The team whose providers may push to a topic. One with the suffix of a push type belongs to the team of its
     /// app, without having been added itself.
     func team(of topic: Topic) -> String? {
-        if let team = topics[topic] { return team }
-        return topic.suffixType == nil ? nil : topics[topic.bundle]
+        topics[topic] ?? topics[topic.bundle]
     }
 
     /// Whether `key` is one with which devices may enrol. Every digest is compared, each in constant time.

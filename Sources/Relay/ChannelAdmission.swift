@@ -211,12 +211,8 @@ struct ChannelAdmission {
     /// `apns-expiration`, which a broadcast must have. The earlier of it and the storage limit counts; a moment that
     /// has passed is treated as now or never.
     private func expiration(_ request: PushRequest) throws(Rejection) -> (Expiration, isZero: Bool) {
-        guard let range = request.range(.expiration), (1...19).contains(range.count),
-            request.values[range].allSatisfy({ 0x30...0x39 ~= $0 }),
-            let seconds = Int64(String(decoding: request.values[range], as: UTF8.self))
-        else { throw .badExpirationDate }
+        guard let moment = try request.expirationMoment() else { throw .badExpirationDate }
         let latest = now.advanced(byMilliseconds: Limits.broadcastStoredHours * 60 * 60 * 1000)
-        let moment = Moment(seconds: seconds)
-        return (moment <= now ? .nowOrNever : .at(min(moment, latest)), seconds == 0)
+        return (Expiration(moment, now: now, latest: latest), isZero: moment == Moment(seconds: 0))
     }
 }

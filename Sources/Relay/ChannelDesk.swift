@@ -24,7 +24,7 @@ struct ChannelDesk {
         /// Nobody waits for the answer where the receipt is nil.
         case removal(ChannelIdentity, Receipt?)
         case broadcast(Broadcast, Environment, Receipt)
-        case expiry(ChannelIdentity)
+        case expiry
     }
 
     private struct Channel {
@@ -171,19 +171,15 @@ struct ChannelDesk {
             .map(\.record.identity).sorted()
         for identity in due {
             channels[identity]?.stored = nil
-            effects.append(.apply(.removeBroadcast(of: identity), .expiry(identity)))
+            effects.append(.apply(.removeBroadcast(of: identity), .expiry))
         }
     }
 
     /// Removes the channels of apps that may not have any, or not any more.
     func removeChannels(where isForbidden: (ChannelOwner) -> Bool, _ effects: inout [Effect]) {
-        for owner in counts.keys where isForbidden(owner) {
-            for identity in channels.values.filter({ $0.record.owner == owner }).map(\.record.identity)
-                .sorted()
-            {
-                effects.append(.apply(.removeChannel(identity), .removal(identity, nil)))
-            }
-        }
+        guard counts.keys.contains(where: isForbidden) else { return }
+        let due = channels.values.filter { isForbidden($0.record.owner) }.map(\.record.identity).sorted()
+        for identity in due { effects.append(.apply(.removeChannel(identity), .removal(identity, nil))) }
     }
 
     private func channel(_ identity: ChannelIdentity, of owner: ChannelOwner) -> Channel? {

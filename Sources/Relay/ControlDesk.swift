@@ -132,11 +132,9 @@ final class ControlDesk {
 
     private func status(_ respond: @escaping Respond) {
         shard.ask(.tally) { [unowned self] replies in
-            var sum = ShardReport()
-            for case .tally(let report) in replies { sum += report }
-            respond(
-                Self.answer(
-                    Control.Status(sum, shards: shard.switchboard.shardCount, trace: shard.trace.missing)))
+            var reports: [ShardReport] = []
+            for case .tally(let report) in replies { reports.append(report) }
+            respond(Self.answer(Control.Status(reports, trace: shard.trace.missing)))
         }
     }
 

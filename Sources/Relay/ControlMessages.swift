@@ -4,7 +4,7 @@ public import Notifications
 public enum Control {
     /// `GET /v1/status`.
     public struct Status: Codable, Sendable {
-        /// Where every accepted notification is; summed over shards.
+        /// Where every accepted notification is.
         public struct Counters: Codable, Sendable {
             /// Taken on by a device's home.
             public var accepted: UInt64
@@ -20,7 +20,8 @@ public enum Control {
             public var discarded: UInt64
             /// By cause.
             public var dropped: [String: UInt64]
-            /// accepted = delivered + pending + expired + replaced + discarded + dropped.
+            /// accepted = delivered + pending + expired + replaced + discarded + dropped, and as many wait as are
+            /// pending.
             public var isBalanced: Bool
         }
 
@@ -48,8 +49,14 @@ public enum Control {
         public var subscriptions: Int
         /// What became of broadcasts.
         public var broadcasts: Broadcasts
+        /// Devices that found many others returning and were told when to come back.
+        public var deferredDevices: UInt64
+        /// Connections that were closed as soon as they were accepted.
+        public var refusedConnections: UInt64
         /// Where every accepted notification is.
         public var counters: Counters
+        /// The same for each shard.
+        public var countersOfShards: [Counters]
         /// What the trace is missing; nil where there is none.
         public var trace: Trace?
 

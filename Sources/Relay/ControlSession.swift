@@ -81,12 +81,6 @@ final class ControlSession: EndpointOwner {
     private func respond(_ stream: Int32, _ answer: ControlDesk.Answer) {
         guard isOpen, requests[stream] != nil else { return }
         let answer = Self.fitting(answer)
-        var head = HeaderBlock()
-        head.add(":status", String(answer.status))
-        head.add("content-type", "application/json")
-        endpoint.streams.openResponse(stream, head)
-        endpoint.streams.send(stream, answer.body.span)
-        endpoint.streams.finish(stream)
-        endpoint.setNeedsFlush()
+        endpoint.answer(stream, status: answer.status, json: answer.body.span)
     }
 }

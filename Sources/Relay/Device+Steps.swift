@@ -181,21 +181,33 @@ extension Device {
     /// Sends what is pending, in order, until the window is full or what comes next has to be fetched from
     /// the disk.
     mutating func sendNext(_ now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
-        while let link, link.window.hasRoom, let pending = queue.next() {
+        while link?.window.hasRoom == true {
+            guard let pending = queue.next() ?? (link?.isAwake == true ? queue.nextHeld() : nil) else {
+                return rest()
+            }
             if pending.hasExpired(at: now) {
                 expire(pending.row, &tally, &effects)
+                continue
+            }
+            if !pending.isHeld, let hold = hold(on: pending) {
+                holdNext(hold, pending, now)
                 continue
             }
             guard let notification = pending.notification else {
                 if !isLoading {
                     isLoading = true
-                    effects.append(.load(queue.unloaded(limit: Limits.deliveryWindow)))
+                    effects.append(.load(queue.unloaded(limit: Limits.deliveryWindow, held: pending.isHeld)))
                 }
                 return
             }
             guard let delivery = self.link?.window.advance() else { return }
             self.link?.rows[delivery] = pending.row
-            queue.advance(delivery: delivery)
+            self.link?.isAwake = true
+            if pending.isHeld {
+                queue.advance(held: pending.row, delivery: delivery)
+            } else {
+                queue.advance(delivery: delivery)
+            }
             let queued = QueuedNotification(row: pending.row, notification: notification)
             effects.append(.send(delivery: delivery, queued))
         }

@@ -35,6 +35,8 @@ struct Device {
         var pending = 0
         /// How many more pushes it takes.
         var allowance = PushAllowance()
+        /// How the device wants to be sent what is for the app.
+        var filter = Filter.enabled
     }
 
     /// The connection that the device keeps open.
@@ -42,6 +44,12 @@ struct Device {
         var window = DeliveryWindow(size: Limits.deliveryWindow)
         /// What each delivery under way carries.
         var rows: [UInt64: QueueRow] = [:]
+        /// How the device wants to be sent what waits for it.
+        var reception = LinkReception()
+        /// Whether what is held back goes out too, because the device is sent something else or asks for it.
+        var isAwake = true
+        /// When the first of the notifications that wait for their group was held back.
+        var groupedSince: Moment?
     }
 
     private(set) var record: DeviceRecord
@@ -67,44 +75,7 @@ struct Device {
     /// The number of notifications that wait for it.
     var pendingCount: Int { queue.count }
 
-    // MARK: Registrations
-
-    /// The number of the good registration of a topic.
-    func registration(of topic: Topic) -> RegistrationNumber? {
-        registrations.first { $0.value.topic == topic && $0.value.unregisteredAt == nil }?.key
-    }
-
-    /// Whether it may have one more registration, perhaps in place of a good one. Tokens of ended registrations are
-    /// answered with 410 for ever; a device that makes them by the thousand is refused, too.
-    func hasRoomForRegistration(inPlaceOf old: RegistrationNumber?) -> Bool {
-        let good = registrations.count { $0.value.unregisteredAt == nil && $0.key != old }
-        return good < Limits.registrationsPerDevice
-            && registrations.count < Limits.registrationsPerDevice * 16
-    }
-
-    /// The number for its next registration in an environment.
-    func nextRegistrationNumber(in environment: Environment) -> RegistrationNumber {
-        let last = registrations.keys.lazy.filter { $0.environment == environment }.max()
-        return RegistrationNumber((last?.ordinal ?? 0) + 1, in: environment)
-    }
-
-    /// Takes on a registration, or the end of one, that the ledger has made durable (or that is read at
-    /// start-up). What is pending for one that ended is dropped.
-    mutating func apply(_ record: RegistrationRecord, _ tally: inout Tally, _ effects: inout [Effect]) {
-        precondition(record.device == self.record.identity, "a registration belongs to its device")
-        let known = registrations[record.number]
-        registrations[record.number] = Registration(
-            topic: record.topic,
-            registeredAt: record.registeredAt,
-            unregisteredAt: record.unregisteredAt,
-            pending: known?.pending ?? 0,
-            allowance: known?.allowance ?? PushAllowance()
-        )
-        guard let moment = record.unregisteredAt else { return }
-        for row in queue.rows(where: { $0.registration == record.number }) {
-            drop(row, .unregistered, answering: .rejected(.unregistered, since: moment), &tally, &effects)
-        }
-    }
+    // MARK: Start-up
 
     /// Takes on a notification that was found on the disk at start-up. What was settled in all but the last
     /// transaction is settled now: an older one in the slot of a newer, and what a dead registration left.
@@ -173,8 +144,8 @@ struct Device {
             merge(receipt, into: older, &tally, &effects)
             return
         }
-        if link == nil, notification.expiration == .nowOrNever {
-            // Its one attempt has failed; what waits in its slot goes on waiting.
+        if notification.expiration == .nowOrNever, !isToBeSentNow(notification) {
+            // Its one attempt has failed, or would disturb the device; what waits in its slot goes on waiting.
             tally.discarded += 1
             effects.append(.note(.discarded, row))
             effects.append(.answer(receipt, .accepted))
@@ -237,9 +208,12 @@ struct Device {
     }
 
     /// The device has a new connection, which has been welcomed. What is pending goes out, in order.
-    mutating func connected(now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
+    mutating func connected(
+        by reception: Reception = .usual, now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
+    ) {
         if link != nil { disconnected(&tally, &effects) }
         link = Link()
+        setReception(reception)
         sendNext(now, &tally, &effects)
     }
 

@@ -29,7 +29,7 @@ final class DeviceSession: EndpointOwner {
     /// The stream of `Connect`; a connection has one.
     private(set) var linkStream: Int32?
     /// What the device wants of channels; its wishes end with the link.
-    var subscriptions: [ChannelIdentity: Subscription] = [:]
+    var subscriptions: [Wish: Subscription] = [:]
     private var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
     private var isAwaitingPong = false
     private var isEnding = false
@@ -186,9 +186,9 @@ final class DeviceSession: EndpointOwner {
     /// Whether the device was let in and nobody has said goodbye.
     var isLinkOpen: Bool { link.isOpen && !isEnding }
 
-    /// Says something on the link, where there still is one.
+    /// Says something on the link, where there still is one. The goodbye is the last.
     func say(_ message: RelayMessage) {
-        guard let linkStream, !isEnding else { return }
+        guard let linkStream, !isEnding, farewell == nil else { return }
         shard.withFrame { frame in
             MessageFraming.frame(message, into: &frame)
             endpoint.streams.send(linkStream, frame.span)
@@ -256,6 +256,8 @@ final class DeviceSession: EndpointOwner {
         case .unregister(let topic): shard.ask(.unregister(topic), by: self)
         case .subscribe(let wish): shard.ask(.subscribe(wish), by: self)
         case .unsubscribe(let channel): shard.ask(.unsubscribe(channel), by: self)
+        case .reception(let reception): shard.receive(by: reception, at: self)
+        case .fetch: shard.fetch(by: self)
         case .acknowledged(let deliveries):
             shard.acknowledged(deliveries, by: self)
             if farewell != nil, link.outstandingCount == 0 { endAsSaid() }

@@ -14,12 +14,21 @@ final class Ledger {
     private var waiting: [LedgerLetter] = []
     private var isCommitting = false
     private var isClosed = false
-    /// Rows whose removal failed with the batch that it was part of; the next batch tries again.
+    /// Rows whose removal failed with the batch that it was part of; the next batch tries again, and where none comes
+    /// the ledger by itself.
     private var owed: [QueueRow] = []
+    private let rest: Rest
+    private var restMilliseconds = 0
     private var onClosed: (() -> Void)?
 
     /// Why the last batch was not stored, and how many were not since it began.
     private var trouble: (error: StoreError, batches: Int)?
+
+    /// Has ``Ledger/settleOwed()`` called after so many milliseconds, in place of what was asked before.
+    typealias Rest = (Int) -> Void
+
+    /// How long the ledger waits before it tries again by itself: first, and at most. Milliseconds.
+    static let rests = (first: 1_000, most: 60_000)
 
     /// Copies a snapshot elsewhere, and has the shard told.
     typealias Copy = (any StoreSnapshot, BackupOrder) -> Void
@@ -29,13 +38,15 @@ final class Ledger {
     private(set) var annihilatedCount: UInt64 = 0
 
     /// A ledger over `store`. `post` addresses a letter to a shard; `copy` copies a snapshot, which takes its time,
-    /// and posts ``Letter/applied(ticket:_:)`` at its end; `onClosed` is called after a ``LedgerLetter/close``.
+    /// and posts ``Letter/applied(ticket:_:)`` at its end; `rest` keeps time; `onClosed` is called after a
+    /// ``LedgerLetter/close``.
     init(
         store: any Store,
         shardCount: Int,
         log: Log,
         post: @escaping (Letter, Int) -> Void,
         copy: @escaping Copy,
+        rest: @escaping Rest,
         onClosed: @escaping () -> Void
     ) {
         self.store = store
@@ -43,6 +54,7 @@ final class Ledger {
         self.log = log
         self.post = post
         self.copy = copy
+        self.rest = rest
         self.onClosed = onClosed
     }
 
@@ -83,12 +95,29 @@ final class Ledger {
         isCommitting = true
         store.commit(batch.queue) { [self] result in
             isCommitting = false
-            if case .failure = result { owed = batch.queue.settled }
+            keepOwed(result, batch.queue.settled)
             note(result, of: batch.queue)
             tell(batch, result)
             finish(batch)
             commitNext()
         }
+    }
+
+    /// What could not be removed is owed, and tried again after a while that grows.
+    private func keepOwed(_ result: Result<Void, StoreError>, _ settled: [QueueRow]) {
+        guard case .failure = result, !settled.isEmpty else {
+            restMilliseconds = 0
+            return
+        }
+        owed = settled
+        restMilliseconds = min(max(restMilliseconds * 2, Self.rests.first), Self.rests.most)
+        rest(restMilliseconds)
+    }
+
+    /// The rest is over: removes what is owed, unless a batch has done so meanwhile or is under way.
+    func settleOwed() {
+        guard !owed.isEmpty, !isCommitting, !isClosed else { return }
+        commit([])
     }
 
     /// Says when storing begins to fail and when it succeeds again, instead of once for each batch. That a row which

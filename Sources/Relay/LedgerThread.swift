@@ -53,17 +53,21 @@ struct LedgerThread: Sendable {
         let switchboard = mailboxes.switchboard(ofShard: nil)
         let retry = loop.makeTimer {}
         loop.turnEnded = { if !switchboard.post() { retry.arm(afterMilliseconds: 1) } }
+        weak var resting: Ledger?
+        let owing = loop.makeTimer { resting?.settleOwed() }
         let ledger = Ledger(
             store: store,
             shardCount: mailboxes.shards.count,
             log: log,
             post: { letter, shard in switchboard.send(letter, to: shard) },
             copy: copy,
+            rest: { owing.arm(afterMilliseconds: $0) },
             onClosed: { [unowned loop] in
                 loop.stop()
                 closed.countDown()
             }
         )
+        resting = ledger
         try loop.attach(mailboxes.ledger) { [unowned ledger] letters in
             ledger.receive(letters)
             letters.removeAll(keepingCapacity: true)

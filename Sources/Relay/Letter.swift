@@ -98,7 +98,13 @@ enum Reply: Sendable {
 
 /// How one shard stands.
 struct ShardReport: Sendable {
+    var index = 0
     var tally = Tally()
+    /// The notifications that wait, counted one by one.
+    var waiting: UInt64 = 0
+    /// Devices that were told to come back later, and connections that were closed before their handshake.
+    var deferred: UInt64 = 0
+    var refused: UInt64 = 0
     var providerConnections = 0
     var deviceConnections = 0
     var devices = 0

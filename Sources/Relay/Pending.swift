@@ -25,18 +25,23 @@ struct Pending {
     var receipt: Receipt?
     /// The number under which it waits for the device's acknowledgement; nil while it is not in flight.
     var delivery: UInt64?
+    /// Whether its turn has come while it was to be held back.
+    var isHeld = false
 }
 
 /// The pending notifications of one device, in the order of their rows, which is the order of their delivery.
 ///
-/// Everything before the cursor is in flight or gone. Behind it all waits, except for what was in flight when
-/// something older was put back. Removal leaves a hole in the order that is closed when holes are the majority, so
-/// every operation is constant on average.
+/// Everything before the cursor is in flight, held back or gone. Behind it all waits, except for what was in flight
+/// or held when something older was put back. Removal leaves a hole in the order that is closed when holes are the
+/// majority, so every operation is constant on average.
 struct PendingQueue {
     private var entries: [QueueRow: Pending] = [:]
     private var order: [QueueRow] = []
     private var cursor = 0
     private var slots: [Slot: QueueRow] = [:]
+    /// What is held back until the device is awake, in order; it may list what is gone.
+    private var held: [QueueRow] = []
+    private var heldCursor = 0
 
     /// The number of pending notifications.
     var count: Int { entries.count }
@@ -63,6 +68,7 @@ struct PendingQueue {
         if place == order.count || order[place] != pending.row { order.insert(pending.row, at: place) }
         cursor = min(cursor, place)
         entries[pending.row] = pending
+        entries[pending.row]?.isHeld = false
         slots[pending.slot] = pending.row
     }
 
@@ -87,10 +93,12 @@ struct PendingQueue {
         return pending
     }
 
-    /// The next notification to send, without moving on.
+    /// The next notification to send of those that are not held back, without moving on.
     mutating func next() -> Pending? {
         while cursor < order.count {
-            if let pending = entries[order[cursor]], pending.delivery == nil { return pending }
+            if let pending = entries[order[cursor]], pending.delivery == nil, !pending.isHeld {
+                return pending
+            }
             cursor += 1
         }
         return nil
@@ -102,18 +110,67 @@ struct PendingQueue {
         cursor += 1
     }
 
+    /// Holds the next notification back and moves on: until the device is awake or, if it is `ignored`, until
+    /// ``release()``.
+    mutating func hold(ignored: Bool) {
+        let row = order[cursor]
+        update(row) { $0.isHeld = true }
+        cursor += 1
+        guard !ignored else { return }
+        if held.count > 32, held.count > entries.count * 2 {
+            let entries = entries
+            held.removeAll { entries[$0]?.isHeld != true }
+            heldCursor = 0
+        }
+        // What was put back may be older than what is held.
+        let place = held.lastIndex { $0 < row }.map { $0 + 1 } ?? 0
+        held.insert(row, at: max(place, heldCursor))
+    }
+
+    /// The first notification that is held back until the device is awake.
+    mutating func nextHeld() -> Pending? {
+        while heldCursor < held.count {
+            if isHeldBack(held[heldCursor]) { return entries[held[heldCursor]] }
+            heldCursor += 1
+        }
+        held.removeAll(keepingCapacity: true)
+        heldCursor = 0
+        return nil
+    }
+
+    /// Marks a notification that was held back as in flight.
+    mutating func advance(held row: QueueRow, delivery: UInt64) {
+        update(row) { pending in
+            pending.delivery = delivery
+            pending.isHeld = false
+        }
+    }
+
+    /// Nothing is held back any more: it is the next to be sent, as if its turn came now.
+    mutating func release() {
+        held = []
+        heldCursor = 0
+        cursor = 0
+        for row in order { entries[row]?.isHeld = false }
+    }
+
+    private func isHeldBack(_ row: QueueRow) -> Bool { entries[row]?.isHeld ?? false }
+
     /// Nothing is in flight any more: everything is to be sent again, from the first.
     mutating func rewind() {
-        cursor = 0
+        release()
         for row in order { entries[row]?.delivery = nil }
     }
 
-    /// The first `limit` rows from the cursor on whose notifications are on the disk only.
-    func unloaded(limit: Int) -> [QueueRow] {
+    /// The first `limit` rows whose notifications are on the disk only: from the cursor on, or of those that are held
+    /// back.
+    func unloaded(limit: Int, held isOfHeld: Bool = false) -> [QueueRow] {
         var rows: [QueueRow] = []
-        for row in order[cursor...] {
+        for row in isOfHeld ? held[heldCursor...] : order[cursor...] {
             guard rows.count < limit else { break }
-            guard let pending = entries[row], pending.notification == nil else { continue }
+            guard let pending = entries[row], pending.notification == nil, pending.isHeld == isOfHeld else {
+                continue
+            }
             rows.append(row)
         }
         return rows
@@ -132,6 +189,8 @@ struct PendingQueue {
             if entries.isEmpty {
                 order.removeAll(keepingCapacity: true)
                 cursor = 0
+                held.removeAll(keepingCapacity: true)
+                heldCursor = 0
             }
             return
         }

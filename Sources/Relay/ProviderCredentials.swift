@@ -6,13 +6,6 @@ import Notifications
 ///
 /// A push with the same token as before costs a comparison of bytes.
 struct ProviderCredentials {
-    /// Who asked first: what the connection is bound to for the rest of its life.
-    private struct Binding {
-        let team: String
-        let keyIdentifier: String
-        let isTopicSpecific: Bool
-    }
-
     /// A token that the connection uses now.
     private final class Held {
         /// The header's value, byte for byte.
@@ -46,7 +39,8 @@ struct ProviderCredentials {
 
     /// What the certificate is good for, on a connection that has shown one: tokens are not looked at then.
     private var certificate: CertificateScope?
-    private var binding: Binding?
+    /// The key that was accepted first: what the connection is bound to for the rest of its life.
+    private var binding: ProviderKey?
     /// The token of the first key, or of another team-scoped key after a team-scoped one.
     private var first: Held?
     /// The token of the key that is related to the first.
@@ -109,10 +103,7 @@ struct ProviderCredentials {
             text, digest, token, generation: authority.generation,
             since: isSame ? predecessor?.since ?? now : now)
         if isRelated { related = held } else { first = held }
-        if binding == nil {
-            binding = Binding(
-                team: key.team, keyIdentifier: key.identifier, isTopicSpecific: key.isTopicSpecific)
-        }
+        if binding == nil { binding = key }
         return key
     }
 
@@ -121,9 +112,9 @@ struct ProviderCredentials {
     ///
     /// - Throws: `UnrelatedKeyIdInToken` for all others.
     private func isRelated(_ key: ProviderKey) throws(Rejection) -> Bool {
-        guard let binding, binding.keyIdentifier != key.identifier else { return false }
+        guard let binding, binding.identifier != key.identifier else { return false }
         if !binding.isTopicSpecific, !key.isTopicSpecific { return false }
-        guard binding.isTopicSpecific, key.isTopicSpecific, key.related == binding.keyIdentifier else {
+        guard binding.isTopicSpecific, key.isTopicSpecific, key.related == binding.identifier else {
             throw .unrelatedKeyIdentifierInToken
         }
         return true

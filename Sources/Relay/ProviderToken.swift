@@ -48,7 +48,7 @@ struct ProviderToken: Sendable {
     private struct Header: Decodable {
         let kid: String
 
-        private enum CodingKeys: String, CodingKey, CaseIterable {
+        private enum CodingKeys: String, CodingKey {
             case alg, kid
             // Extensions that must be understood: we know none. And keys that the token brings with it.
             case crit, jwk, jku, x5u, x5c

@@ -118,3 +118,32 @@ final class PushRequest {
         return taken
     }
 }
+
+extension PushRequest {
+    /// The moment that `apns-expiration` names in epoch seconds; nil where the provider sent none.
+    ///
+    /// - Throws: `BadExpirationDate`.
+    func expirationMoment() throws(Rejection) -> Moment? {
+        guard let range = range(.expiration) else { return nil }
+        guard (1...19).contains(range.count) else { throw .badExpirationDate }
+        let values = values
+        let digits = values.span.extracting(range)
+        var seconds: Int64 = 0
+        for index in digits.indices {
+            guard 0x30...0x39 ~= digits[index] else { throw .badExpirationDate }
+            let (product, productOverflow) = seconds.multipliedReportingOverflow(by: 10)
+            let (sum, sumOverflow) = product.addingReportingOverflow(Int64(digits[index] - 0x30))
+            guard !productOverflow, !sumOverflow else { throw .badExpirationDate }
+            seconds = sum
+        }
+        return Moment(seconds: seconds)
+    }
+}
+
+extension Expiration {
+    /// What a moment that a provider names comes to: the earlier of it and the storage limit counts, and one that has
+    /// passed is now or never.
+    init(_ moment: Moment, now: Moment, latest: Moment) {
+        self = moment <= now ? .nowOrNever : .at(min(moment, latest))
+    }
+}

@@ -24,6 +24,9 @@ public struct RelayConfiguration: Sendable {
     public var fidelity = Fidelity()
     /// Pushes that one device token takes a second in the long run, and ten times as many in a row; nil: no limit.
     public var pushesPerSecond: Int? = Limits.pushesPerSecond
+    /// Devices for which a shard fetches stored notifications at once; others that return meanwhile are told when to
+    /// come back.
+    public var deviceFetches = Limits.fetches.usual
     /// Days after which the tokens of a device that was not seen are expired until it returns; nil: they never are.
     public var deviceExpiryDays: Int?
     /// One push of so many is traced; nil: none is.

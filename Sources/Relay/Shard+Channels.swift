@@ -99,11 +99,13 @@ extension Shard {
         switchboard.sendToAll(.channel(.broadcast(broadcast, row)))
     }
 
-    /// Gives up stored broadcasts that have passed their expiration.
+    /// Gives up stored broadcasts that have passed their expiration, and what a full disk or the relay's end kept from
+    /// being removed.
     func sweepChannels() {
         var effects: [ChannelDesk.Effect] = []
         channels.desk.sweep(now: now, &effects)
         perform(effects)
+        removeForbiddenChannels()
     }
 
     /// Removes the channels of apps that the operator does not let have any, or not any more.
@@ -116,54 +118,63 @@ extension Shard {
     // MARK: Subscribers
 
     /// A device of this shard wants the broadcasts of a channel; the channel's home knows whether there is one.
-    func subscribe(_ wish: Subscribe, by session: DeviceSession, at seat: DeviceSeat) {
-        guard let topic = Topic(wish.topic), let number = seat.device.registration(of: topic) else {
-            session.refuse(wish.channel, "The topic is not registered on this device.")
+    func subscribe(_ subscribe: Subscribe, by session: DeviceSession, at seat: DeviceSeat) {
+        guard let topic = Topic(subscribe.topic), let number = seat.device.registration(of: topic) else {
+            session.refuse(
+                subscribe.channel, of: subscribe.topic, "The topic is not registered on this device.")
             return
         }
-        let isNew = session.subscriptions[wish.channel] == nil
-        guard !isNew || session.subscriptions.count < Limits.subscriptionsPerDevice else {
-            session.refuse(wish.channel, "The device has too many subscriptions.")
+        let wish = DeviceSession.Wish(channel: subscribe.channel, topic: topic)
+        let known = session.subscriptions[wish]
+        guard known != nil || session.subscriptions.count < Limits.subscriptionsPerDevice else {
+            session.refuse(subscribe.channel, of: subscribe.topic, "The device has too many subscriptions.")
             return
         }
         let request = SubscriptionRequest(
-            channel: wish.channel,
+            channel: subscribe.channel,
             owner: ChannelOwner(topic: topic, environment: number.environment),
-            last: wish.last,
+            last: subscribe.last,
             shard: index,
             connection: session.number,
             ticket: drawNumber()
         )
-        session.subscriptions[wish.channel] = .init(topic: topic, ticket: request.ticket)
+        session.subscriptions[wish] = .init(ticket: request.ticket, isGranted: known?.isGranted ?? false)
         let home = request.owner.home(among: switchboard.shardCount)
         switchboard.send(.channel(.subscribe(request)), to: home)
     }
 
     /// The home has answered. From here on the channel's broadcasts come, in its order.
     private func subscribed(_ request: SubscriptionRequest, isKnown: Bool, _ stored: Broadcast?) {
-        guard let session = devices[request.connection],
-            session.subscriptions[request.channel]?.ticket == request.ticket
+        let wish = DeviceSession.Wish(channel: request.channel, topic: request.owner.topic)
+        guard let session = devices[request.connection], session.subscriptions[wish]?.ticket == request.ticket
         else { return }
         guard isKnown else {
-            unsubscribe(request.channel, by: session)
-            session.refuse(request.channel, "The app has no such channel.")
+            end(wish, of: session)
+            session.refuse(request.channel, of: wish.topic.text, "The app has no such channel.")
             return
         }
         channels.audience.add(session, to: request.channel)
+        session.subscriptions[wish]?.isGranted = true
         session.say(.subscribed(request.channel))
         if let stored { send(channels.frame(stored), to: session) }
     }
 
-    /// A device wants no more of them.
+    /// A device wants no more of them, whatever app of it did.
     func unsubscribe(_ channel: ChannelIdentity, by session: DeviceSession) {
-        session.subscriptions[channel] = nil
-        channels.audience.remove(session, from: channel)
+        endSubscriptions(of: session) { $0.channel == channel }
     }
 
-    /// An app is gone from a device, or the device is: its subscriptions end with it. Nil: all of them.
-    func endSubscriptions(of session: DeviceSession, for topic: Topic? = nil) {
-        let channels = session.subscriptions.filter { topic == nil || $0.value.topic == topic }.keys
-        for channel in channels { unsubscribe(channel, by: session) }
+    /// An app is gone from a device, a channel is not wanted any more, or the device is gone: subscriptions end with
+    /// it.
+    func endSubscriptions(
+        of session: DeviceSession, where isOver: (DeviceSession.Wish) -> Bool = { _ in true }
+    ) {
+        for wish in session.subscriptions.keys.filter(isOver) { end(wish, of: session) }
+    }
+
+    private func end(_ wish: DeviceSession.Wish, of session: DeviceSession) {
+        guard session.subscriptions.removeValue(forKey: wish)?.isGranted == true else { return }
+        channels.audience.remove(session, from: wish.channel)
     }
 
     private func deliver(_ broadcast: Broadcast, _ row: QueueRow) {
@@ -177,14 +188,19 @@ extension Shard {
             skipped: Int(channels.tally.dropped - before.dropped), at: now)
     }
 
+    /// A device that is leaving is not sent anything, and so not counted.
     private func send(_ frame: [UInt8], to session: DeviceSession) {
+        guard session.isLinkOpen else { return }
         if session.broadcast(frame) { channels.tally.sent += 1 } else { channels.tally.dropped += 1 }
     }
 
     private func end(_ channel: ChannelIdentity) {
         for session in channels.audience.removeAll(from: channel) {
-            session.subscriptions[channel] = nil
-            session.refuse(channel, "The channel was deleted.")
+            let wishes = session.subscriptions.filter { $0.key.channel == channel && $0.value.isGranted }
+            for wish in wishes.keys {
+                session.subscriptions[wish] = nil
+                session.refuse(channel, of: wish.topic.text, "The channel was deleted.")
+            }
         }
     }
 }

@@ -42,9 +42,23 @@ extension Shard {
         }
     }
 
-    private var report: ShardReport {
+    /// Raises the alarm, once, when not every accepted notification is accounted for.
+    func watchBalance() {
+        let report = report
+        guard !report.isBalanced, !hasRaisedAlarm else { return }
+        hasRaisedAlarm = true
+        log.error(
+            "the counters of shard \(index) do not balance, which is a defect of the relay: "
+                + "\(tally), and \(report.waiting) do wait; please report it")
+    }
+
+    var report: ShardReport {
         ShardReport(
+            index: index,
             tally: tally,
+            waiting: seats.values.reduce(0) { $0 + UInt64($1.device.pendingCount) },
+            deferred: admittance.deferred,
+            refused: listeners.reduce(0) { $0 + UInt64($1.refusedCount) },
             providerConnections: providers.count,
             deviceConnections: devices.count,
             devices: seats.count,
@@ -104,8 +118,14 @@ extension Shard {
 }
 
 extension ShardReport {
+    /// Whether the counters account for every notification, and what they say is pending is there.
+    var isBalanced: Bool { tally.isBalanced && tally.pending == waiting }
+
     static func += (left: inout ShardReport, right: ShardReport) {
         left.tally += right.tally
+        left.waiting += right.waiting
+        left.deferred += right.deferred
+        left.refused += right.refused
         left.providerConnections += right.providerConnections
         left.deviceConnections += right.deviceConnections
         left.devices += right.devices
@@ -116,10 +136,11 @@ extension ShardReport {
 }
 
 extension Control.Status {
-    init(_ report: ShardReport, shards: Int, trace: TraceLosses?) {
-        let tally = report.tally
+    init(_ reports: [ShardReport], trace: TraceLosses? = nil) {
+        var report = ShardReport()
+        for part in reports { report += part }
         self.init(
-            shards: shards,
+            shards: reports.count,
             providerConnections: report.providerConnections,
             deviceConnections: report.deviceConnections,
             devices: report.devices,
@@ -130,17 +151,27 @@ extension Control.Status {
                 sent: report.broadcasts.sent,
                 dropped: report.broadcasts.dropped
             ),
-            counters: Counters(
-                accepted: tally.accepted,
-                delivered: tally.delivered,
-                pending: tally.pending,
-                expired: tally.expired,
-                replaced: tally.replaced,
-                discarded: tally.discarded,
-                dropped: Dictionary(uniqueKeysWithValues: Tally.Drop.allCases.map { ("\($0)", tally[$0]) }),
-                isBalanced: tally.isBalanced
-            ),
+            deferredDevices: report.deferred,
+            refusedConnections: report.refused,
+            counters: Counters(report),
+            countersOfShards: reports.sorted { $0.index < $1.index }.map(Counters.init),
             trace: trace.map { Trace(lost: $0.count, untoldRefusals: $0.refusals) }
+        )
+    }
+}
+
+extension Control.Status.Counters {
+    init(_ report: ShardReport) {
+        let tally = report.tally
+        self.init(
+            accepted: tally.accepted,
+            delivered: tally.delivered,
+            pending: tally.pending,
+            expired: tally.expired,
+            replaced: tally.replaced,
+            discarded: tally.discarded,
+            dropped: Dictionary(uniqueKeysWithValues: Tally.Drop.allCases.map { ("\($0)", tally[$0]) }),
+            isBalanced: report.isBalanced
         )
     }
 }

@@ -21,6 +21,8 @@ final class Shard {
     let fidelity: Fidelity
     /// What holds for every device.
     let deviceRules: DeviceRules
+    /// Whether a token for the development environment would be good anywhere.
+    let hasDevelopment: Bool
     /// How long a provider's connection may stay without a request.
     let providerIdleMilliseconds: Int
     var authority: Authority
@@ -29,6 +31,10 @@ final class Shard {
     var seats: [DeviceIdentity: DeviceSeat] = [:]
     var tally = Tally()
     var channels = ChannelShelf()
+    /// Who is let in when many return at once.
+    var admittance: Admittance
+    /// Whether somebody was told that the counters do not balance.
+    var hasRaisedAlarm = false
     var providers: [UInt64: ProviderSession] = [:]
     /// Connections of devices on this shard, welcomed or not.
     var devices: [UInt64: DeviceSession] = [:]
@@ -76,6 +82,8 @@ final class Shard {
         random: any RandomSource,
         fidelity: Fidelity = Fidelity(),
         deviceRules: DeviceRules = DeviceRules(),
+        admittance: Admittance = Admittance(),
+        hasDevelopment: Bool = true,
         providerIdleMilliseconds: Int = Limits.providerIdleSeconds.usual * 1000,
         log: Log,
         porter: ConnectionPorter,
@@ -90,6 +98,8 @@ final class Shard {
         self.random = random
         self.fidelity = fidelity
         self.deviceRules = deviceRules
+        self.admittance = admittance
+        self.hasDevelopment = hasDevelopment
         self.providerIdleMilliseconds = providerIdleMilliseconds
         self.log = log
         self.porter = porter
@@ -225,6 +235,7 @@ final class Shard {
         _ asked: [QueueRow],
         _ result: Result<[QueuedNotification], StoreError>
     ) {
+        admittance.ended(now: scheduler.now)
         guard let seat = seats[device] else { return }
         switch result {
         case .success(let found):
@@ -254,7 +265,9 @@ final class Shard {
             case .send(let delivery, let queued): send(queued, as: delivery, to: seat)
             case .store(let queued): switchboard.send(.store(queued))
             case .settle(let row): switchboard.send(.settle(row))
-            case .load(let rows): switchboard.send(.load(seat.device.record.identity, rows))
+            case .load(let rows):
+                admittance.began(now: scheduler.now)
+                switchboard.send(.load(seat.device.record.identity, rows))
             case .noteAccepted(let queued): trace.noteAccepted(queued, at: now)
             case .note(let kind, let row, let detail): trace.note(kind, row, detail: detail, at: now)
             }
@@ -269,13 +282,16 @@ final class Shard {
 
     private func sweep() {
         // In an order that does not depend on hashes: the same seed has to be the same run.
-        let due = seats.values.filter { $0.device.hasExpired(at: now) }
+        let due = seats.values.filter { $0.device.hasExpired(at: now) || $0.device.isGroupDue(at: now) }
             .sorted { ($0.identity.high, $0.identity.low) < ($1.identity.high, $1.identity.low) }
         for seat in due {
-            with(seat) { device, now, tally, effects in device.expire(now: now, &tally, &effects) }
+            with(seat) { device, now, tally, effects in
+                device.expire(now: now, &tally, &effects)
+                if device.isGroupDue(at: now) { device.fetch(now: now, &tally, &effects) }
+            }
         }
         sweepChannels()
-        assert(tally.isBalanced, "every accepted notification is accounted for")
+        watchBalance()
         saveSightings()
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
     }

@@ -62,6 +62,8 @@ struct ShardThread: Sendable {
             random: Entropy(),
             fidelity: configuration.fidelity,
             deviceRules: DeviceRules(configuration),
+            admittance: Admittance(places: configuration.deviceFetches),
+            hasDevelopment: configuration.developmentProviderAddress != nil,
             providerIdleMilliseconds: configuration.providerIdleSeconds * 1000,
             log: log,
             porter: ConnectionPorter(on: loop),
@@ -87,6 +89,10 @@ struct ShardThread: Sendable {
             [unowned shard] _ in
             shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
         }
+        device.pace = HandshakePace(
+            budgetMicroseconds: Limits.handshakeMicroseconds,
+            horizonMilliseconds: Limits.handshakeMilliseconds,
+            least: Limits.handshakesLeast)
         shard.listeners = [provider, device] + (development.map { [$0] } ?? [])
         for listener in shard.listeners { guardListener(listener) }
         if index == 0 {

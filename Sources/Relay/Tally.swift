@@ -52,3 +52,11 @@ struct Tally: Sendable, Equatable {
         for drop in Drop.allCases { left[drop] += right[drop] }
     }
 }
+
+extension Tally: CustomStringConvertible {
+    /// What stands on both sides of the balance.
+    var description: String {
+        "\(accepted) accepted, \(delivered) delivered, \(pending) pending, \(expired) expired, "
+            + "\(replaced) replaced, \(discarded) discarded, \(dropped) dropped"
+    }
+}

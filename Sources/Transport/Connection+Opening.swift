@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Glibc
 
 /// From a socket to an established connection.
 extension Connection {
@@ -6,6 +7,8 @@ extension Connection {
     func begin(for listener: Listener) {
         self.listener = listener
         guard tls == nil else {
+            isPaced = listener.pace != nil
+            listener.pace?.began()
             setDeadline(limits.handshakeMilliseconds)
             return
         }
@@ -33,6 +36,15 @@ extension Connection {
     }
 
     func continueHandshake() {
+        guard let loop, let pace = listener?.pace else { return shakeHands() }
+        // Without time it is still ready in the next turn.
+        guard pace.hasTime(in: loop.turnNumber) else { return }
+        let start = EventLoop.read(CLOCK_MONOTONIC)
+        shakeHands()
+        loop.spend(pace, since: start)
+    }
+
+    private func shakeHands() {
         guard let tls else { preconditionFailure("bug: a handshake without TLS") }
         do {
             switch try tls.handshake() {
@@ -53,6 +65,7 @@ extension Connection {
         deadline = nil
         phase = .open
         ticket?.handshakeEnded()
+        leavePace()
         if let tls {
             peer.negotiatedProtocol = tls.negotiatedProtocol
             peer.certificate = tls.peerCertificate
@@ -74,5 +87,19 @@ extension Connection {
         updateInterest()
         // What came with the end of the handshake is in TLS already, where the poller does not see it.
         if tls != nil { readInput() }
+    }
+
+    /// The handshake is over.
+    func leavePace() {
+        guard isPaced else { return }
+        isPaced = false
+        listener?.pace?.ended()
+    }
+}
+
+extension EventLoop {
+    /// Has the time counted that a part of a handshake took.
+    func spend(_ pace: HandshakePace, since start: UInt64) {
+        pace.spend(Self.read(CLOCK_MONOTONIC) - start, in: turnNumber)
     }
 }

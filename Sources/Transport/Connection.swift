@@ -26,6 +26,8 @@ public final class Connection: Wire {
     var session: (any Session)?
     /// Who accepted it, until it has a session.
     var listener: Listener?
+    /// Whether its handshake is one of those that the listener's pace counts.
+    var isPaced = false
     /// Its place in the counts of the gate that let it in, if there is one.
     var ticket: SourceTicket?
     /// The loop that holds it; nil while it is moving and when it has ended.
@@ -176,6 +178,7 @@ extension Connection {
     private func dismiss(_ reason: CloseReason) {
         if let session { loop?.departs(session, reason) }
         session = nil
+        leavePace()
         listener?.connectionFailed(reason)
         listener = nil
     }

@@ -28,6 +28,9 @@ public final class Listener: EventSource {
     private var rest: (any LoopTimer)?
     /// Counts connections by source; nil: they are not counted. To be set before the first turn.
     public var gate: SourceGate?
+    /// Keeps handshakes from taking the whole of the loop's time; nil: they take what they need. To be set before the
+    /// first turn.
+    public var pace: HandshakePace?
     /// Called for a refused connection, with its address and how many have been refused since the last call: at most
     /// once a second.
     public var onRefusals: ((_ refusal: Refusal, _ address: String, _ count: Int) -> Void)?
@@ -67,9 +70,14 @@ public final class Listener: EventSource {
     func ready(_ readiness: Readiness) {
         for _ in 0..<Self.acceptsPerTurn {
             guard let number = descriptor?.number else { return }
+            // What is not accepted now waits in the kernel's queue, which is bounded.
+            if let pace, let loop, !pace.hasTime(in: loop.turnNumber) { return }
             var origin = sockaddr_storage()
             switch Socket.accept(number, from: &origin) {
-            case .done(let accepted): take(Descriptor(owning: Int32(accepted)), from: origin)
+            case .done(let accepted):
+                let start = pace == nil ? 0 : EventLoop.read(CLOCK_MONOTONIC)
+                take(Descriptor(owning: Int32(accepted)), from: origin)
+                if let pace, let loop { loop.spend(pace, since: start) }
             case .wouldBlock: return
             case .failed(let error):
                 guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.number) else { continue }
@@ -87,6 +95,7 @@ public final class Listener: EventSource {
     private func take(_ accepted: consuming Descriptor, from origin: sockaddr_storage) {
         let remote = address.unixPath == nil ? SocketAddress(origin) : nil
         guard let loop, Int(accepted.number) < descriptorCeiling else { return refuse(.descriptors, remote) }
+        guard pace?.mayBegin ?? true else { return refuse(.handshakes, remote) }
         var ticket: SourceTicket?
         if let gate, let remote, let source = SourceGate.Source(remote) {
             do {

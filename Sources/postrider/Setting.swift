@@ -17,6 +17,7 @@ enum Setting: String, CaseIterable {
     case shards = "shards"
     case providerIdleSeconds = "provider-idle-seconds"
     case pushesPerSecond = "pushes-per-second"
+    case deviceFetches = "device-fetches"
     case deviceExpiryDays = "device-expiry-days"
     case strictness = "strictness"
     case storage = "storage"
@@ -48,7 +49,8 @@ enum Setting: String, CaseIterable {
         case .dataDirectory: "DIRECTORY"
         case .trace: "true|false"
         case .traceSample: "NUMBER"
-        case .shards, .providerIdleSeconds, .pushesPerSecond, .deviceExpiryDays, .sourceConnections,
+        case .shards, .providerIdleSeconds, .pushesPerSecond, .deviceFetches, .deviceExpiryDays,
+            .sourceConnections,
             .sourceRate:
             "NUMBER"
         case .strictness, .storage, .spellings: "WORD"
@@ -81,6 +83,9 @@ enum Setting: String, CaseIterable {
                 + "not given."
         case .pushesPerSecond:
             "Pushes a second that a device token takes; \(Limits.pushesPerSecond) if not given, 0: no limit."
+        case .deviceFetches:
+            "Devices for which a shard fetches what waits at once, while others are told to come back; "
+                + "\(Limits.fetches.usual) if not given."
         case .deviceExpiryDays:
             "After how many days without its device a device token is expired; never if not given."
         case .strictness:

@@ -1,3 +1,4 @@
+import Foundation
 import Options
 import Relay
 
@@ -15,7 +16,17 @@ enum StatusCommand: Command {
         let client = ControlClient(address: try ControlAddress.find(options))
         let (status, text) = try await client.list("/v1/status", of: Control.Status.self)
         Console.say(options.isSet("json") ? text : describe(status))
-        return 0
+        return exitCode(status)
+    }
+
+    /// 3 where the counters do not balance: a script that watches the relay notices.
+    static func exitCode(_ status: Control.Status) -> Int32 {
+        status.counters.isBalanced && unbalanced(status).isEmpty ? 0 : 3
+    }
+
+    /// The shards whose counters do not balance.
+    private static func unbalanced(_ status: Control.Status) -> [Int] {
+        status.countersOfShards.indices.filter { !status.countersOfShards[$0].isBalanced }
     }
 
     static func describe(_ status: Control.Status) -> String {
@@ -27,6 +38,8 @@ enum StatusCommand: Command {
                 ("provider connections", status.providerConnections),
                 ("device connections", status.deviceConnections),
                 ("devices", status.devices),
+                ("  told to come back", status.deferredDevices),
+                ("refused connections", status.refusedConnections),
                 ("accepted", counters.accepted),
                 ("  delivered", counters.delivered),
                 ("  pending", counters.pending),
@@ -40,10 +53,31 @@ enum StatusCommand: Command {
                 ("  sent to devices", status.broadcasts.sent),
                 ("  dropped: slow", status.broadcasts.dropped),
             ] + trace(status)
-        let warning = counters.isBalanced ? "" : "\nThe counters do not balance: please report it."
         return rows.map { name, value in
             name + String(repeating: " ", count: max(24 - name.count, 1)) + "\(value)"
-        }.joined(separator: "\n") + warning
+        }.joined(separator: "\n") + "\n" + balance(status)
+    }
+
+    /// Whether every accepted notification is accounted for, shard by shard and in sum.
+    private static func balance(_ status: Control.Status) -> String {
+        let equation = "accepted = delivered + pending + expired + replaced + discarded + dropped"
+        var lines = ["balance".padding(toLength: 24, withPad: " ", startingAt: 0) + equation]
+        for (index, counters) in status.countersOfShards.enumerated() {
+            let parts = [
+                counters.delivered, counters.pending, counters.expired, counters.replaced, counters.discarded,
+                counters.dropped.values.reduce(0, +),
+            ]
+            lines.append(
+                "  shard \(index)".padding(toLength: 24, withPad: " ", startingAt: 0)
+                    + "\(counters.accepted) = " + parts.map { "\($0)" }.joined(separator: " + ")
+                    + (counters.isBalanced ? "" : "  DOES NOT BALANCE"))
+        }
+        guard exitCode(status) != 0 else { return lines.joined(separator: "\n") }
+        let culprits = unbalanced(status).map { "shard \($0)" }.joined(separator: ", ")
+        lines.append(
+            "ALARM: the counters of \(culprits.isEmpty ? "the relay" : culprits) do not balance. "
+                + "This is a defect of the relay: keep its log and its data directory, and report it.")
+        return lines.joined(separator: "\n")
     }
 
     /// What is missing in the trace, where there is one.

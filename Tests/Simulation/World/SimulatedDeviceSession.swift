@@ -90,7 +90,8 @@ final class SimulatedDeviceSession: EndpointOwner {
         guard let linkStream else { return }
         switch message {
         case .register(let topic, _), .unregister(let topic): askedTopics.append(topic)
-        case .hello, .acknowledge, .goodbye, .subscribe, .unsubscribe, .report, .unknown: break
+        case .hello, .acknowledge, .goodbye, .subscribe, .unsubscribe, .reception, .fetch, .report, .unknown:
+            break
         }
         var frame: [UInt8] = []
         MessageFraming.frame(message, into: &frame)

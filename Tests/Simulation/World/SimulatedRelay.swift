@@ -26,6 +26,8 @@ final class SimulatedRelay {
     let house: SimulatedHouse
     private let store: SimulatedStore
     private var ledger: Ledger?
+    /// When the ledger tries again by itself what the disk has refused.
+    private var owing: (any LoopTimer)?
     private var trace: TraceKeeper?
     /// What the trace has not been told because its mailbox was full.
     let traceLosses = TraceLosses()
@@ -49,7 +51,11 @@ final class SimulatedRelay {
             store: store, shardCount: count, log: .none,
             post: { [unowned self] letter, shard in mail[shard].append(letter) },
             copy: { _, _ in },
+            rest: { [unowned self] in owing?.arm(afterMilliseconds: $0) },
             onClosed: { [unowned self] in isClosed = true })
+        owing = SimulatedScheduler(shard: 0, clock: house.clock).makeTimer { [unowned self] in
+            ledger?.settleOwed()
+        }
         let trace = makeTrace()
         self.trace = trace
         let lag: Int64 = house.fault == .clockLags ? 5_000 : 0

@@ -14,7 +14,10 @@ extension World {
         for _ in 0..<3000 where findings.first == nil {
             rest()
             for device in devices where device.session == nil { connect(device) }
-            for session in sessions { session.acknowledge(.max) }
+            for session in sessions {
+                session.acknowledge(.max)
+                if session.isWelcome { session.say(.fetch) }
+            }
             rest()
             if isAtRest {
                 // The last letters to the ledger may have met a full mailbox, and wait for a timer.

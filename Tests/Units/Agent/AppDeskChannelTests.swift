@@ -53,7 +53,9 @@ struct AppDeskChannelTests {
         rig.desk.subscribe(wish, for: app.stream)
         rig.desk.unsubscribe(wish, for: app.stream)
         #expect(rig.line.unsubscribed == [wish.channel])
-        #expect(app.told.last == .unsubscribed(Unsubscribed(channel: wish.channel, reason: "")))
+        #expect(
+            app.told.last
+                == .unsubscribed(Unsubscribed(channel: wish.channel, reason: "", topic: wish.topic)))
         rig.line.subscriptions = []
         rig.desk.subscribeAnew()
         #expect(rig.line.subscriptions.isEmpty)
@@ -74,6 +76,27 @@ struct AppDeskChannelTests {
         rig.line.subscriptions = []
         rig.desk.subscribeAnew()
         #expect(rig.line.subscriptions.isEmpty)
+    }
+
+    @Test("keeps apart two apps that want the same channel")
+    func sharedChannel() {
+        let (one, two) = (rig.attached(), RecordedApp(user: 1000))
+        rig.desk.register("com.example.two", for: two.stream)
+        rig.desk.endTurn()
+        let foreign = Subscribe(topic: "com.example.two", channel: wish.channel)
+        for (app, wish) in [(one, wish), (two, foreign)] { rig.desk.subscribe(wish, for: app.stream) }
+        rig.desk.unsubscribed(
+            Unsubscribed(
+                channel: wish.channel, reason: "The app has no such channel.", topic: foreign.topic))
+        #expect(two.told.last != nil && one.told.last != two.told.last)
+        rig.line.subscriptions = []
+        rig.desk.subscribeAnew()
+        #expect(rig.line.subscriptions == [last(nil)], "the channel is the first one's still")
+        rig.desk.subscribe(foreign, for: two.stream)
+        rig.desk.unsubscribe(foreign, for: two.stream)
+        #expect(rig.line.unsubscribed.isEmpty, "the device has one subscription for both")
+        rig.desk.unsubscribe(wish, for: one.stream)
+        #expect(rig.line.unsubscribed == [wish.channel])
     }
 
     @Test("lets nobody subscribe for an app that is another user's, or not registered")

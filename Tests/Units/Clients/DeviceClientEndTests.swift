@@ -19,7 +19,9 @@ struct DeviceClientEndTests {
             switch message {
             case .hello: link.welcome()
             case .goodbye: link.end(.ok)
-            case .register, .unregister, .acknowledge, .subscribe, .unsubscribe, .report, .unknown: break
+            case .register, .unregister, .acknowledge, .subscribe, .unsubscribe, .reception, .fetch,
+                .report, .unknown:
+                break
             }
         }
         let client = try ground.makeClient()

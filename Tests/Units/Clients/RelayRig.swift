@@ -20,7 +20,7 @@ final class RelayRig {
     let signingKey = ES256.PrivateKey.generate()
     private let folder: TemporaryFolder
 
-    init(shards: Int = 2) async throws {
+    init(shards: Int = 2, fetches: Int = Limits.fetches.usual) async throws {
         loop = try EventLoop()
         tls = try TestTLS.shared.get()
         folder = try TemporaryFolder()
@@ -33,6 +33,7 @@ final class RelayRig {
             shards: shards,
             user: getuid()
         )
+        configuration.deviceFetches = fetches
         configuration.developmentProviderAddress = try SocketAddress("127.0.0.1:0")
         let changes = try Self.registry(signingKey.publicKey)
         relay = try await Relay.start(configuration, log: .none) {
@@ -93,12 +94,15 @@ final class RelayRig {
     }
 
     /// What the operator sees.
-    func counters() throws -> Control.Status.Counters {
+    func counters() throws -> Control.Status.Counters { try status().counters }
+
+    /// What the operator sees of all the rest.
+    func status() throws -> Control.Status {
         var body: [UInt8]?
         let client = RequestClient(to: try control, on: loop)
         try client.send(client.makeHead("GET", "/v1/status")) { body = try? $0.get().body }
         loop.turn { body != nil }
-        return try JSONDecoder().decode(Control.Status.self, from: Data(try #require(body))).counters
+        return try JSONDecoder().decode(Control.Status.self, from: Data(try #require(body)))
     }
 
     /// A configuration for an enrolled device.

@@ -53,6 +53,24 @@ import Testing
         )
     }
 
+    @Test("a reception names so many topics at most, and fits into one message however long they are")
+    func receptions() throws {
+        let many = (0...Limits.registrationsPerDevice).map { "app.\($0)" }
+        #expect(Reception(ignored: many).ignored.count == Limits.registrationsPerDevice)
+        var bytes: [UInt8] = []
+        for topic in many { bytes += [0x12, UInt8(topic.utf8.count)] + topic.utf8 }
+        #expect(
+            decodingError(Reception.self, bytes)
+                == .tooMany(field: 2, limit: Limits.registrationsPerDevice))
+        let long = many.dropLast().map { $0 + String(repeating: "x", count: Limits.topicBytes - 7) }
+        let reception = Reception(savesPower: true, opportunistic: long, ignored: Array(long.prefix(10)))
+        #expect(reception.ignored.count == 10 && (20...256).contains(reception.opportunistic.count))
+        let hello = Hello(
+            deviceIdentity: Samples.device, deviceSecret: Samples.secret, keepaliveSeconds: .max,
+            agent: String(repeating: "a", count: Limits.courierTextBytes), reception: reception)
+        #expect(encoded(DeviceMessage.hello(hello)).count <= Limits.deviceMessageBytes)
+    }
+
     @Test("identities, secrets and tokens must be there and have their length")
     func lengths() {
         let device = [0x0A, 12] + [UInt8](repeating: 1, count: 12)
@@ -198,7 +216,7 @@ import Testing
             (.invalidText(field: 1), .invalidArgument),
             (.wrongLength(field: 1, expected: 12), .invalidArgument),
             (.textTooLong(field: 1, limit: 255), .invalidArgument),
-            (.unknownValue(field: 2), .invalidArgument),
+            (.tooMany(field: 2, limit: 9), .invalidArgument), (.unknownValue(field: 2), .invalidArgument),
             (.messageTooLarge(bytes: 2, limit: 1), .resourceExhausted), (.compressed, .unimplemented),
             (.invalidPrefix, .internalError), (.outOfOrder("A sentence."), .failedPrecondition),
         ]

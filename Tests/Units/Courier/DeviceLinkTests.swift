@@ -111,6 +111,24 @@ import Testing
         }
     }
 
+    @Test("how the device wants to be sent what waits is said in the hello, with the welcome or at once")
+    func receptions() throws {
+        for stage in Stage.allCases {
+            var link = try link(at: stage)
+            let isOpen = stage == .open
+            #expect(link.receive(by: Samples.reception) == (isOpen ? .reception(Samples.reception) : nil))
+            #expect(link.fetch() == (isOpen ? .fetch : nil))
+        }
+        var early = try link(at: .idle)
+        _ = early.receive(by: Samples.reception)
+        #expect(early.start() == .hello(Samples.saver))
+        #expect(try early.receive(.welcome(welcome)) == .welcomed(welcome, send: []))
+        var late = try link(at: .awaitingWelcome)
+        _ = late.receive(by: Samples.reception)
+        #expect(
+            try late.receive(.welcome(welcome)) == .welcomed(welcome, send: [.reception(Samples.reception)]))
+    }
+
     @Test("a relay that overruns the window breaks the protocol")
     func overrun() throws {
         var link = try link(at: .open)

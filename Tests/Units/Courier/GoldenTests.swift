@@ -45,6 +45,12 @@ import Testing
             "22100a0e017f8001ffffffffffffffffff01"
         )
         try check(DeviceMessage.goodbye(Samples.off), "2a0708011a036f6666")
+        try check(
+            DeviceMessage.hello(Samples.saver),
+            "0a4c0a0c0102030405060708090a0b0c12" + secretHex + "18ac0222076167656e742f312a" + receptionHex)
+        try check(DeviceMessage.reception(Samples.reception), "4a" + receptionHex)
+        try check(DeviceMessage.reception(.usual), "4a00")
+        try check(DeviceMessage.fetch, "5200")
         try check(DeviceMessage.unknown, "")
     }
 
@@ -92,6 +98,8 @@ import Testing
         try check(DeviceMessage.unsubscribe(Samples.channel), "3a12" + channel)
         try check(RelayMessage.subscribed(Samples.channel), "3a12" + channel)
         try check(RelayMessage.unsubscribed(Samples.unsubscribed), "4216" + channel + "12026e6f")
+        let named = Unsubscribed(channel: Samples.channel, reason: "no", topic: "a.b")
+        try check(RelayMessage.unsubscribed(named), "421b" + channel + "12026e6f1a03612e62")
         try check(RelayMessage.broadcast(Samples.broadcast), broadcastHex)
         let wish = Subscribe(topic: "a.b", channel: Samples.channel)
         try check(AppMessage.subscribe(wish), "22170a03612e621210" + channelHex)
@@ -132,6 +140,7 @@ import Testing
         #expect(Hexadecimal.text(bytes) == "0000000052" + fullDeliverHex)
     }
 
+    private let receptionHex = "0e08011203612e6212001a03632e64"
     private let secretHex = "20202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
     private let tokenHex = "20808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f"
     private let channelHex = "303132333435363738393a3b3c3d3e3f"

@@ -22,6 +22,8 @@ private struct SeededBits: RandomNumberGenerator {
         encoded(DeviceMessage.hello(Samples.hello)),
         encoded(DeviceMessage.register(topic: "a.b")),
         encoded(DeviceMessage.acknowledge([1, 128, .max])),
+        encoded(DeviceMessage.hello(Samples.saver)),
+        encoded(DeviceMessage.reception(Samples.reception)),
         encoded(DeviceMessage.subscribe(Samples.subscribe)),
         encoded(DeviceMessage.unsubscribe(Samples.channel)),
         encoded(DeviceMessage.report(Samples.report)),

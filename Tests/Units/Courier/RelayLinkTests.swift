@@ -66,6 +66,11 @@ import Testing
             ),
             (.report(Report([])), [.error, .error, .event(nil), .event(nil), .event(nil)]),
             (
+                .reception(Samples.reception),
+                [.error, .error, .event(.reception(Samples.reception)), .event(nil), .event(nil)]
+            ),
+            (.fetch, [.error, .error, .event(.fetch), .event(nil), .event(nil)]),
+            (
                 .acknowledge([3, 1]),
                 [.error, .error, .event(.acknowledged([3, 1])), .event(.acknowledged([3, 1])), .event(nil)]
             ),

@@ -14,6 +14,10 @@ enum Samples {
 
     static let hello = Hello(
         deviceIdentity: device, deviceSecret: secret, keepaliveSeconds: 300, agent: "agent/1")
+    static let reception = Reception(savesPower: true, opportunistic: ["a.b", ""], ignored: ["c.d"])
+    static let saver = Hello(
+        deviceIdentity: device, deviceSecret: secret, keepaliveSeconds: 300, agent: "agent/1",
+        reception: reception)
     static let registered = Registered(topic: "a.b", deviceToken: token)
     static let development = Registered(topic: "e.f", deviceToken: token, environment: .development)
     static let refused = Refused(topic: "a.b", reason: "no")

@@ -1,3 +1,4 @@
+import Courier
 import Notifications
 import Testing
 
@@ -111,9 +112,21 @@ struct DeviceRig {
         }
     }
 
-    mutating func connect() -> [String] {
+    mutating func connect(by reception: Reception = .usual) -> [String] {
         let now = now
-        return after { device, tally, effects in device.connected(now: now, &tally, &effects) }
+        return after { device, tally, effects in
+            device.connected(by: reception, now: now, &tally, &effects)
+        }
+    }
+
+    mutating func receive(by reception: Reception) -> [String] {
+        let now = now
+        return after { device, tally, effects in device.receive(by: reception, now: now, &tally, &effects) }
+    }
+
+    mutating func fetch() -> [String] {
+        let now = now
+        return after { device, tally, effects in device.fetch(now: now, &tally, &effects) }
     }
 
     mutating func disconnect() -> [String] {

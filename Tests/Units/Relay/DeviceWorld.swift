@@ -24,15 +24,15 @@ struct DeviceWorld {
     }
 
     private var random: Seeded
-    private var device = Device(Samples.record)
-    private let rules: DeviceRules
+    var device = Device(Samples.record)
+    let rules: DeviceRules
     private var tally = Tally()
-    private var now = Samples.now
-    private var registrations: [RegistrationRecord] = []
+    var now = Samples.now
+    var registrations: [RegistrationRecord] = []
     /// Pushes by number; the row of a push is its number.
-    private var pushes: [Int64: Push] = [:]
+    var pushes: [Int64: Push] = [:]
     private var lastRow: Int64 = 0
-    private var disk: [QueueRow: Notification] = [:]
+    var disk: [QueueRow: Notification] = [:]
     private var work: [Work] = []
     private var inFlight: [UInt64: QueueRow] = [:]
     private var sends = 0
@@ -63,7 +63,8 @@ struct DeviceWorld {
         case 88..<92:
             inFlight = [:]
             after { $0.disconnected(&$1, &$2) }
-        case 92..<98:
+        case 92..<94: askFor()
+        case 94..<98:
             self.now = now.advanced(byMilliseconds: Int64.random(in: 0..<800, using: &random))
             let later = self.now
             after { $0.expire(now: later, &$1, &$2) }
@@ -76,7 +77,9 @@ struct DeviceWorld {
     /// Everything comes to an end: the disk is healthy, and the device connected until it has everything.
     mutating func finish() {
         while !work.isEmpty { workOff(failing: false) }
-        connect()
+        inFlight = [:]
+        let now = now
+        after { $0.connected(now: now, &$1, &$2) }
         while !inFlight.isEmpty || !work.isEmpty {
             while !work.isEmpty { workOff(failing: false) }
             if !inFlight.isEmpty { acknowledge() }
@@ -88,8 +91,24 @@ struct DeviceWorld {
 
     private mutating func connect() {
         let now = now
+        let reception = randomReception()
         inFlight = [:]
-        after { $0.connected(now: now, &$1, &$2) }
+        after { $0.connected(by: reception, now: now, &$1, &$2) }
+    }
+
+    /// The device asks for what is held back, or says how it wants to be sent it.
+    private mutating func askFor() {
+        let now = now
+        guard random.chance(1, in: 2) else { return after { $0.fetch(now: now, &$1, &$2) } }
+        let reception = randomReception()
+        after { $0.receive(by: reception, now: now, &$1, &$2) }
+    }
+
+    private mutating func randomReception() -> Reception {
+        let topics = registrations.map(\.topic.text)
+        return Reception(
+            savesPower: random.chance(1, in: 2), opportunistic: random.chance(1, in: 4) ? [topics[0]] : [],
+            ignored: random.chance(1, in: 4) ? [topics[1]] : [])
     }
 
     private mutating func offer() {
@@ -219,6 +238,7 @@ struct DeviceWorld {
                 return
             }
             #expect(inFlight.updateValue(row, forKey: delivery) == nil)
+            #expect(device.registrations[queued.notification.registration]?.filter != .ignored)
             noteFirstSend(row.value)
         case .store(let queued): work.append(.store(queued.row))
         case .settle(let row): work.append(.settle(row))
@@ -231,65 +251,23 @@ struct DeviceWorld {
         }
     }
 
-    /// First sends keep the order of acceptance. A push that was replaced and came back is late by nature.
+    /// First sends keep the order of acceptance, for each app and priority. A push that was replaced and came back is
+    /// late by nature.
     private mutating func noteFirstSend(_ number: Int64) {
         guard let push = pushes[number], push.firstSend == nil else { return }
         sends += 1
         pushes[number]?.firstSend = sends
         let slot = push.notification.slot(rules.storage)
-        let isOvertaken = pushes.contains { $0.key > number && $0.value.firstSend != nil }
+        let isOvertaken = pushes.contains {
+            let other = $0.value.notification
+            return $0.key > number && $0.value.firstSend != nil
+                && other.registration == push.notification.registration
+                && other.priority == push.notification.priority
+                && (other.expiration == .nowOrNever) == (push.notification.expiration == .nowOrNever)
+        }
         let wasReplaced = pushes.contains {
             $0.key > number && $0.value.notification.slot(rules.storage) == slot
         }
         #expect(!isOvertaken || wasReplaced || push.isRestored, "push \(number) is sent after a later one")
-    }
-
-    // MARK: What must hold in the end
-
-    /// Every receipt is answered, and every push that was answered 200 is accounted for.
-    func check() {
-        for (number, push) in pushes {
-            guard let verdict = push.answers.first else {
-                let survived = push.isRestored
-                #expect(survived, "push \(number) is never answered")
-                continue
-            }
-            if verdict == .accepted {
-                #expect(isSettledRightly(number), "push \(number) was promised and is lost")
-            }
-        }
-    }
-
-    /// At the moment of a 200: the push, or what stands for it, is on the disk or with the device, or need not be.
-    private func isKept(_ number: Int64) -> Bool {
-        isSettledRightly(number) || stands(for: number) { $0.isStored }
-    }
-
-    private func isSettledRightly(_ number: Int64) -> Bool {
-        guard let notification = pushes[number]?.notification else { return false }
-        guard case .at(let moment) = notification.expiration, moment > now else { return true }
-        if let registration = device.registrations[notification.registration],
-            registration.unregisteredAt != nil
-        {
-            return true
-        }
-        return stands(for: number) { push in
-            guard !push.isAcknowledged, case .at(let moment) = push.notification.expiration else {
-                return true
-            }
-            return moment <= now
-        }
-    }
-
-    /// Whether the push, a later one in its slot or (sent twice) the same one before it fulfils a condition.
-    private func stands(for number: Int64, _ condition: (Push) -> Bool) -> Bool {
-        guard let push = pushes[number] else { return false }
-        if condition(push) { return true }
-        let slot = push.notification.slot(rules.storage)
-        return pushes.contains { other, push in
-            guard other != number, push.notification.slot(rules.storage) == slot else { return false }
-            if case .identity = slot { return condition(push) }
-            return other > number && condition(push)
-        }
     }
 }

@@ -69,6 +69,7 @@ struct LedgerTests {
     private final class Post {
         var lines: [String] = []
         var closed = 0
+        var rests: [Int] = []
     }
 
     private let store = SlowStore()
@@ -81,6 +82,7 @@ struct LedgerTests {
             store: store, shardCount: 2, log: .none,
             post: { letter, shard in post.lines.append("\(shard) \(Self.text(letter))") },
             copy: { _, order in post.lines.append("copy to \(order.directory)") },
+            rest: { post.rests.append($0) },
             onClosed: { post.closed += 1 }
         )
     }
@@ -165,6 +167,30 @@ struct LedgerTests {
         #expect(store.batches.last?.settled.sorted() == [QueueRow(1), QueueRow(2)] && store.rows == [4])
         ledger.receive([stored(5)])
         #expect(store.batches.last?.settled == [])
+    }
+
+    @Test("settles what it owes by itself, after rests that grow to a bound and begin anew")
+    func owed() {
+        ledger.receive([stored(1)])
+        store.failures = 9
+        ledger.receive([settle(1)])
+        for _ in 1...8 { ledger.settleOwed() }
+        #expect(post.rests == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { $0 * 1000 } && store.rows == [1])
+        ledger.settleOwed()
+        #expect(store.rows == [] && post.rests.count == 9)
+        ledger.settleOwed()
+        #expect(store.batches.count == 11, "nothing is owed any more")
+        store.failures = 1
+        ledger.receive([stored(2)])
+        #expect(post.rests.count == 9, "what was not stored is not owed")
+        ledger.receive([stored(3)])
+        store.failures = 1
+        ledger.receive([settle(3)])
+        #expect(post.rests.last == 1000)
+        store.isHeld = true
+        ledger.receive([stored(4)])
+        ledger.settleOwed()
+        #expect(store.batches.last?.settled == [QueueRow(3)], "it is part of the batch that is under way")
     }
 
     @Test("lets a load see everything that was stored before it, and nothing that was settled")

@@ -117,6 +117,13 @@ struct ControlTests {
             #expect(await run("status", on: client) == 0)
             let (status, _) = try await client.list("/v1/status", of: Control.Status.self)
             #expect(status.shards == 2 && status.counters.isBalanced)
+            #expect(status.countersOfShards.map(\.isBalanced) == [true, true])
+            #expect(StatusCommand.exitCode(status) == 0)
+            #expect(!StatusCommand.describe(status).contains("ALARM"))
+            var wrong = status
+            wrong.countersOfShards[1].isBalanced = false
+            #expect(StatusCommand.exitCode(wrong) == 3)
+            #expect(StatusCommand.describe(wrong).contains("ALARM: the counters of shard 1 do not balance."))
         }
     }
 

@@ -81,9 +81,13 @@ struct SettingsTests {
     func deviceTokens() throws {
         var relay = try Self.settings().forRelay().relay
         #expect(relay.pushesPerSecond == 1000 && relay.deviceExpiryDays == nil)
-        let set = Self.complete + ["--pushes-per-second", "0", "--device-expiry-days", "30"]
+        #expect(relay.deviceFetches == Limits.fetches.usual)
+        let set =
+            Self.complete + [
+                "--pushes-per-second", "0", "--device-expiry-days", "30", "--device-fetches", "9",
+            ]
         relay = try Self.settings(set).forRelay().relay
-        #expect(relay.pushesPerSecond == nil && relay.deviceExpiryDays == 30)
+        #expect(relay.pushesPerSecond == nil && relay.deviceExpiryDays == 30 && relay.deviceFetches == 9)
         #expect(throws: (any Error).self) {
             try Self.settings(Self.complete + ["--device-expiry-days", "0"]).forRelay()
         }

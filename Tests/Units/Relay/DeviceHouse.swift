@@ -1,0 +1,300 @@
+import Courier
+import Crypto
+import Endpoints
+import HTTP2
+import Notifications
+import Synchronization
+import Testing
+import Transport
+
+@testable import Relay
+
+/// One shard with devices that are connected to it: a real session at each end of each connection. The ledger does what
+/// the test says, and the time is what the test says it is.
+final class DeviceHouse {
+    static let secret = [UInt8](repeating: 9, count: Limits.deviceSecretBytes)
+    static let channel = ChannelIdentity(high: 5, low: 6)
+
+    let clock = HandClock()
+    let ledger = HandLedger()
+    private let complaints = Complaints()
+    private(set) lazy var shard = makeShard()
+    private let seal: TokenSeal
+    private let admittance: Admittance
+    private let hasDevelopment: Bool
+    private var lines: [DeviceLine] = []
+
+    /// A house in which so many devices are enrolled, each with both apps.
+    init(
+        devices count: Int = 1, admittance: Admittance = Admittance(), hasDevelopment: Bool = true
+    ) throws {
+        seal = try TokenSeal(secrets: [Provider.secret])
+        self.admittance = admittance
+        self.hasDevelopment = hasDevelopment
+        for number in 0..<count { enrol(Self.identity(number)) }
+    }
+
+    static func identity(_ number: Int) -> DeviceIdentity {
+        DeviceIdentity(high: Samples.device.high, low: Samples.device.low + UInt32(number))
+    }
+
+    private func makeShard() -> Shard {
+        Shard(
+            index: 0,
+            scheduler: clock,
+            switchboard: Switchboard(
+                ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) }),
+            rows: RowCounter(after: QueueRow(0)),
+            seal: seal,
+            authority: Provider.shared.authority,
+            random: HouseNumbers(),
+            admittance: admittance,
+            hasDevelopment: hasDevelopment,
+            log: Log { [complaints] level, text in
+                if level == .error { complaints.errors.withLock { $0.append(text) } }
+            },
+            porter: ConnectionPorter(detach: { _ in nil }, adopt: { _ in nil })
+        )
+    }
+
+    /// What the log was told at level error.
+    var errors: [String] { complaints.errors.withLock { $0 } }
+
+    private func enrol(_ identity: DeviceIdentity) {
+        let seat = DeviceSeat(
+            DeviceRecord(
+                identity: identity, secretDigest: SHA256.digest(Self.secret.span).bytes, name: "device",
+                enrolledAt: Samples.now))
+        let registrations = [
+            Samples.registration(on: identity),
+            Samples.registration(Samples.second, of: Samples.otherTopic, on: identity),
+        ]
+        shard.seats[identity] = seat
+        shard.with(seat) { device, _, tally, effects in
+            for record in registrations { device.apply(record, &tally, &effects) }
+        }
+    }
+
+    /// The device of this number connects and says hello.
+    func connect(_ number: Int = 0, by reception: Reception = .usual) throws -> DeviceLine {
+        let line = try DeviceLine(
+            shard,
+            Hello(
+                deviceIdentity: Self.identity(number), deviceSecret: Self.secret, keepaliveSeconds: 1800,
+                agent: "test/1", reception: reception))
+        lines.append(line)
+        try run()
+        return line
+    }
+
+    /// A notification for the first app of a device is offered.
+    func push(_ number: UInt64, priority: Priority = .immediate, to device: Int = 0) throws {
+        shard.switchboard.send(
+            .deliver(
+                Samples.notification(number, priority: priority, device: Self.identity(device)),
+                Samples.receipt(Int(number))), to: 0)
+        try run()
+    }
+
+    /// There is a channel of the first app.
+    func makeChannel(of topic: Topic = Samples.topic) {
+        shard.channels.desk.restore(
+            ChannelRecord(
+                identity: Self.channel, owner: ChannelOwner(topic: topic, environment: .production),
+                storage: .nothing, createdAt: Samples.now))
+    }
+
+    /// A provider broadcasts to it.
+    func broadcast(_ number: UInt64) throws {
+        let broadcast = Broadcast(
+            identity: NotificationIdentity(high: 8, low: number), channel: Self.channel, topic: Samples.topic,
+            payload: Array("{}".utf8), priority: .immediate, expiration: .nowOrNever,
+            pushType: .liveactivity, acceptedAt: Samples.now)
+        shard.switchboard.send(.channel(.broadcast(broadcast, QueueRow(Int64(number)))), to: 0)
+        try run()
+    }
+
+    /// The ledger does what it was asked to do.
+    func commit(isDurable: Bool = true) throws {
+        var letters = ledger.work(isDurable: isDurable)
+        shard.receive(&letters)
+        try run()
+    }
+
+    func advance(byMilliseconds interval: Int) throws {
+        clock.advance(byMilliseconds: interval)
+        try run()
+    }
+
+    /// Carries bytes to and fro until everybody is silent.
+    func run() throws {
+        repeat { shard.turnEnded() } while try lines.map({ try $0.exchange() }).contains(true)
+    }
+}
+
+/// A device's end of one connection.
+final class DeviceLine: SessionHandler {
+    private(set) var heard: [RelayMessage] = []
+    /// What the stream ended with.
+    private(set) var status: GRPCStatus?
+    let session: DeviceSession
+    private lazy var client = HTTP2.Session(role: .client, handler: self)
+    private let wire: TestWire
+    private var link: DeviceLink
+    private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
+    private var stream: Int32 = 0
+
+    init(_ shard: Shard, _ hello: Hello) throws {
+        session = DeviceSession(number: shard.drawNumber(), shard: shard)
+        wire = TestWire(session.endpoint, peer: Peer(address: "test"))
+        link = DeviceLink(hello: hello, wanted: [:], unwanted: [])
+        session.endpoint.opened(on: wire)
+        stream = try client.openRequest([
+            ":method": "POST", ":scheme": "https", ":authority": "relay",
+            ":path": "/postrider.courier.v1.Courier/Connect", "content-type": "application/grpc",
+        ])
+        say(link.start())
+    }
+
+    var goodbye: Goodbye? {
+        for case .goodbye(let goodbye) in heard { return goodbye }
+        return nil
+    }
+
+    /// The notifications that came, by their numbers.
+    var delivered: [UInt64] {
+        heard.compactMap { if case .deliver(let deliver) = $0 { deliver.identity.low } else { nil } }
+    }
+
+    /// What came besides notifications and the welcome.
+    var news: [RelayMessage] {
+        heard.filter {
+            switch $0 {
+            case .welcome, .deliver: false
+            default: true
+            }
+        }
+    }
+
+    func say(_ message: DeviceMessage?) {
+        guard let message else { return }
+        var frame: [UInt8] = []
+        MessageFraming.frame(message, into: &frame)
+        client.send(stream, frame.span)
+    }
+
+    /// Everything that came is safe.
+    func acknowledgeAll() { say(link.acknowledge(unacknowledged.removeAndTake())) }
+
+    private var unacknowledged: [UInt64] = []
+
+    fileprivate func exchange() throws -> Bool {
+        var bytes: [UInt8] = []
+        client.drain(into: &bytes)
+        if !bytes.isEmpty, wire.closed == nil { session.endpoint.received(bytes.span) }
+        var sent: [UInt8] = []
+        while wire.isDirty {
+            wire.isDirty = false
+            session.endpoint.flush(into: &sent)
+        }
+        if !sent.isEmpty { try client.receive(sent.span) }
+        return !bytes.isEmpty || !sent.isEmpty
+    }
+
+    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard endStream, let text = block.value(of: "grpc-status") else { return }
+        status = GRPCStatus(text.span)
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        framing.feed(bytes)
+        do throws(CourierError) {
+            while let message = try framing.next(RelayMessage.self) {
+                heard.append(message)
+                if case .deliver(let deliver) = try link.receive(message) {
+                    unacknowledged.append(deliver.delivery)
+                }
+            }
+        } catch {
+            Issue.record("the relay broke the protocol: \(error)")
+        }
+    }
+
+    func ended(_ stream: Int32) {}
+    func closed(_ stream: Int32, errorCode: UInt32) {}
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+}
+
+extension [UInt64] {
+    /// All that is in it; it is empty then.
+    fileprivate mutating func removeAndTake() -> [UInt64] {
+        defer { self = [] }
+        return self
+    }
+}
+
+/// A ledger that does what it is asked to do when the test says so.
+final class HandLedger {
+    private(set) var mail: [LedgerLetter] = []
+    private var disk: [QueueRow: Notification] = [:]
+
+    /// The loads that it was asked for and has not answered.
+    var loads: Int { mail.count { if case .load = $0 { true } else { false } } }
+
+    /// The channels that are to be removed.
+    var removedChannels: [ChannelIdentity] {
+        mail.flatMap { letter -> [ChannelIdentity] in
+            guard case .apply(let changes, _, _) = letter else { return [] }
+            return changes.compactMap { if case .removeChannel(let channel) = $0 { channel } else { nil } }
+        }
+    }
+
+    fileprivate func take(_ letters: inout [LedgerLetter]) -> Bool {
+        mail += letters
+        letters = []
+        return true
+    }
+
+    fileprivate func work(isDurable: Bool) -> [Letter] {
+        defer { mail = [] }
+        return mail.compactMap { letter in
+            switch letter {
+            case .store(let queued):
+                if isDurable { disk[queued.row] = queued.notification }
+                return .stored(
+                    [StoredRow(device: queued.notification.device, row: queued.row)],
+                    failure: isDurable ? nil : .serviceUnavailable)
+            case .settle(let row):
+                disk[row] = nil
+                return nil
+            case .load(let device, let rows):
+                let found = rows.compactMap { row in
+                    disk[row].map { QueuedNotification(row: row, notification: $0) }
+                }
+                return .loaded(device, asked: rows, .success(found))
+            case .apply(_, _, let ticket):
+                return .applied(
+                    ticket: ticket,
+                    isDurable ? .success(()) : .failure(StoreError(.full, "The disk is full.")))
+            case .backUp, .close: return nil
+            }
+        }
+    }
+}
+
+/// What the log was told.
+private final class Complaints: Sendable {
+    let errors = Mutex<[String]>([])
+}
+
+/// Counts up where a relay draws at random.
+private final class HouseNumbers: RandomSource {
+    private var last: UInt64 = 0
+
+    func next() -> UInt64 {
+        last += 0xABCD_EF01_2345
+        return last
+    }
+
+    func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
+}

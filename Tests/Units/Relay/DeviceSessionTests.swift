@@ -1,0 +1,125 @@
+import Courier
+import Notifications
+import Testing
+
+@testable import Relay
+
+@Suite("A device's session")
+struct DeviceSessionTests {
+    private func subscribe(_ topic: Topic = Samples.topic) -> DeviceMessage {
+        .subscribe(Subscribe(topic: topic.text, channel: DeviceHouse.channel))
+    }
+
+    private func ended(_ reason: String, of topic: Topic?) -> RelayMessage {
+        .unsubscribed(
+            Unsubscribed(channel: DeviceHouse.channel, reason: reason, topic: topic?.text ?? ""))
+    }
+
+    @Test("says nothing after its goodbye, while acknowledgements still count")
+    func nothingAfterGoodbye() throws {
+        let house = try DeviceHouse()
+        let line = try house.connect()
+        try house.push(1)
+        line.session.leave(.overloaded, retryAfterMilliseconds: 7, "enough")
+        try house.run()
+        #expect(line.goodbye?.retryAfterMilliseconds == 7 && line.status == nil)
+        line.session.say(.unregistered(topic: "late"))
+        try house.run()
+        #expect(line.heard.last == line.goodbye.map { .goodbye($0) })
+        line.acknowledgeAll()
+        try house.run()
+        #expect(line.status == .resourceExhausted)
+        #expect(house.shard.tally.delivered == 1)
+    }
+
+    @Test("counts a broadcast as sent only where it is sent")
+    func broadcastAfterGoodbye() throws {
+        let house = try DeviceHouse()
+        house.makeChannel()
+        let line = try house.connect()
+        line.say(subscribe())
+        try house.run()
+        try house.broadcast(1)
+        #expect(house.shard.channels.tally == BroadcastTally(accepted: 0, sent: 1, dropped: 0))
+        try house.push(1)
+        line.session.leave(.shutdown, "the relay is shutting down")
+        try house.broadcast(2)
+        #expect(house.shard.channels.tally == BroadcastTally(accepted: 0, sent: 1, dropped: 0))
+        #expect(line.news.count { if case .broadcast = $0 { true } else { false } } == 1)
+    }
+
+    @Test("refuses one app another's channel, and leaves the other's subscription alone")
+    func foreignChannel() throws {
+        let house = try DeviceHouse()
+        house.makeChannel()
+        let line = try house.connect()
+        line.say(subscribe())
+        line.say(subscribe(Samples.otherTopic))
+        line.say(subscribe(Samples.named("com.example.none")))
+        try house.run()
+        #expect(
+            line.news == [
+                ended("The topic is not registered on this device.", of: Samples.named("com.example.none")),
+                .subscribed(DeviceHouse.channel),
+                ended("The app has no such channel.", of: Samples.otherTopic),
+            ])
+        try house.broadcast(1)
+        #expect(house.shard.channels.tally.sent == 1)
+        line.say(.unsubscribe(DeviceHouse.channel))
+        try house.run()
+        #expect(line.news.last == ended("", of: nil))
+        try house.broadcast(2)
+        #expect(house.shard.channels.tally.sent == 1 && house.shard.channels.audience.count == 0)
+    }
+
+    @Test("tells the app whose channel is deleted, and no other")
+    func deletedChannel() throws {
+        let house = try DeviceHouse()
+        house.makeChannel()
+        let line = try house.connect()
+        line.say(subscribe())
+        try house.run()
+        house.shard.switchboard.send(.channel(.removed(DeviceHouse.channel)), to: 0)
+        try house.run()
+        #expect(line.news.last == ended("The channel was deleted.", of: Samples.topic))
+        #expect(line.session.subscriptions.isEmpty)
+    }
+
+    @Test("a forbidden channel is removed as soon as the disk lets it, whatever came between")
+    func forbiddenChannels() throws {
+        let house = try DeviceHouse()
+        house.makeChannel(of: Samples.named("com.example.silent"))
+        house.shard.removeForbiddenChannels()
+        try house.run()
+        #expect(house.ledger.removedChannels == [DeviceHouse.channel])
+        try house.commit(isDurable: false)
+        #expect(house.shard.channels.desk.count == 1)
+        house.shard.sweepChannels()
+        try house.run()
+        try house.commit()
+        #expect(house.shard.channels.desk.count == 0)
+        house.shard.sweepChannels()
+        try house.run()
+        #expect(house.ledger.removedChannels.isEmpty)
+    }
+
+    @Test("is refused a development token where no provider could use it")
+    func development() throws {
+        for hasDevelopment in [true, false] {
+            let house = try DeviceHouse(hasDevelopment: hasDevelopment)
+            let line = try house.connect()
+            line.say(.register(topic: Samples.topic.text, environment: .development))
+            try house.run()
+            try house.commit()
+            switch line.news.last {
+            case .registered(let registered):
+                #expect(hasDevelopment && registered.environment == .development)
+            case .refused(let refused):
+                #expect(!hasDevelopment && refused.topic == Samples.topic.text)
+                #expect(refused.reason.contains("production"))
+            default: Issue.record("no answer")
+            }
+            #expect(house.shard.seats[Samples.device]?.device.registration(of: Samples.topic) != nil)
+        }
+    }
+}
