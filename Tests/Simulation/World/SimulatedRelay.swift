@@ -53,7 +53,7 @@ final class SimulatedRelay {
             copy: { _, _ in },
             rest: { [unowned self] in owing?.arm(afterMilliseconds: $0) },
             onClosed: { [unowned self] in isClosed = true })
-        owing = SimulatedScheduler(shard: 0, clock: house.clock, lagMilliseconds: 0).makeTimer { [unowned self] in
+        owing = SimulatedScheduler(shard: 0, clock: house.clock).makeTimer { [unowned self] in
             ledger?.settleOwed()
         }
         let trace = makeTrace()
