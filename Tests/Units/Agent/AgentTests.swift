@@ -8,7 +8,7 @@ import Transport
 
 @testable import Agent
 
-@Suite("An agent of a real relay", .timeLimit(.minutes(1)))
+@Suite("An agent of a real relay", .timeLimit(.minutes(10)))
 struct AgentTests {
     private let scratch = Scratch()
     private let dispatcher = NotificationDispatcher()

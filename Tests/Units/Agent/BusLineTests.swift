@@ -6,7 +6,7 @@ import Testing
 @testable import Agent
 @testable import Transport
 
-@Suite("The agent's line to a bus", .timeLimit(.minutes(1)))
+@Suite("The agent's line to a bus", .timeLimit(.minutes(10)))
 struct BusLineTests {
     private let hello = BusCall(
         "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Agent
 
-@Suite("A user notification centre of the kit, at a real agent's desk", .timeLimit(.minutes(1)))
+@Suite("A user notification centre of the kit, at a real agent's desk", .timeLimit(.minutes(10)))
 struct CenterKitTests {
     private let scratch = Scratch()
     private let dispatcher = NotificationDispatcher()

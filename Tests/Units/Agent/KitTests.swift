@@ -6,7 +6,7 @@ import Testing
 
 @testable import Agent
 
-@Suite("An application of the kit, at a real agent's desk over a real socket", .timeLimit(.minutes(1)))
+@Suite("An application of the kit, at a real agent's desk over a real socket", .timeLimit(.minutes(10)))
 struct KitTests {
     private let scratch = Scratch()
     private let dispatcher = NotificationDispatcher()

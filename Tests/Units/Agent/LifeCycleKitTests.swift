@@ -7,7 +7,7 @@ import Transport
 
 @testable import Agent
 
-@Suite("A declared app of the kit, at a real agent's desk", .timeLimit(.minutes(1)))
+@Suite("A declared app of the kit, at a real agent's desk", .timeLimit(.minutes(10)))
 struct LifeCycleKitTests {
     private let scratch = Scratch()
     private let dispatcher = NotificationDispatcher()

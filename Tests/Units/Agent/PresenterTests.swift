@@ -6,7 +6,7 @@ import Testing
 
 @testable import Agent
 
-@Suite("What shows alerts, where there is no screen", .timeLimit(.minutes(1)))
+@Suite("What shows alerts, where there is no screen", .timeLimit(.minutes(10)))
 struct PresenterTests {
     private static let topic = CenterRig.topic
     private static let payload = #"{"aps":{"alert":{"title":"T","body":"b"},"category":"c"}}"#

@@ -6,7 +6,7 @@ import Transport
 
 @testable import Agent
 
-@Suite("What an app of the kit hears of the device", .timeLimit(.minutes(1)))
+@Suite("What an app of the kit hears of the device", .timeLimit(.minutes(10)))
 struct SystemKitTests {
     private let scratch = Scratch()
     private let dispatcher = NotificationDispatcher()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Transport
 
-@Suite("A reconnect storm", .timeLimit(.minutes(2)))
+@Suite("A reconnect storm", .timeLimit(.minutes(10)))
 struct ReconnectStormTests {
     private func push(to token: DeviceToken) -> Push {
         Push(to: token.hex, topic: Topic(RelayRig.topic), payload: Array("{}".utf8))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DBus
 
-@Suite("A connection to a bus", .timeLimit(.minutes(1)))
+@Suite("A connection to a bus", .timeLimit(.minutes(10)))
 struct BusConnectionTests {
     private let bus: PrivateBus
 

@@ -1,7 +1,7 @@
 import Load
 import Testing
 
-@Suite("A load run", .timeLimit(.minutes(2)))
+@Suite("A load run", .timeLimit(.minutes(10)))
 struct LoadRunTests {
     /// 100 pushes to 5 devices, open loop, so that nobody waits for what does not come.
     ///

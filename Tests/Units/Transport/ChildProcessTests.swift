@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transport
 
-@Suite("A program that is started", .timeLimit(.minutes(1)))
+@Suite("A program that is started", .timeLimit(.minutes(10)))
 struct ChildProcessTests {
     /// Runs a shell script to its end.
     private func run(_ script: String, environment: [String: String] = [:]) throws -> ProcessEnding? {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transport
 
-@Suite("A watch on a file", .timeLimit(.minutes(1)))
+@Suite("A watch on a file", .timeLimit(.minutes(10)))
 struct FileWatchTests {
     @Test("tells that it was made, replaced and removed, and nothing of its neighbours")
     func changes() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transport
 
-@Suite("A descriptor that somebody else owns", .timeLimit(.minutes(1)))
+@Suite("A descriptor that somebody else owns", .timeLimit(.minutes(10)))
 struct ForeignDescriptorTests {
     @Test("is watched for what is wanted, and only then")
     func watching() throws {

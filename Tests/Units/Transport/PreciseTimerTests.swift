@@ -2,7 +2,7 @@ import Testing
 
 @testable import Transport
 
-@Suite("A precise timer", .timeLimit(.minutes(1)))
+@Suite("A precise timer", .timeLimit(.minutes(10)))
 struct PreciseTimerTests {
     /// A turn that does not wait for long.
     private func turnOnce(_ loop: EventLoop) {
