@@ -1,6 +1,8 @@
 import Foundation
 import Notifications
 
+// What it needs of the store is visible to tests only, and so in debug builds only.
+#if DEBUG
 @testable import Storage
 
 // Works on a store as the ledger does, and tells after each step what became of it; `check` then holds a store to
@@ -86,3 +88,6 @@ do {
     tell("refused: \(error)")
     exit(3)
 }
+#else
+print("store-under-fire works in a debug build only: make torture.")
+#endif
