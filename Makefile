@@ -30,9 +30,12 @@ deps: ## Install the Debian and Python packages that are missing
 build: ## Build everything (CONFIGURATION=release for the fast one)
 	swift build --configuration $(CONFIGURATION) $(FLAGS_$(CONFIGURATION))
 
+# The tests take minutes; one that hangs fails, and the last line says which it was.
+RUN_TESTS := timeout --foreground --signal INT --kill-after 30 2400 stdbuf -oL swift test --skip-build --disable-xctest
+
 test: deps ## Build everything and run every test
 	swift build --build-tests
-	swift test --skip-build --disable-xctest
+	$(RUN_TESTS)
 	Tests/Fuzz/run.sh 10
 
 # TidyTests read files, and the simulation is one thread: neither can have a race. The library tells the sanitizer about

@@ -13,6 +13,7 @@ final class DeviceLine: FleetLine {
     private var nextDelivery: UInt64 = 1
     private var acknowledgements: [UInt64] = []
     private var isWelcome = false
+    /// It has said goodbye: what comes now is not taken, and comes again over the next link.
     private var isLeaving = false
     /// Whether the relay ended the stream with the status of a good end: it has read everything before.
     private(set) var hasGoodEnd = false
@@ -32,10 +33,10 @@ final class DeviceLine: FleetLine {
 
     /// Leaves with a goodbye; the relay has taken every acknowledgement when the connection ends.
     func leave() {
-        guard let stream else { return close() }
-        isLeaving = true
+        guard let stream, !isLeaving else { return close() }
         prepareFlush()
         say(.goodbye(Goodbye(reason: .shutdown, retryAfterMilliseconds: 0, detail: "")))
+        isLeaving = true
         streams.finish(stream)
     }
 
@@ -50,6 +51,8 @@ final class DeviceLine: FleetLine {
     }
 
     override func opened() {
+        // It was told to leave before there was anything to end.
+        guard device.isWanted else { return close() }
         if device.identity == nil { enrol() } else { connect() }
     }
 
@@ -146,7 +149,7 @@ final class DeviceLine: FleetLine {
     }
 
     private func say(_ message: DeviceMessage) {
-        guard let stream else { return }
+        guard let stream, !isLeaving else { return }
         lane.frame.removeAll(keepingCapacity: true)
         MessageFraming.frame(message, into: &lane.frame)
         let frame = lane.frame
@@ -157,6 +160,7 @@ final class DeviceLine: FleetLine {
     // MARK: What is heard
 
     private func take(_ bytes: Span<UInt8>) throws(CourierError) {
+        guard !isLeaving else { return }
         guard let outline = try DeliveryOutline(relayMessage: bytes) else {
             let message = try RelayMessage(decoding: bytes)
             return take(message)

@@ -71,6 +71,14 @@ final class Program: Sendable {
         }
     }
 
+    /// Waits for so many lines, of stdout or stderr, that are wanted.
+    func lines(_ count: Int, where isWanted: @escaping @Sendable (String) -> Bool) async throws {
+        _ = try await wait(for: "\(count) lines") { [name] state in
+            if (state.output + state.errors).count(where: isWanted) >= count { return .success("") }
+            return state.isOver ? .failure(Failure("\(name) ended before it wrote \(count) lines")) : nil
+        }
+    }
+
     /// The rest of the first line that begins with these words.
     @discardableResult
     func line(startingWith words: String) async throws -> String {
@@ -88,10 +96,16 @@ final class Program: Sendable {
         if isRunning { kill(processIdentifier, signal) }
     }
 
-    /// Ends the program at once, as a power cut would, and returns when it is gone.
+    /// Ends the program at once, as a power cut would, and returns when it is gone, with all that hold its pipes.
     func cutOff() async throws {
-        send(SIGKILL)
+        try await strike()
         _ = try await exitCode()
+    }
+
+    /// Ends the program at once and returns when it is gone, though what it has started may hold its pipes open.
+    func strike() async throws {
+        send(SIGKILL)
+        _ = try await wait(for: "its death") { $0.exitCode == nil ? nil : .success("") }
     }
 
     /// What it wrote lately, for messages.
@@ -146,6 +160,8 @@ final class Program: Sendable {
                     for line in lines { add(&state, String(decoding: line, as: UTF8.self)) }
                 }
             }
+            // `Process` keeps its pipes, and Foundation loses the ends of processes where a descriptor exceeds 1024.
+            try? pipe.fileHandleForReading.close()
             change { state in
                 if !rest.isEmpty { add(&state, String(decoding: rest, as: UTF8.self)) }
                 state.openPipes -= 1

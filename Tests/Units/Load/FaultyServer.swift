@@ -14,6 +14,8 @@ final class FaultyServer {
     /// What it does to a push that it has answered with 200.
     enum Fault: Sendable {
         case none, lose, double, alter, misdeliver
+        /// It is held back until the device has said goodbye.
+        case linger
     }
 
     fileprivate let fault: @Sendable (Int) -> Fault
@@ -100,6 +102,7 @@ final class FaultyServer {
             altered.body[altered.body.count / 2] ^= 1
             link.deliver(altered)
         case .misdeliver: links[device == 0 ? 1 : 0]?.deliver(request)
+        case .linger: link.lingering.append(request)
         }
     }
 }
@@ -118,6 +121,7 @@ private final class FaultySession: EndpointOwner {
     private var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
     private var link: Int32?
     private var delivery: UInt64 = 0
+    var lingering: [Request] = []
 
     init(of server: FaultyServer) { self.server = server }
 
@@ -173,6 +177,9 @@ private final class FaultySession: EndpointOwner {
                     + [UInt8](repeating: 9, count: 28)
                 guard let token = DeviceToken(bytes: token) else { continue }
                 say(RelayMessage.registered(Registered(topic: topic, deviceToken: token)))
+            case .goodbye:
+                for request in lingering { deliver(request) }
+                endpoint.streams.finish(stream, trailers: ["grpc-status": "0"])
             default: break
             }
         }

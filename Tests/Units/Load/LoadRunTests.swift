@@ -7,7 +7,8 @@ struct LoadRunTests {
     ///
     /// - Parameter milliseconds: how long it is waited for; long enough for a busy machine.
     private func run(
-        waiting milliseconds: Int = 60_000, _ fault: @escaping @Sendable (Int) -> FaultyServer.Fault
+        waiting milliseconds: Int = 60_000, leaving: Bool = false,
+        _ fault: @escaping @Sendable (Int) -> FaultyServer.Fault
     ) async throws -> LoadResult {
         var settings = LoadScenario.Settings()
         settings.devices = 5
@@ -16,6 +17,7 @@ struct LoadRunTests {
         settings.warmUpMilliseconds = 0
         var plan = LoadScenario.push.plan(settings)
         plan.steps.removeLast()
+        if leaving { plan.steps.append(.init(.disconnect(percent: 100, isOrderly: true))) }
         plan.steps.append(.init(.drain(milliseconds: milliseconds), phase: "drain"))
         return try await FaultyServer.run(fault) { target in try await LoadRun(plan, on: target).run() }
     }
@@ -57,5 +59,12 @@ struct LoadRunTests {
         let result = try await run { $0 < 4 ? .alter : .none }
         #expect(result.verdict.altered == 4)
         #expect(!result.verdict.isClean)
+    }
+
+    @Test("takes nothing, and says nothing, once a device has said goodbye")
+    func goodbye() async throws {
+        let result = try await run(waiting: 2000, leaving: true) { $0 % 50 == 0 ? .linger : .none }
+        #expect(result.verdict.lost == 2)
+        #expect(result.verdict.doubled == 0)
     }
 }
