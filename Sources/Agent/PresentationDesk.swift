@@ -160,6 +160,8 @@ struct PresentationDesk {
 
     private mutating func show(_ key: Key) -> [Action] {
         guard let server, let entry = entries[key], entry.state == .due else { return [] }
+        // An older one of this key is under way: the number that it gets is the one to replace.
+        guard !tickets.values.contains(key) else { return [] }
         let ticket = draw()
         let replaced = entry.place.flatMap { $0.server == server ? $0.number : nil } ?? 0
         entries[key]?.state = .sent(ticket: ticket)
@@ -186,7 +188,7 @@ struct PresentationDesk {
         guard let key = tickets.removeValue(forKey: ticket), let server else { return [] }
         guard let entry = entries[key] else { return number.map { [.close(number: $0)] } ?? [] }
         guard let number else {
-            return entry.state == .sent(ticket: ticket) ? forget(key, isDismissed: false) : []
+            return entry.state == .sent(ticket: ticket) ? forget(key, isDismissed: false) : show(key)
         }
         let place = Place(number: number, server: server)
         entries[key]?.place = place

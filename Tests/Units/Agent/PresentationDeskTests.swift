@@ -60,8 +60,18 @@ struct PresentationDeskTests {
             [.show(ticket: 4, newA, .all, replacing: 7)]
         ),
         (
-            "also of one that is under way", [came, .arrived(a, appDecides: false)],
-            .arrived(newA, appDecides: false), [.show(ticket: 4, newA, .all, replacing: 0)]
+            "but waits while that is under way", [came, .arrived(a, appDecides: false)],
+            .arrived(newA, appDecides: false), []
+        ),
+        (
+            "to go where it is then",
+            [came, .arrived(a, appDecides: false), .arrived(newA, appDecides: false)],
+            .sent(ticket: 2, number: 7), [.show(ticket: 4, newA, .all, replacing: 7)]
+        ),
+        (
+            "or anywhere, if it could not be shown",
+            [came, .arrived(a, appDecides: false), .arrived(newA, appDecides: false)],
+            .sent(ticket: 2, number: nil), [.show(ticket: 4, newA, .all, replacing: 0)]
         ),
         ("an app is asked", [came], .arrived(a, appDecides: true), [.ask(question: 1, a)]),
         (
