@@ -55,7 +55,7 @@ extension EndToEnd {
         }
 
         /// The numbers of the notifications that the app printed, without the last.
-        private static func numbers(in output: [String]) -> [Int] {
+        static func numbers(in output: [String]) -> [Int] {
             let end = output.firstIndex(of: "  title: the last") ?? output.endIndex
             return output[..<end].compactMap { line in
                 line.hasPrefix("  number: ") ? Int(line.dropFirst("  number: ".count)) : nil

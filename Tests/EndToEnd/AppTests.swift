@@ -71,8 +71,7 @@ extension EndToEnd {
                 let push = try stage.python("push.py", [relay.file, token, "--count", "\(count)"])
                 for number in [100, 200, 300] {
                     try await first.line { $0 == "  number: \(number)" }
-                    agent.send(SIGKILL)
-                    while agent.isRunning { await Task.yield() }
+                    try await agent.strike()
                     agent = try await stage.startAgent(of: relay, options: options)
                     #expect(agent.errors.contains { $0.contains("still runs as process") })
                 }
@@ -81,8 +80,7 @@ extension EndToEnd {
                 #expect(try await last.exitCode() == 0, "\(last.transcript)")
                 try await first.line { $0 == "  title: the last" }
                 // The app has been one process all the time: its output is the first agent's.
-                let numbers = first.output.filter { $0.hasPrefix("  number: ") }
-                    .compactMap { Int($0.dropFirst("  number: ".count)) }.dropLast()
+                let numbers = EndToEnd.AgentTests.numbers(in: first.output)
                 #expect(numbers.sorted() == Array(1...count))
                 #expect(first.output.count { $0.hasPrefix("did finish launching") } == 1)
                 agent.send(SIGTERM)

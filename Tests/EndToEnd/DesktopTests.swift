@@ -38,15 +38,14 @@ extension EndToEnd {
                 _ = try await stage.agentSays(["suspend", relay.topic])
                 try await first.line { $0.contains("\(relay.topic) ended with exit code 0") }
                 let push = try stage.python(
-                    "alert.py", [relay.file, token, "--title", "<b>Cake</b> & more", "--collapse", "cake"])
+                    "push.py", [relay.file, token, "--title", "<b>Cake</b> & more", "--collapse", "cake"])
                 #expect(try await push.exitCode() == 0, "\(push.transcript)")
                 try await desktop.shows("<b>Cake</b> & more", count: 1)
                 // The app holds its pipes open.
-                agent.send(SIGKILL)
-                while agent.isRunning { await Task.yield() }
+                try await agent.strike()
                 agent = try await stage.startAgent(of: relay, options: options)
                 let second = try stage.python(
-                    "alert.py",
+                    "push.py",
                     [
                         relay.file, token, "--title", "More cake", "--collapse", "cake", "--category", "tea",
                     ])
@@ -59,7 +58,7 @@ extension EndToEnd {
                 #expect(try await stage.agentSays(["alerts"]).count == 1)
 
                 // What the owner denies is gone from the screen.
-                let third = try stage.python("alert.py", [relay.file, token, "--title", "Too much"])
+                let third = try stage.python("push.py", [relay.file, token, "--title", "Too much"])
                 #expect(try await third.exitCode() == 0, "\(third.transcript)")
                 try await desktop.shows("Too much", count: 1)
                 _ = try await stage.agentSays(["deny", relay.topic])
@@ -121,23 +120,7 @@ extension Stage {
                 "-noreset",
             ])
         let display = ":" + (try await screen.line { Int($0) != nil })
-        let configuration = """
-            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-            <busconfig>
-              <type>session</type>
-              <listen>unix:path=\(path("bus"))</listen>
-              <auth>EXTERNAL</auth>
-              <policy context="default">
-                <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/>
-              </policy>
-            </busconfig>
-            """
-        let bus = try start(
-            URL(filePath: "/usr/bin/dbus-daemon"),
-            ["--config-file=\(try write(configuration, to: "bus.conf"))", "--nofork", "--print-address=1"])
-        let address = "unix:path=\(path("bus"))"
-        try await bus.line { $0.hasPrefix(address) }
+        let address = try await startBus()
         let chooser = try write("#!/bin/sh\ngrep Stop\n", to: "choose")
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: chooser)
         let rules = """

@@ -64,7 +64,7 @@ extension EndToEnd {
                 #expect(try await manager.exitCode() == 0, "\(manager.transcript)")
                 // It has waited for the lock each time, and the agent for the app.
                 #expect(manager.output == ["locked", "asleep", "locked", "asleep", "locked"])
-                try await app.line { $0 == "deviceDidWake" }
+                try await app.lines(2) { $0 == "deviceDidWake" }
                 let news = app.output.filter { $0.hasPrefix("device") && !$0.hasPrefix("device ") }
                 #expect(news == ["deviceWillSleep", "deviceDidWake", "deviceWillSleep", "deviceDidWake"])
                 let link = app.output.filter { $0.hasPrefix("relayLinkWillDisconnect") }
@@ -100,17 +100,17 @@ extension EndToEnd {
                 let push = try stage.python("push.py", [relay.file, token, "--count", "2"])
                 #expect(try await push.exitCode() == 0, "\(push.transcript)")
                 // What two programs write is not read in the order in which they wrote it.
-                func areGivenUp(_ letters: Int, after calls: Int) -> Bool {
-                    agent.errors.count { $0.contains("given up after 2 attempts") } >= letters
-                        && app.output.count { $0 == "notification" } >= calls
+                func areGivenUp(_ letters: Int, after calls: Int) async throws {
+                    try await agent.lines(letters) { $0.contains("given up after 2 attempts") }
+                    try await app.lines(calls) { $0 == "notification" }
                 }
-                while !areGivenUp(2, after: 4) { await Task.yield() }
+                try await areGivenUp(2, after: 4)
                 let letters = try await stage.agentSays(["dead-letters"]).dropFirst()
                 #expect(letters.count == 2 && letters.allSatisfy { $0.hasSuffix("I cannot swim.") })
                 let numbers = letters.map { String($0.prefix { $0 != " " }) }
                 _ = try await stage.agentSays(["retry", numbers[0]])
                 _ = try await stage.agentSays(["drop", numbers[1]])
-                while !areGivenUp(3, after: 6) { await Task.yield() }
+                try await areGivenUp(3, after: 6)
                 #expect(try await stage.agentSays(["dead-letters"]).dropFirst().count == 1)
                 #expect(app.output.count { $0 == "notification" } == 6)
             }
@@ -193,26 +193,6 @@ extension EndToEnd {
 }
 
 extension Stage {
-    /// Starts a bus that lets everybody say everything, and answers its address.
-    fileprivate func startBus() async throws -> String {
-        let configuration = """
-            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-            <busconfig>
-              <type>system</type>
-              <listen>unix:path=\(path("bus"))</listen>
-              <auth>EXTERNAL</auth>
-              <policy context="default">
-                <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/>
-              </policy>
-            </busconfig>
-            """
-        let file = try write(configuration, to: "bus.conf")
-        let bus = try start(
-            URL(filePath: "/usr/bin/dbus-daemon"), ["--config-file=\(file)", "--nofork", "--print-address=1"])
-        return try await bus.line { $0.hasPrefix("unix:") }
-    }
-
     /// A copy of a program of this repository that every user can execute.
     fileprivate func publish(_ name: String) throws -> URL {
         let files = FileManager.default

@@ -40,6 +40,17 @@ final class Stage: Sendable {
         return (try await program.exitCode(), program.output)
     }
 
+    /// Starts a bus that lets everybody say everything, and answers its address.
+    func startBus() async throws -> String {
+        let bus = try start(
+            URL(filePath: "/usr/bin/dbus-daemon"),
+            [
+                "--config-file=\(Place.root.appending(path: "Tests/bus.conf").path)",
+                "--address=unix:path=\(path("bus"))", "--nofork", "--print-address=1",
+            ])
+        return try await bus.line { $0.hasPrefix("unix:") }
+    }
+
     /// The path of a file in the test's folder.
     func path(_ name: String) -> String { folder.appending(path: name).path }
 

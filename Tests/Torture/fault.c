@@ -230,14 +230,16 @@ static __attribute__((noreturn)) void cut_power(void) {
 
 // Boundaries.
 
+enum operation { WRITE, SYNC, REMOVE };
+
 // Counts a boundary and answers what is to happen at it.
-static enum kind boundary(int is_sync) {
+static enum kind boundary(enum operation operation) {
     uint64_t number = control[0]++;
     for (int index = 0; index < PLANS; index++) {
         volatile uint64_t *plan = control + 8 + 4 * index;
         if (plan[0] == NONE || number < plan[1] || plan[3] >= plan[2]) continue;
-        int fits = plan[0] == SYNC_ERROR ? is_sync
-            : plan[0] == FULL || plan[0] == WRITE_ERROR ? !is_sync : 1;
+        int fits = plan[0] == SYNC_ERROR ? operation == SYNC
+            : plan[0] == FULL || plan[0] == WRITE_ERROR ? operation == WRITE : 1;
         if (!fits) continue;
         plan[3]++;
         control[2]++;
@@ -274,7 +276,7 @@ static int fails(enum kind kind, struct file *file, int descriptor, const void *
 static ssize_t write_at(struct file *file, int descriptor, const void *bytes, size_t count, off_t offset) {
     pthread_mutex_lock(&lock);
     ssize_t result;
-    if (!fails(boundary(0), file, descriptor, bytes, count, offset, &result)) {
+    if (!fails(boundary(WRITE), file, descriptor, bytes, count, offset, &result)) {
         keep_pages(file, descriptor, offset, offset + count);
         result = real_pwrite(descriptor, bytes, count, offset);
     }
@@ -284,17 +286,16 @@ static ssize_t write_at(struct file *file, int descriptor, const void *bytes, si
     return result;
 }
 
-static int sync_file(struct file *file, int descriptor, int (*sync)(int)) {
+static int sync_file(struct file *file, int descriptor) {
     pthread_mutex_lock(&lock);
     ssize_t result = 0;
-    enum kind kind = boundary(1);
+    enum kind kind = boundary(SYNC);
     if (kind == SYNC_ERROR) {
         sync_failed(file);
         errno = EIO;
         result = -1;
     } else if (!fails(kind, file, descriptor, NULL, 0, 0, &result)) {
         // The disk below is a real one, and need not be waited for: what this one has is in the page cache.
-        (void)sync;
         synced(file, descriptor);
     }
     int code = errno;
@@ -306,7 +307,7 @@ static int sync_file(struct file *file, int descriptor, int (*sync)(int)) {
 static int truncate_file(struct file *file, int descriptor, off_t length) {
     pthread_mutex_lock(&lock);
     ssize_t result;
-    if (!fails(boundary(0), file, descriptor, NULL, 0, 0, &result)) {
+    if (!fails(boundary(WRITE), file, descriptor, NULL, 0, 0, &result)) {
         struct stat status;
         if (fstat(descriptor, &status) == 0) keep_pages(file, descriptor, length, status.st_size);
         result = real_truncate(descriptor, length);
@@ -403,18 +404,18 @@ int ftruncate64(int descriptor, off64_t length) {
 
 int fsync(int descriptor) {
     struct file *file = file_of(descriptor);
-    return file ? sync_file(file, descriptor, real_fsync) : real_fsync(descriptor);
+    return file ? sync_file(file, descriptor) : real_fsync(descriptor);
 }
 
 int fdatasync(int descriptor) {
     struct file *file = file_of(descriptor);
-    return file ? sync_file(file, descriptor, real_fdatasync) : real_fdatasync(descriptor);
+    return file ? sync_file(file, descriptor) : real_fdatasync(descriptor);
 }
 
 int unlink(const char *path) {
     if (!is_watched(path)) return real_unlink(path);
     pthread_mutex_lock(&lock);
-    enum kind kind = boundary(0);
+    enum kind kind = boundary(REMOVE);
     if (kind == CUT) cut_power();
     if (kind == KILL || kind == TEAR) die();
     // What had this name is no file of the disk any more; the next of this name is another.

@@ -23,8 +23,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "EndToEnd" / "Programs"))
 
 import agent_fire  # noqa: E402
+import burning  # noqa: E402
 import fault  # noqa: E402
-from burning import Scene  # noqa: E402
 from earlier_cases import EarlierCases  # noqa: E402
 from relay import say  # noqa: E402
 from store_cases import SHAPES, Account, StoreCases  # noqa: E402
@@ -60,11 +60,10 @@ def store_part(program, folder, end, seed):
             say(f"a store: seed {round_seed}, every kind of fault at each of {boundaries} write boundaries")
 
 
-async def relay_part(program, folder, end, seed):
-    """One relay, one fault after the other until the time is over."""
-    place = Path(folder) / "relay"
+async def burn(make_scene, program, place, end, seed, boundaries):
+    """A relay or an agent, one fault after the other until the time is over."""
     place.mkdir()
-    scene = Scene(program, place, fault.build(folder))
+    scene = make_scene(program, place, fault.build(place.parent))
     await scene.prepare()
     chance = random.Random(seed)
     injected = Counter()
@@ -75,34 +74,7 @@ async def relay_part(program, folder, end, seed):
             fault.KILL, fault.TEAR, fault.CUT, fault.CUT, fault.FULL, fault.WRITE_ERROR, fault.SYNC_ERROR])
         injected[fault.NAMES[kind]] += 1
         if kind in fault.DEADLY:
-            await scene.ends_at(kind, chance.randrange(120), number)
-        elif kind == fault.SYNC_ERROR and chance.randrange(2):
-            injected[fault.NAMES[fault.KILL]] += 1
-            injected[fault.NAMES[fault.CUT]] += 1
-            await scene.ends_in_doubt(number)
-        else:
-            injected[fault.NAMES[fault.CUT]] += 1
-            await scene.lives_through(kind, number)
-    await scene.house.end()
-    return scene, injected
-
-
-async def agent_part(program, folder, end, seed):
-    """One agent, one fault after the other until the time is over."""
-    place = Path(folder) / "agent"
-    place.mkdir()
-    scene = agent_fire.Scene(program, place, fault.build(folder))
-    await scene.prepare()
-    chance = random.Random(seed)
-    injected = Counter()
-    for number in count(seed):
-        if time.monotonic() > end:
-            break
-        kind = chance.choice([
-            fault.KILL, fault.TEAR, fault.CUT, fault.CUT, fault.FULL, fault.WRITE_ERROR, fault.SYNC_ERROR])
-        injected[fault.NAMES[kind]] += 1
-        if kind in fault.DEADLY:
-            await scene.ends_at(kind, chance.randrange(40), number)
+            await scene.ends_at(kind, chance.randrange(boundaries), number)
         elif kind == fault.SYNC_ERROR and chance.randrange(2):
             injected[fault.NAMES[fault.KILL]] += 1
             injected[fault.NAMES[fault.CUT]] += 1
@@ -134,24 +106,26 @@ def main():
     for finding in store.findings:
         say(f"  FOUND {finding}")
 
-    found = None
+    program = arguments.products / "postrider"
+    part, found = "a relay", None
     try:
         scene, injected = asyncio.run(
-            relay_part(arguments.products / "postrider", folder, begun + seconds * 3 / 4, arguments.seed))
+            burn(burning.Scene, program, folder / "relay", begun + seconds * 3 / 4, arguments.seed, 120))
         answers = Counter("accepted" if answer == 200 else "unanswered" if answer is None else "refused"
                           for answer in scene.answers.values())
         say(f"a relay: {sum(injected.values())} faults injected: {table(injected)}")
         say(f"  {len(scene.answers)} pushes: {table(answers)}")
         say(f"  lost: 0; {scene.device.copies} came again after a fault and were told by their identity; counters balanced "
             "after each fault")
+        part = "an agent"
         scene, injected = asyncio.run(
-            agent_part(arguments.products / "postrider", folder, begun + seconds, arguments.seed))
+            burn(agent_fire.Scene, program, folder / "agent", begun + seconds, arguments.seed, 40))
         say(f"an agent: {sum(injected.values())} faults injected: {table(injected)}")
         say(f"  {len(scene.pushed)} pushes, all accepted by its relay; lost: 0; handed over to the app twice: {scene.again}, "
             "each where the agent ended before it had written down that the app was done")
     except (SystemExit, TimeoutError) as failure:
         found = str(failure) or "something that was waited for did not happen"
-        say(f"a relay: FOUND {found}")
+        say(f"{part}: FOUND {found}")
     if store.findings or found:
         say(f"found something; it lies in {folder}, and the seed was {arguments.seed}")
         sys.exit(1)

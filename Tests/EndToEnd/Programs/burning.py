@@ -104,6 +104,10 @@ class Scene:
         self.answers = {}
         self.is_home = False
 
+    async def end(self):
+        """Ends the relay."""
+        await self.house.end()
+
     async def prepare(self):
         """Starts the relay for the first time and enrols the device."""
         # grpcio tells of every call that ended with its relay.

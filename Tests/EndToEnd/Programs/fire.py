@@ -45,7 +45,7 @@ async def backup(scene):
     require(during == [200] * 50, f"during the backup pushes get {during}")
     names = sorted((path.name, oct(path.stat().st_mode & 0o777)) for path in place.iterdir())
     require(names == [("queue.sqlite", "0o600"), ("registry.sqlite", "0o600")], f"the backup has {names}")
-    await scene.house.end()
+    await scene.end()
     await scene.start_from(place)
     # Of those during the backup each may be in it.
     scene.answers = {identity: 200 if identity in promised else None for identity in scene.answers}
@@ -57,7 +57,7 @@ async def main(program, folder, part):
     scene = Scene(program, folder, fault.build(folder))
     await scene.prepare()
     await {"ends": ends, "errors": errors, "doubt": doubt, "backup": backup}[part](scene)
-    await scene.house.end()
+    await scene.end()
 
 
 asyncio.run(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))

@@ -1,6 +1,6 @@
 """A provider: pushes numbered notifications with aioapns.
 
-usage: push.py RELAY.json TOKEN [--title TEXT] [--body TEXT] [--count N]
+usage: push.py RELAY.json TOKEN [--title TEXT] [--body TEXT] [--category WORD] [--collapse IDENTIFIER] [--count N]
 
 It prints `200` with the number of each push that was accepted.
 """
@@ -21,9 +21,12 @@ async def main(arguments):
     room = asyncio.Semaphore(IN_FLIGHT)
 
     async def push(number):
-        message = {"aps": {"alert": {"title": arguments.title, "body": arguments.body}}, "number": number}
-        result = await provider.send_notification(
-            NotificationRequest(device_token=arguments.token, message=message, push_type=PushType.ALERT))
+        aps = {"alert": {"title": arguments.title, "body": arguments.body}}
+        if arguments.category:
+            aps["category"] = arguments.category
+        result = await provider.send_notification(NotificationRequest(
+            device_token=arguments.token, message={"aps": aps, "number": number}, push_type=PushType.ALERT,
+            collapse_key=arguments.collapse))
         require(result.is_successful, f"the push was refused: {result.status} {result.description}")
         say(f"200 {number}")
         room.release()
@@ -40,5 +43,7 @@ parser.add_argument("relay")
 parser.add_argument("token")
 parser.add_argument("--title", default="Hello")
 parser.add_argument("--body", default="from aioapns")
+parser.add_argument("--category")
+parser.add_argument("--collapse")
 parser.add_argument("--count", type=int, default=1)
 asyncio.run(main(parser.parse_args()))

@@ -1,4 +1,5 @@
 import Notifications
+import Relay
 
 /// One push as its provider sees it, over all its attempts.
 struct Push {
@@ -50,17 +51,14 @@ struct Pushes {
     private(set) var all: [Push] = []
     /// The numbers of those that share a slot.
     private var slots: [Slot: [Int]] = [:]
-    private let storage: Depth
-
-    /// How much waits for an absent device.
-    enum Depth { case queue, latest }
+    private let storage: Fidelity.StorageDepth
 
     private struct Slot: Hashable {
         let token: String
         let collapse: String?
     }
 
-    init(_ storage: Depth) { self.storage = storage }
+    init(_ storage: Fidelity.StorageDepth) { self.storage = storage }
 
     subscript(number: Int) -> Push {
         get { all[number] }

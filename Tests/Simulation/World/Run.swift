@@ -2,11 +2,7 @@ import Notifications
 
 /// One seed from its beginning to its end.
 struct Run {
-    let seed: UInt64
     let events: Int
-    /// Deliveries of pushes, and broadcasts that devices heard.
-    let deliveries: Int
-    let broadcasts: Int
     let findings: [Finding]
     /// What went on in it, in one line.
     let summary: String
@@ -15,14 +11,11 @@ struct Run {
     static let steps = 15_000
 
     init(seed: UInt64, fault: DeliberateFault? = nil) throws {
-        self.seed = seed
         let world = try World(seed: seed, fault: fault)
         for _ in 0..<Self.steps where world.findings.first == nil { try world.step() }
         world.finish()
         let accepted = world.pushes.all.count { $0.status == 200 }
         events = world.events
-        deliveries = world.deliveries
-        broadcasts = world.channels.heard
         findings = world.findings.all
         summary =
             "\(world.events) events, \(world.lives) lives, \(world.pushes.all.count) pushes, "

@@ -63,7 +63,7 @@ final class World {
         self.fault = fault
         isFlooded = seed % 10 == 7
         let storage: Fidelity.StorageDepth = seed.isMultiple(of: 2) ? .latest : .queue
-        pushes = Pushes(storage == .latest ? .latest : .queue)
+        pushes = Pushes(storage)
         house = SimulatedHouse(
             clock: clock, chance: chance, findings: findings, disk: SimulatedDisk(chance, fault),
             storage: storage, fault: fault)

@@ -74,18 +74,8 @@ final class TestBus {
         .appending(path: "bus-\(UUID().uuidString.prefix(8))")
     private var socket: String { folder.appending(path: "bus").path }
 
-    private static let configuration = """
-        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-        <busconfig>
-          <type>session</type>
-          <listen>unix:path=SOCKET</listen>
-          <auth>EXTERNAL</auth>
-          <policy context="default">
-            <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/>
-          </policy>
-        </busconfig>
-        """
+    private static let configuration = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../bus.conf").standardized.path
 
     var address: BusAddress? { BusAddress("unix:path=\(socket)") }
 
@@ -98,13 +88,13 @@ final class TestBus {
     func start() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try? FileManager.default.removeItem(atPath: socket)
-        let file = folder.appending(path: "bus.conf")
-        try Self.configuration.replacing("SOCKET", with: socket)
-            .write(to: file, atomically: true, encoding: .utf8)
         let output = Pipe()
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/dbus-daemon")
-        process.arguments = ["--config-file=\(file.path)", "--nofork", "--print-address=1"]
+        process.arguments = [
+            "--config-file=\(Self.configuration)", "--address=unix:path=\(socket)", "--nofork",
+            "--print-address=1",
+        ]
         process.standardOutput = output
         try process.run()
         self.process = process

@@ -55,7 +55,7 @@ struct ReporterTests {
         rig.desk.endTurn()
         #expect(rig.desk.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
         rig.desk.reporter.isOn = false
-        rig.desk.reporter.note(.shown, of: deliver(2))
+        rig.desk.reporter.note(.shown, of: deliver(2).identity)
         rig.clock.fireTimers()
         #expect(rig.line.reports.isEmpty)
     }
@@ -64,7 +64,7 @@ struct ReporterTests {
     func link() {
         rig.line.isUp = false
         let count = UInt64(Limits.reportsWaiting) + 3
-        for identity in 1...count { rig.desk.reporter.note(.shown, of: deliver(identity)) }
+        for identity in 1...count { rig.desk.reporter.note(.shown, of: deliver(identity).identity) }
         rig.clock.fireTimers()
         #expect(rig.line.reports.isEmpty)
         rig.line.isUp = true

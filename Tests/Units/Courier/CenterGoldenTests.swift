@@ -176,9 +176,4 @@ import Testing
             "722b0a03612e6210011a221a2008011210000000000000000000000000000000011a03612e622a027b7d320178")
     }
 
-    private func check<Message: CourierMessage>(_ message: Message, _ hex: String) throws {
-        let golden = try #require(Hexadecimal.bytes(hex))
-        #expect(Hexadecimal.text(encoded(message)) == hex)
-        #expect(try Message(decoding: golden.span) == message)
-    }
 }

@@ -10,11 +10,6 @@ import Testing
 /// then fill each message as the value beside its vector says and print
 /// `SerializeToString(deterministic=True).hex()`.
 @Suite struct GoldenTests {
-    private func check<Message: CourierMessage>(_ message: Message, _ hex: String) throws {
-        let golden = try #require(Hexadecimal.bytes(hex))
-        #expect(Hexadecimal.text(encoded(message)) == hex)
-        #expect(try Message(decoding: golden.span) == message)
-    }
 
     @Test("enrolment is written as protobuf writes it")
     func enrolment() throws {

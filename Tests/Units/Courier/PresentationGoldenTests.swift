@@ -28,10 +28,4 @@ import Testing
     @Test("what an app is asked is what protobuf writes", arguments: asked.indices)
     func whatIsAsked(_ index: Int) throws { try check(Self.asked[index].0, Self.asked[index].1) }
 
-    private func check<Message: CourierMessage & Equatable>(_ message: Message, _ expected: String) throws {
-        var bytes: [UInt8] = []
-        message.encode(into: &bytes)
-        #expect(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == expected)
-        #expect(try Message(decoding: bytes.span) == message)
-    }
 }

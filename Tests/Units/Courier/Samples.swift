@@ -106,6 +106,15 @@ func encoded(_ message: some CourierMessage) -> [UInt8] {
     return bytes
 }
 
+/// A message is written as these digits say, and read from them.
+func check<Message: CourierMessage>(
+    _ message: Message, _ hex: String, sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+    let golden = try #require(Hexadecimal.bytes(hex), sourceLocation: sourceLocation)
+    #expect(Hexadecimal.text(encoded(message)) == hex, sourceLocation: sourceLocation)
+    #expect(try Message(decoding: golden.span) == message, sourceLocation: sourceLocation)
+}
+
 /// A message with its prefix.
 func framed(_ message: some CourierMessage) -> [UInt8] {
     var bytes = [UInt8]()

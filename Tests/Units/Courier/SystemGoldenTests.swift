@@ -52,9 +52,4 @@ import Testing
         #expect(try AgentMessage(decoding: bytes.span) == .system(.unknown))
     }
 
-    private func check<Message: CourierMessage>(_ message: Message, _ hex: String) throws {
-        let golden = try #require(Hexadecimal.bytes(hex))
-        #expect(Hexadecimal.text(encoded(message)) == hex)
-        #expect(try Message(decoding: golden.span) == message)
-    }
 }

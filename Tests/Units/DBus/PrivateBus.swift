@@ -9,29 +9,19 @@ final class PrivateBus {
     private let folder: URL
     let address: BusAddress
 
-    private static let configuration = """
-        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-        <busconfig>
-          <type>session</type>
-          <listen>unix:path=SOCKET</listen>
-          <auth>EXTERNAL</auth>
-          <policy context="default">
-            <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/>
-          </policy>
-        </busconfig>
-        """
+    private static let configuration = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../bus.conf").standardized.path
 
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "bus-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        let file = folder.appending(path: "bus.conf")
         let socket = folder.appending(path: "bus").path
-        try Self.configuration.replacing("SOCKET", with: socket)
-            .write(to: file, atomically: true, encoding: .utf8)
         let output = Pipe()
         process.executableURL = URL(filePath: "/usr/bin/dbus-daemon")
-        process.arguments = ["--config-file=\(file.path)", "--nofork", "--print-address=1"]
+        process.arguments = [
+            "--config-file=\(Self.configuration)", "--address=unix:path=\(socket)", "--nofork",
+            "--print-address=1",
+        ]
         process.standardOutput = output
         try process.run()
         // It says its address when it listens.

@@ -47,7 +47,7 @@ final class DeviceHouse {
             rows: RowCounter(after: QueueRow(0)),
             seal: seal,
             authority: Provider.shared.authority,
-            random: HouseNumbers(),
+            random: Numbers(),
             admittance: admittance,
             hasDevelopment: hasDevelopment,
             log: Log { [complaints] level, text in
@@ -285,16 +285,4 @@ final class HandLedger {
 /// What the log was told.
 private final class Complaints: Sendable {
     let errors = Mutex<[String]>([])
-}
-
-/// Counts up where a relay draws at random.
-private final class HouseNumbers: RandomSource {
-    private var last: UInt64 = 0
-
-    func next() -> UInt64 {
-        last += 0xABCD_EF01_2345
-        return last
-    }
-
-    func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 }

@@ -77,9 +77,7 @@ struct DeviceWorld {
     /// Everything comes to an end: the disk is healthy, and the device connected until it has everything.
     mutating func finish() {
         while !work.isEmpty { workOff(failing: false) }
-        inFlight = [:]
-        let now = now
-        after { $0.connected(now: now, &$1, &$2) }
+        connect(by: .usual)
         while !inFlight.isEmpty || !work.isEmpty {
             while !work.isEmpty { workOff(failing: false) }
             if !inFlight.isEmpty { acknowledge() }
@@ -89,9 +87,9 @@ struct DeviceWorld {
         #expect(disk.isEmpty, "nothing is left on the disk")
     }
 
-    private mutating func connect() {
+    private mutating func connect(by reception: Reception? = nil) {
         let now = now
-        let reception = randomReception()
+        let reception = reception ?? randomReception()
         inFlight = [:]
         after { $0.connected(by: reception, now: now, &$1, &$2) }
     }

@@ -234,7 +234,7 @@ final class HandClock: Scheduler {
 }
 
 /// Counts up where a relay draws at random.
-private final class Numbers: RandomSource {
+final class Numbers: RandomSource {
     private var last: UInt64 = 0
 
     func next() -> UInt64 {

@@ -166,9 +166,8 @@ struct TraceStoreTests {
             }
             let torn = try Trace.file(trace.folder)
             let left = try Self.records(torn)
-            #expect(
-                left == Array(written.prefix(left.count)) && left.count == written.count
-                    || length < whole.count)
+            #expect(left == Array(written.prefix(left.count)), "cut at \(length)")
+            #expect(left.count == written.count || length < whole.count, "cut at \(length)")
             try torn.append([Self.event(3)])
             #expect(try Self.records(torn) == left + [Self.event(3)], "cut at \(length)")
         }
