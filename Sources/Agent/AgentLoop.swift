@@ -101,6 +101,8 @@ final class AgentLoop {
         keeper.start()
         presenter.start()
         desk.center.start()
+        // The zone that the next one differs from.
+        desk.system.clockChanged(byMilliseconds: 0, zone: desk.center.zoneName)
         desk.stirAll()
         login.start()
         supply.start { [unowned self] in supplied(byBattery: $0) }

@@ -41,16 +41,20 @@ extension AppDesk {
         }
     }
 
-    /// An app's topic is given up: its streams are told, and the relay.
-    private func give(up record: AppRecord) {
+    /// An app's topic is given up: its streams are told, the one that asked for it last, and the relay. False: it could
+    /// not be stored.
+    @discardableResult
+    func give(up record: AppRecord, for asker: AppStream? = nil) -> Bool {
         let topic = record.topic.text
         var gone = record
         gone.isWanted = false
         gone.token = nil
-        guard keep(gone) else { return }
-        for stream in attachments[topic]?.streams ?? [] { stream.tell(.unregistered(topic: topic)) }
-        if keeper?.isDeclared(topic) != true { attachments[topic] = nil }
+        guard keep(gone) else { return false }
+        let others = attachments[topic]?.streams.filter { $0 !== asker } ?? []
+        if state.centers[record.number] == nil, keeper?.isDeclared(topic) != true { attachments[topic] = nil }
+        for stream in others + (asker.map { [$0] } ?? []) { stream.tell(.unregistered(topic: topic)) }
         leaving.insert(topic)
         line?.unregister(topic)
+        return true
     }
 }

@@ -103,21 +103,12 @@ final class AppDesk {
 
     /// An app gives its topic up, with all that waits for it. The topic is anybody's once the relay has heard of it.
     func unregister(_ text: String, for stream: AppStream) {
-        guard var record = state.apps[text], owner(of: record) == stream.user else {
+        guard let record = state.apps[text], owner(of: record) == stream.user else {
             stream.tell(.unregistered(topic: text))
             return
         }
-        record.isWanted = false
-        record.token = nil
-        guard keep(record) else {
-            stream.tell(.refused(Refused(topic: text, reason: "The agent cannot store the change now.")))
-            return
-        }
-        let others = attachments[text]?.streams.filter { $0 !== stream } ?? []
-        if state.centers[record.number] == nil, keeper?.isDeclared(text) != true { attachments[text] = nil }
-        for stream in others + [stream] { stream.tell(.unregistered(topic: text)) }
-        leaving.insert(text)
-        line?.unregister(text)
+        guard !give(up: record, for: stream) else { return }
+        stream.tell(.refused(Refused(topic: text, reason: "The agent cannot store the change now.")))
     }
 
     /// An app is done with deliveries. False: one of them was never sent to it.

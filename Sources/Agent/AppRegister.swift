@@ -38,7 +38,7 @@ final class AppRegister {
 
     /// Reads what the file holds.
     func load() throws(StoreError) {
-        records = [:]
+        (records, topics) = ([:], [:])
         let all = try database.prepare("SELECT number, topic, user, environment, token, is_wanted FROM apps")
         while try all.step() {
             guard let topic = Topic(all.text(1)) else { continue }

@@ -40,15 +40,18 @@ final class PowerSupply {
         return names.sorted().map { (word(directory + "/\($0)/type"), directory + "/\($0)") }
     }
 
-    /// Whether there is a battery that supplies the device itself, and not its mouse.
-    static func hasBattery(_ directory: String) -> Bool {
-        supplies(directory).contains { $0.type == "Battery" && word($0.path + "/scope") != "Device" }
+    /// Whether there is a battery that supplies the device itself.
+    static func hasBattery(_ directory: String) -> Bool { supplies(directory).contains(where: isBattery) }
+
+    /// Whether this is a battery, and not that of a mouse.
+    private static func isBattery(_ supply: (type: String, path: String)) -> Bool {
+        supply.type == "Battery" && word(supply.path + "/scope") != "Device"
     }
 
     /// Whether a battery is being discharged and nothing else supplies the device.
     static func isOnBattery(_ directory: String) -> Bool {
         let supplies = supplies(directory)
-        let batteries = supplies.filter { $0.type == "Battery" && word($0.path + "/scope") != "Device" }
+        let batteries = supplies.filter(isBattery)
         let hasMains = supplies.contains { $0.type != "Battery" && word($0.path + "/online") == "1" }
         return !hasMains && batteries.contains { word($0.path + "/status") == "Discharging" }
     }

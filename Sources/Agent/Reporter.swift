@@ -18,11 +18,6 @@ final class Reporter {
 
     init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
 
-    /// This became of a notification. The relay is told where it wishes to be.
-    func note(_ kind: Report.Kind, of deliver: Deliver) {
-        if deliver.wantsReport { note(kind, of: deliver.identity) }
-    }
-
     /// This became of a notification of which the relay wishes to be told.
     func note(_ kind: Report.Kind, of identity: NotificationIdentity) {
         guard isOn else { return }

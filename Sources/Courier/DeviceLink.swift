@@ -112,9 +112,7 @@ public struct DeviceLink: Sendable {
     /// Tells how the device wants to be sent what waits for it; the message to send now, or nil when it is part of the
     /// hello or the link has ended.
     public mutating func receive(by reception: Reception) -> DeviceMessage? {
-        hello = Hello(
-            deviceIdentity: hello.deviceIdentity, deviceSecret: hello.deviceSecret,
-            keepaliveSeconds: hello.keepaliveSeconds, agent: hello.agent, reception: reception)
+        hello.reception = reception
         switch state {
         case .awaitingWelcome: isReceptionDue = true
         case .open: return .reception(reception)

@@ -85,7 +85,7 @@ public struct Hello: CourierMessage {
     /// ``Notifications/Limits/courierTextBytes`` bytes.
     public let agent: String
     /// How it wants to be sent what waits for it; what waited before the hello, too.
-    public let reception: Reception
+    public internal(set) var reception: Reception
 
     /// A hello from its parts.
     public init(

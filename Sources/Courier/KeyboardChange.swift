@@ -88,11 +88,11 @@ public struct KeyboardChange: CourierMessage {
         var (duration, curve) = (UInt32(0), KeyboardCurve.easeInOut)
         while let field = try reader.next(in: bytes) {
             switch field.number {
-            case 1: phase = UInt8(exactly: try field.uint64()).flatMap(Phase.init(rawValue:)) ?? phase
+            case 1: phase = try field.choice(or: phase)
             case 2: begin = try KeyboardFrame(decoding: bytes.extracting(try field.range()))
             case 3: end = try KeyboardFrame(decoding: bytes.extracting(try field.range()))
             case 4: duration = try field.uint32()
-            case 5: curve = UInt8(exactly: try field.uint64()).flatMap(KeyboardCurve.init(rawValue:)) ?? curve
+            case 5: curve = try field.choice(or: curve)
             default: break
             }
         }
@@ -133,7 +133,7 @@ public struct KeyboardOrder: CourierMessage {
             switch field.number {
             case 1: frame = try KeyboardFrame(decoding: bytes.extracting(try field.range()))
             case 2: duration = try field.uint32()
-            case 3: curve = UInt8(exactly: try field.uint64()).flatMap(KeyboardCurve.init(rawValue:)) ?? curve
+            case 3: curve = try field.choice(or: curve)
             default: break
             }
         }

@@ -35,8 +35,7 @@ public struct LifeCycle: CourierMessage {
             switch field.number {
             case 1: topic = try field.text(in: bytes)
             case 2:
-                let number = try field.uint64()
-                event = UInt8(exactly: number).flatMap(Event.init(rawValue:)) ?? event
+                event = try field.choice(or: event)
             case 3: launch = try LaunchReason(decoding: bytes.extracting(try field.range()))
             default: break
             }

@@ -85,6 +85,12 @@ extension Span where Element == UInt8 {
 }
 
 extension ProtobufReader.Field {
+    /// The content as a value of an enumeration; `present` where it is none that we know.
+    func choice<Choice: RawRepresentable>(or present: Choice) throws(CourierError) -> Choice
+    where Choice.RawValue == UInt8 {
+        UInt8(exactly: try uint64()).flatMap(Choice.init(rawValue:)) ?? present
+    }
+
     /// The content as an unsigned integer of 64 bits.
     func uint64() throws(CourierError) -> UInt64 {
         guard case .varint(let value) = value else { throw .wrongWireType(field: number) }

@@ -79,7 +79,7 @@ public struct LinkChange: CourierMessage {
         var (phase, relay, reason, next) = (Phase.willConnect, "", "", Moment?.none)
         while let field = try reader.next(in: bytes) {
             switch field.number {
-            case 1: phase = UInt8(exactly: try field.uint64()).flatMap(Phase.init(rawValue:)) ?? phase
+            case 1: phase = try field.choice(or: phase)
             case 2: relay = try field.text(in: bytes)
             case 3: reason = try field.text(in: bytes)
             case 4: next = Moment(milliseconds: try field.int64())
@@ -125,7 +125,7 @@ public struct PowerChange: CourierMessage {
         var (phase, sleep) = (Phase.didWake, UInt64(0))
         while let field = try reader.next(in: bytes) {
             switch field.number {
-            case 1: phase = UInt8(exactly: try field.uint64()).flatMap(Phase.init(rawValue:)) ?? phase
+            case 1: phase = try field.choice(or: phase)
             case 2: sleep = try field.uint64()
             default: break
             }

@@ -15,6 +15,7 @@ struct LaneTraffic {
     var remaining: Int?
     let isStored: Bool
     let isAwaited: Bool
+    let payload: [UInt8]
 
     private static let slackNanoseconds: UInt64 = 10_000_000
 
@@ -80,7 +81,7 @@ extension Lane {
         payload = Self.payload(bytes: order.payloadBytes)
         traffic = LaneTraffic(
             pace: pace, remaining: order.count, isStored: order.isStored,
-            isAwaited: order.isAwaited)
+            isAwaited: order.isAwaited, payload: payload)
         if order.count == 0 { traffic = nil }
         needsPump = true
     }
@@ -137,7 +138,7 @@ extension Lane {
             mark, app: app, isStored: traffic.isStored,
             token: digits.span.extracting(addressees.range(device: device, app: app)))
         tally.sent += 1
-        if !line.send(head, payload, .push(number)) { unanswered(.push(number)) }
+        if !line.send(head, traffic.payload, .push(number)) { unanswered(.push(number)) }
         if let remaining = traffic.remaining {
             self.traffic?.remaining = remaining - 1
             if remaining == 1 { self.traffic = nil }

@@ -63,12 +63,11 @@ extension LoadRun {
     private func start(_ traffic: LoadPlan.Traffic) {
         let threads = counts.count
         order { lane in
-            // Broadly even: each lane has as many providers and devices as the others, or one more or less.
-            func share(_ whole: Int) -> Int { whole * (lane + 1) / threads - whole * lane / threads }
             var part = traffic
-            part.count = traffic.count.map(share)
+            part.count = traffic.count.map { Self.part(of: $0, for: lane, of: threads) }
             switch traffic.pace {
-            case .inFlight(let count): part.pace = .inFlight(max(1, share(count)))
+            case .inFlight(let count):
+                part.pace = .inFlight(max(1, Self.part(of: count, for: lane, of: threads)))
             case .perSecond(let rate): part.pace = .perSecond(rate / Double(threads))
             }
             return .start(part)

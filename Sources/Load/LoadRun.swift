@@ -82,14 +82,23 @@ public final class LoadRun {
         self.watch = watch
         probe = target.process.map { ProcessProbe(process: $0) }
         let threads = plan.fleet.threads
-        func share(_ whole: Int, _ lane: Int) -> Int { whole * (lane + 1) / threads - whole * lane / threads }
         let devices = target.devices == nil ? 0 : plan.fleet.devices
-        counts = (0..<threads).map { (share(devices, $0), share(plan.fleet.providers, $0)) }
+        counts = (0..<threads).map { lane in
+            (
+                Self.part(of: devices, for: lane, of: threads),
+                Self.part(of: plan.fleet.providers, for: lane, of: threads)
+            )
+        }
         wanted = [Int](repeating: 0, count: threads)
         timeline = LoadTimeline(lanes: threads)
         let (stream, continuation) = AsyncStream<LaneReport>.makeStream()
         reports = stream.makeAsyncIterator()
         self.continuation = continuation
+    }
+
+    /// What a lane has of a whole: as much as each other, or one more or less.
+    static func part(of whole: Int, for lane: Int, of lanes: Int) -> Int {
+        whole * (lane + 1) / lanes - whole * lane / lanes
     }
 
     /// Carries the plan out.

@@ -174,7 +174,9 @@ public enum LoadScenario: String, CaseIterable, Sendable {
                 .init(.hold(milliseconds: hour)),
                 .init(.storm(percent: 50), phase: "storm"),
                 .init(.hold(milliseconds: hour), phase: "evening"),
-                .init(.broadcast(count: 20, perSecond: 20, payloadBytes: 200), phase: "news"),
+                .init(
+                    .broadcast(count: 20, perSecond: 20, payloadBytes: settings.payloadBytes ?? 200),
+                    phase: "news"),
                 .init(.disconnect(percent: 80, isOrderly: false), phase: "night"),
                 .init(.hold(milliseconds: hour)),
                 .init(.stop),

@@ -37,9 +37,6 @@ final class ProviderLine: FleetLine {
     /// Whether another request can be made now.
     var hasRoom: Bool { wire != nil && !isEnding && exchanges.count < min(streamLimit, mostStreams) }
 
-    /// Requests that wait for their answers.
-    var openCount: Int { exchanges.count }
-
     /// Makes a request. False: the connection takes no more.
     func send(_ head: HeaderBlock, _ body: [UInt8], _ exchange: Exchange) -> Bool {
         do throws(SessionError) {

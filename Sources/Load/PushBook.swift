@@ -18,7 +18,6 @@ struct PushBook {
         static let awaited = Happened(rawValue: 32)
         /// Now or never: the end of its device's link excuses its loss.
         static let fleeting = Happened(rawValue: 64)
-        static let answered: Happened = [accepted, refused, unanswered]
     }
 
     /// What is expected of a push.

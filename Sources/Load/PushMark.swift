@@ -17,8 +17,6 @@ struct PushMark: Hashable, Sendable {
 
     /// In place of a device: a broadcast.
     static let everybody = 1 << 22 - 1
-    /// As many devices as can be told apart in one thread.
-    static let mostDevices = everybody
 
     private static let momentMask: UInt64 = 1 << 48 - 1
     private static let numberMask: UInt64 = 1 << 40 - 1

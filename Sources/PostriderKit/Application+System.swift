@@ -27,10 +27,10 @@ extension Application {
         case .didConnect: post(RelayLinkDidConnect(relay: change.relay))
         case .willDisconnect: post(RelayLinkWillDisconnect(relay: change.relay, reason: change.reason))
         case .didDisconnect:
-            let next = change.nextAttemptAt.map {
-                Date(timeIntervalSince1970: TimeInterval($0.milliseconds) / 1000)
-            }
-            post(RelayLinkDidDisconnect(relay: change.relay, reason: change.reason, nextAttempt: next))
+            post(
+                RelayLinkDidDisconnect(
+                    relay: change.relay, reason: change.reason,
+                    nextAttempt: change.nextAttemptAt.map { Date($0) }))
         }
     }
 
@@ -39,7 +39,9 @@ extension Application {
         case .willSleep:
             post(DeviceWillSleep())
             // Behind the observers: the device waits for them.
-            queue.async { [self] in _ = state.withLock { $0.mailbox }?.post(.ready(sleep: change.sleep)) }
+            queue.async { [self] in
+                state.withLock { $0.mailbox }?.postEvenIfFull(.ready(sleep: change.sleep))
+            }
         case .didWake: post(DeviceDidWake())
         }
     }

@@ -158,13 +158,18 @@ extension LocalNotice {
 extension Responded {
     /// What is posted.
     var response: ResponseDidArrive {
-        let subject: ResponseDidArrive.Subject =
-            switch self.subject {
-            case .local(let notice): .local(notice.firing)
-            case .remote(let payload):
-                .remote(RemoteNotificationDidArrive(userInfo: (try? UserInfo(json: payload)) ?? [:]))
-            }
-        return ResponseDidArrive(to: subject, actionIdentifier: action, userText: text)
+        ResponseDidArrive(to: subject.notification, actionIdentifier: action, userText: text)
+    }
+}
+
+extension Responded.Subject {
+    /// The notification as observers know it.
+    var notification: ResponseDidArrive.Subject {
+        switch self {
+        case .local(let notice): .local(notice.firing)
+        case .remote(let payload):
+            .remote(RemoteNotificationDidArrive(userInfo: (try? UserInfo(json: payload)) ?? [:]))
+        }
     }
 }
 

@@ -52,13 +52,7 @@ extension Application {
         queue.async { [self] in
             let (decide, mailbox) = state.withLock { ($0.decidePresentation, $0.mailbox) }
             guard let decide, let mailbox else { return }
-            let subject: ResponseDidArrive.Subject =
-                switch question.subject {
-                case .local(let notice): .local(notice.firing)
-                case .remote(let payload):
-                    .remote(RemoteNotificationDidArrive(userInfo: (try? UserInfo(json: payload)) ?? [:]))
-                }
-            let options = PresentationOptions(rawValue: decide(subject).rawValue)
+            let options = PresentationOptions(rawValue: decide(question.subject.notification).rawValue)
             mailbox.postEvenIfFull(.presented(Presentation(question: question.question, options: options)))
         }
     }

@@ -24,6 +24,8 @@ final class DeviceSession: EndpointOwner {
     private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
     /// The device at the other end, once its home has let it in.
     private(set) var seat: DeviceSeat?
+    /// The same, while this is the device's connection.
+    var ownSeat: DeviceSeat? { seat.flatMap { $0.session === self ? $0 : nil } }
     var calls: [Int32: Call] = [:]
     private var link = RelayLink()
     /// The stream of `Connect`; a connection has one.

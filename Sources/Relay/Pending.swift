@@ -129,8 +129,9 @@ struct PendingQueue {
 
     /// The first notification that is held back until the device is awake.
     mutating func nextHeld() -> Pending? {
+        guard !held.isEmpty else { return nil }
         while heldCursor < held.count {
-            if isHeldBack(held[heldCursor]) { return entries[held[heldCursor]] }
+            if let pending = entries[held[heldCursor]], pending.isHeld { return pending }
             heldCursor += 1
         }
         held.removeAll(keepingCapacity: true)
@@ -151,15 +152,13 @@ struct PendingQueue {
         held = []
         heldCursor = 0
         cursor = 0
-        for row in order { entries[row]?.isHeld = false }
+        for index in entries.values.indices { entries.values[index].isHeld = false }
     }
-
-    private func isHeldBack(_ row: QueueRow) -> Bool { entries[row]?.isHeld ?? false }
 
     /// Nothing is in flight any more: everything is to be sent again, from the first.
     mutating func rewind() {
         release()
-        for row in order { entries[row]?.delivery = nil }
+        for index in entries.values.indices { entries.values[index].delivery = nil }
     }
 
     /// The first `limit` rows whose notifications are on the disk only: from the cursor on, or of those that are held

@@ -185,7 +185,10 @@ final class ProviderSession: EndpointOwner {
         case .accepted:
             shard.reply.add(":status", "200")
             add(echo)
-            if let unique { shard.reply.addUnindexed("apns-unique-id", unique.lowerCaseText.span) }
+            if let unique {
+                let letters = unique.letters(letterA: UInt8(ascii: "a"))
+                shard.reply.addUnindexed("apns-unique-id", letters.span)
+            }
             endpoint.streams.respond(stream, shard.reply)
         case .rejected(let rejection, let since):
             shard.reply.add(":status", String(rejection.status))

@@ -44,8 +44,9 @@ extension Shard {
 
     /// Raises the alarm, once, when not every accepted notification is accounted for.
     func watchBalance() {
+        guard !hasRaisedAlarm else { return }
         let report = report
-        guard !report.isBalanced, !hasRaisedAlarm else { return }
+        guard !report.isBalanced else { return }
         hasRaisedAlarm = true
         log.error(
             "the counters of shard \(index) do not balance, which is a defect of the relay: "

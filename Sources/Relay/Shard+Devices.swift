@@ -159,7 +159,7 @@ extension Shard {
 
     /// A device has made deliveries safe.
     func acknowledged(_ deliveries: [UInt64], by session: DeviceSession) {
-        guard let seat = session.seat, seat.session === session else { return }
+        guard let seat = session.ownSeat else { return }
         with(seat) { device, now, tally, effects in
             device.acknowledged(deliveries, now: now, &tally, &effects)
         }
@@ -167,7 +167,7 @@ extension Shard {
 
     /// A device says how it wants to be sent what waits for it.
     func receive(by reception: Reception, at session: DeviceSession) {
-        guard let seat = session.seat, seat.session === session else { return }
+        guard let seat = session.ownSeat else { return }
         with(seat) { device, now, tally, effects in
             device.receive(by: reception, now: now, &tally, &effects)
         }
@@ -175,7 +175,7 @@ extension Shard {
 
     /// A device asks for what is held back.
     func fetch(by session: DeviceSession) {
-        guard let seat = session.seat, seat.session === session else { return }
+        guard let seat = session.ownSeat else { return }
         with(seat) { device, now, tally, effects in device.fetch(now: now, &tally, &effects) }
     }
 }

@@ -5,7 +5,7 @@ import Notifications
 extension Shard {
     /// A device asks for a token, or gives a topic up. Answers come in the order of the questions.
     func ask(_ request: DeviceSeat.Request, by session: DeviceSession) {
-        guard let seat = session.seat, seat.session === session else { return }
+        guard let seat = session.ownSeat else { return }
         guard seat.requests.count < Limits.registrationsPerDevice * 2 else {
             session.leave(.overloaded, retryAfterMilliseconds: 5_000, "too many registrations at once")
             return

@@ -16,7 +16,7 @@ extension Shard {
 
     /// A device tells what became of notifications: for the trace, as far as it was sent any.
     func reported(_ report: Report, by session: DeviceSession) {
-        guard let seat = session.seat, seat.session === session else { return }
+        guard let seat = session.ownSeat else { return }
         for event in report.events where seat.unreported.spend() {
             trace.note(event, by: seat.identity, at: now)
         }

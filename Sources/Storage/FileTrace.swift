@@ -74,6 +74,7 @@ public final class FileTrace: TraceStore {
             for record in records {
                 if segment.byteCount + encoder.bytes.count + TraceBytes.mostBytes > segmentBytes {
                     try write()
+                    namesWritten = names.texts.count
                     try beginSegment()
                     namesWritten = 0
                 }

@@ -122,8 +122,7 @@ enum AgentActions {
             ("apps", "\(status.apps)"), ("  running", "\(status.running)"), ("inbox", "\(status.inbox)"),
             ("pending", "\(status.pending)"), ("dead letters", "\(status.deadLetters)"),
         ]
-        return rows.map { $0 + String(repeating: " ", count: max(16 - $0.count, 1)) + $1 }
-            .joined(separator: "\n")
+        return rows.map { Listing.fact($0, $1, from: 16) }.joined(separator: "\n")
     }
 
     static func describe(_ apps: [AgentControl.App]) -> String {

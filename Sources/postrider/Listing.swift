@@ -13,6 +13,11 @@ enum Listing {
         }.joined(separator: "\n")
     }
 
+    /// A name, and what is to be said of it from a column on.
+    static func fact(_ name: String, _ text: String, from column: Int) -> String {
+        name + String(repeating: " ", count: max(column - name.count, 1)) + text
+    }
+
     /// A moment in milliseconds since the epoch.
     static func time(_ milliseconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)

@@ -61,7 +61,8 @@ extension LoadOrder {
         var target = LoadTarget(
             provider: .address(try SocketAddress(host: values.host, port: values.providerPort)),
             providerTLS: tls,
-            providerName: values.host, signer: try signer(values),
+            providerName: values.host,
+            signer: try .reading(values.keyFile, key: values.keyIdentifier, team: values.team),
             topics: Array(known.prefix(plan.fleet.apps)),
             devices: .init(
                 address: try SocketAddress(host: values.host, port: values.devicePort), tls: tls,
@@ -69,20 +70,6 @@ extension LoadOrder {
                 enrolmentKey: values.enrolmentKey))
         target.process = values.process
         return target
-    }
-
-    private func signer(_ values: DevValues) throws -> ProviderTokenMaker {
-        try signer(keyFile: values.keyFile, identifier: values.keyIdentifier, team: values.team)
-    }
-
-    private func signer(keyFile: String, identifier: String, team: String) throws -> ProviderTokenMaker {
-        let text = try FileText.read(keyFile, "The key file")
-        do throws(CryptoError) {
-            return ProviderTokenMaker(
-                key: try ES256.PrivateKey(pem: text), keyIdentifier: identifier, team: team)
-        } catch {
-            throw CommandFailure("The key file \(keyFile) cannot sign: \(error).")
-        }
     }
 
     /// A relay that runs, with what was made for this run.
@@ -113,9 +100,8 @@ extension LoadOrder {
         guard let host = destination.host else { throw options.error("--target must name a host and a port") }
         let signer =
             if let file = options.string("key-file") {
-                try self.signer(
-                    keyFile: file, identifier: options.requiredString("key-id"),
-                    team: options.requiredString("team-id"))
+                try ProviderTokenMaker.reading(
+                    file, key: options.requiredString("key-id"), team: options.requiredString("team-id"))
             } else {
                 ProviderTokenMaker(
                     key: ES256.PrivateKey.generate(), keyIdentifier: "LOADKEY001", team: "LOADTEAM01")

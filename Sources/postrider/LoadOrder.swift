@@ -36,6 +36,7 @@ struct LoadOrder: Sendable {
         self.options = options
         plan = try Self.plan(options)
         place = try Self.place(options)
+        try Self.check(plan, at: place, options)
         processors = try Self.processors(options)
         isJSON = options.isSet("json")
         saveFile = options.string("save")
@@ -75,11 +76,23 @@ struct LoadOrder: Sendable {
             let known = LoadScenario.allCases.map(\.rawValue).joined(separator: ", ")
             throw options.error("there is no scenario '\(word)'; there are \(known), and files: give a path")
         }
-        if case .providerOnly = try place(options), plan.needsDevices {
-            throw options.error(
-                "a server that has no devices can take pushes only, such as the scenario push")
-        }
         return plan
+    }
+
+    private static func check(_ plan: LoadPlan, at place: Place, _ options: ParsedOptions) throws {
+        var most = plan.fleet.providers
+        if case .providerOnly = place {
+            guard !plan.needsDevices else {
+                throw options.error(
+                    "a server that has no devices can take pushes only, such as the scenario push")
+            }
+        } else {
+            most = min(most, plan.fleet.devices)
+        }
+        guard plan.fleet.threads <= most else {
+            throw options.error(
+                "\(plan.fleet.threads) threads are too many: each needs a provider and a device of its own")
+        }
     }
 
     /// What a file says stands there, and not in options.

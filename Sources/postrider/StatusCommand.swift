@@ -53,24 +53,24 @@ enum StatusCommand: Command {
                 ("  sent to devices", status.broadcasts.sent),
                 ("  dropped: slow", status.broadcasts.dropped),
             ] + trace(status)
-        return rows.map { name, value in
-            name + String(repeating: " ", count: max(24 - name.count, 1)) + "\(value)"
-        }.joined(separator: "\n") + "\n" + balance(status)
+        return rows.map { Listing.fact($0, "\($1)", from: 24) }.joined(separator: "\n") + "\n"
+            + balance(status)
     }
 
     /// Whether every accepted notification is accounted for, shard by shard and in sum.
     private static func balance(_ status: Control.Status) -> String {
         let equation = "accepted = delivered + pending + expired + replaced + discarded + dropped"
-        var lines = ["balance".padding(toLength: 24, withPad: " ", startingAt: 0) + equation]
+        var lines = [Listing.fact("balance", equation, from: 24)]
         for (index, counters) in status.countersOfShards.enumerated() {
             let parts = [
                 counters.delivered, counters.pending, counters.expired, counters.replaced, counters.discarded,
                 counters.dropped.values.reduce(0, +),
             ]
             lines.append(
-                "  shard \(index)".padding(toLength: 24, withPad: " ", startingAt: 0)
-                    + "\(counters.accepted) = " + parts.map { "\($0)" }.joined(separator: " + ")
-                    + (counters.isBalanced ? "" : "  DOES NOT BALANCE"))
+                Listing.fact(
+                    "  shard \(index)",
+                    "\(counters.accepted) = " + parts.map { "\($0)" }.joined(separator: " + ")
+                        + (counters.isBalanced ? "" : "  DOES NOT BALANCE"), from: 24))
         }
         guard exitCode(status) != 0 else { return lines.joined(separator: "\n") }
         let culprits = unbalanced(status).map { "shard \($0)" }.joined(separator: ", ")

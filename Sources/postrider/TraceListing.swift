@@ -17,9 +17,7 @@ enum TraceListing {
             ),
             ("state", state(of: push)),
         ]
-        let head = facts.filter { !$0.1.isEmpty }.map { name, text in
-            name + String(repeating: " ", count: 10 - name.count) + Listing.printable(text)
-        }
+        let head = facts.filter { !$0.1.isEmpty }.map { Listing.fact($0, Listing.printable($1), from: 10) }
         let table = Listing.columns(["MOMENT", "AFTER", "WHAT"], rows(of: push, in: trace))
         let note = push.isCut ? "\nThere were more events; the last one is the last." : ""
         return head.joined(separator: "\n") + "\n\n" + table + note + losses(of: trace)
