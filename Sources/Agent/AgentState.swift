@@ -25,6 +25,9 @@ final class AgentState {
     /// The processes of those that the agent has started.
     let processes: ProcessRegister
 
+    /// Told when what was stored in a transaction is not stored after all.
+    var whenRolledBack: (() -> Void)?
+
     private let directory: OwnedDirectory
     let trusted: TrustedFile<AgentFile>
     private var database: Database { trusted.file.database }
@@ -85,6 +88,11 @@ final class AgentState {
 
     /// Runs the body in one transaction: all that it changes is safe when this returns, or nothing is changed.
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-        try database.transaction(body)
+        do throws(StoreError) {
+            try database.transaction(body)
+        } catch {
+            whenRolledBack?()
+            throw error
+        }
     }
 }

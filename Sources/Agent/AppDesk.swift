@@ -242,7 +242,7 @@ final class AppDesk {
             failures.removeAll(keepingCapacity: true)
             if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
         } catch {
-            presenter?.abandon()
+            state.whenRolledBack?()
             log.error("\(error)")
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
             if !arrivals.isEmpty { line?.startAnew() }

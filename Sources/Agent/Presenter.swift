@@ -38,6 +38,7 @@ final class Presenter {
         screen = line.map { line in DesktopScreen(on: line, log: log) { [unowned self] in heard($0) } }
         declare(manifests)
         state.inbox.whenStored = { [weak self] arrival throws(StoreError) in try self?.store(arrival) }
+        state.whenRolledBack = { [weak self] in self?.fresh = [] }
     }
 
     /// How apps are declared from now on.
@@ -88,9 +89,6 @@ final class Presenter {
             handle(.arrived(alert, appDecides: decider?.decisions.contains(alert.key.topic) ?? false))
         }
     }
-
-    /// What was stored is not: its transaction has failed.
-    func abandon() { fresh = [] }
 
     /// An app has decided. What it was not asked it does not decide.
     func take(_ presentation: Presentation, from stream: AppStream) {

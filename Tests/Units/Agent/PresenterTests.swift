@@ -59,6 +59,24 @@ struct PresenterTests {
         #expect(presenter.alerts.isEmpty)
     }
 
+    @Test("shows nothing that was not stored in the end")
+    func rollback() throws {
+        let rig = try CenterRig()
+        let presenter = presenter(rig)
+        let state = rig.rig.ground.state
+        let app = try #require(state.apps[Self.topic]).number
+        let parcel = Parcel.remote(.sample(5, identity: 5, payload: Self.payload))
+        #expect(throws: StoreError.self) {
+            try state.transaction { () throws(StoreError) in
+                _ = try state.inbox.store(
+                    [Inbox.Arrival(app: app, parcel: parcel)], now: Moment(milliseconds: 1))
+                throw StoreError(.unusable, "the disk is full")
+            }
+        }
+        rig.endTurn()
+        #expect(presenter.alerts.isEmpty && rig.list(.delivered).isEmpty)
+    }
+
     @Test("brings a response to its app, once, and takes the alert away")
     func response() throws {
         let rig = try CenterRig()
