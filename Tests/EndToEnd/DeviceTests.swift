@@ -74,6 +74,44 @@ extension EndToEnd {
             }
         }
 
+        @Test("is not sent what its owner does not want to see, until the owner does")
+        func ignored() async throws {
+            try await onStage { stage in
+                let (quiet, loud) = ("com.example.quiet", "com.example.loud")
+                let relay = try await stage.startRelay(options: ["--topic", quiet, "--topic", loud])
+                try stage.declare(
+                    stage.product("postrider-example-app"), ["--topic", quiet, "--remind", "1000"],
+                    topic: quiet, "background: false", "exits-on-suspend: true")
+                let options = ["--apps-directory", stage.path("apps"), "--notifications", "deny"]
+                let first = try await stage.startAgent(of: relay, options: options)
+                _ = try await stage.agentSays(["activate", quiet])
+                let token = try await first.line(startingWith: "device token: ")
+                try await first.line { $0 == "the owner of this device allows no reminders" }
+                _ = try await stage.agentSays(["suspend", quiet])
+                try await first.line { $0 == "will terminate" }
+                first.send(SIGTERM)
+                #expect(try await first.exitCode() == 0)
+
+                // The second agent's first words to the relay say what it wants.
+                let second = try await stage.startAgent(of: relay, options: options)
+                let app = try stage.start(
+                    "postrider-example-app", ["--topic", loud, "--socket", stage.path("agent.sock")])
+                let loudToken = try await app.line(startingWith: "device token: ")
+                let unseen = try await stage.send(title: "unseen", to: token, topic: quiet)
+                _ = try await stage.send(title: "seen", to: loudToken, topic: loud)
+                try await app.line { $0 == "  title: seen" }
+                let control = ["--control", relay.description.controlAddress]
+                let trace = try stage.start("postrider", ["trace"] + control + [unseen])
+                #expect(try await trace.exitCode() == 0, "\(trace.transcript)")
+                #expect(!trace.output.contains { $0.contains("sent to") }, "\(trace.transcript)")
+
+                _ = try await stage.agentSays(["allow", quiet])
+                try await second.line { $0 == "  title: unseen" }
+                second.send(SIGTERM)
+                #expect(try await second.exitCode() == 0)
+            }
+        }
+
         @Test("hands over every push once, wherever its agent is killed", .disabled(if: Sanitizer.isLoaded))
         func steps() async throws {
             try await onStage { stage in
@@ -122,7 +160,7 @@ extension EndToEnd {
                 let relay = try await stage.startRelay()
                 try stage.declare(
                     stage.product("postrider-example-app"), ["--topic", relay.topic, "--remind", "2"],
-                    topic: relay.topic, "background: true", "exits-on-suspend: true")
+                    topic: relay.topic, "background: false", "exits-on-suspend: true")
                 let agent = try await stage.startAgent(
                     of: relay, options: ["--apps-directory", stage.path("apps"), "--notifications", "allow"])
                 _ = try await stage.agentSays(["activate", relay.topic])
@@ -193,6 +231,15 @@ extension EndToEnd {
 }
 
 extension Stage {
+    /// Pushes with `postrider send`, and answers the push's identity.
+    fileprivate func send(title: String, to token: String, topic: String) async throws -> String {
+        let program = try start(
+            "postrider",
+            ["send", "--directory", path("dev"), "--title", title, "--topic", topic, token])
+        #expect(try await program.exitCode() == 0, "\(program.transcript)")
+        return try #require(program.output.first?.split(separator: " ").last.map(String.init))
+    }
+
     /// A copy of a program of this repository that every user can execute.
     fileprivate func publish(_ name: String) throws -> URL {
         let files = FileManager.default
