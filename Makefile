@@ -64,8 +64,8 @@ torture: deps ## Have disks fail and relays die (MINUTES=5, SEED=1), and say wha
 	.build/venv/bin/python Tests/Torture/torture.py "$$(swift build --show-bin-path)" --minutes $(MINUTES) --seed $(SEED)
 
 bench: ## Measure the relay beside what is installed of its peers (ROWS="accepts durable" for some)
-	swift build --configuration release $(FLAGS_release) --product postrider
-	python3 Tests/Benchmark/bench.py "$$(swift build --configuration release --show-bin-path)/postrider" $(ROWS)
+	swift build --configuration release $(FLAGS_release)
+	python3 Tests/Benchmark/bench.py "$$(swift build --configuration release --show-bin-path)" $(ROWS)
 
 format: ## Format every Swift file
 	swift format --in-place --parallel --recursive $(SOURCES)

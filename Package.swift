@@ -159,6 +159,16 @@ let package = Package(
             name: "store-under-fire", dependencies: ["Notifications", "Storage"], path: "Tests/Torture/Store",
             swiftSettings: house
         ),
+        // The benchmark's client for brokers with other protocols: `make bench`.
+        .executableTarget(
+            name: "peer-load", dependencies: ["Crypto", "HTTP2", "Load", "Transport"],
+            path: "Tests/Benchmark/Peers", swiftSettings: house
+        ),
+        // Makes the stores that the benchmark starts a relay on.
+        .executableTarget(
+            name: "fill-store", dependencies: ["Notifications", "Storage"], path: "Tests/Benchmark/Filler",
+            swiftSettings: house
+        ),
         tests("TidyTests", "Tidy"),
     ],
     swiftLanguageModes: [.v6]

@@ -100,6 +100,10 @@ extension LoadCommand {
             .value("key-id", "ID", "The identifier of the key."),
             .value("team-id", "ID", "The team that owns it."),
             .value(
+                "certificate", "FILE",
+                "A client certificate that stands in for provider tokens at --target, PEM."),
+            .value("private-key", "FILE", "The certificate's key, PEM."),
+            .value(
                 "ca", "FILE", "The certificate authority to trust, PEM; if not given, those of this system."),
             .value("server-name", "NAME", "The name in the server's certificate, if it is not the host."),
             .value("process", "NUMBER", "The server's process on this machine, to see what it uses."),

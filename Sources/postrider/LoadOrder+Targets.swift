@@ -94,29 +94,36 @@ extension LoadOrder {
         try options.integer("process", in: 1...Int(Int32.max)).map { Int32($0) }
     }
 
-    /// Any server: with a key of the user, or one that is made up and that no server knows.
+    /// Any server.
     private func target(_ text: String, _ tokensFile: String?) throws -> LoadTarget {
         let destination = try Destination(text)
         guard let host = destination.host else { throw options.error("--target must name a host and a port") }
-        let signer =
-            if let file = options.string("key-file") {
-                try ProviderTokenMaker.reading(
-                    file, key: options.requiredString("key-id"), team: options.requiredString("team-id"))
-            } else {
-                ProviderTokenMaker(
-                    key: ES256.PrivateKey.generate(), keyIdentifier: "LOADKEY001", team: "LOADTEAM01")
-            }
         guard let topic = Topic(options.string("topic") ?? "com.example.load") else {
             throw options.error("--topic must be a bundle identifier such as com.example.app")
         }
         var target = LoadTarget(
             provider: destination,
-            providerTLS: try TLSContext.client(trustFile: options.string("ca"), alpn: ["h2"]),
-            providerName: options.string("server-name") ?? host, signer: signer, topics: [topic], devices: nil
-        )
+            providerTLS: try TLSContext.client(
+                trustFile: options.string("ca"), alpn: ["h2"],
+                certificateChainFile: options.string("certificate"),
+                privateKeyFile: options.string("private-key")),
+            providerName: options.string("server-name") ?? host, signer: try signer(), topics: [topic],
+            devices: nil)
         target.tokens = try tokens(tokensFile)
         target.process = try process()
         return target
+    }
+
+    /// A key of the user; none where a certificate stands in for tokens; or one that is made up, and that no server
+    /// knows.
+    private func signer() throws -> ProviderTokenMaker? {
+        if let file = options.string("key-file") {
+            return try ProviderTokenMaker.reading(
+                file, key: options.requiredString("key-id"), team: options.requiredString("team-id"))
+        }
+        guard !options.isSet("certificate") else { return nil }
+        return ProviderTokenMaker(
+            key: ES256.PrivateKey.generate(), keyIdentifier: "LOADKEY001", team: "LOADTEAM01")
     }
 
     private func tokens(_ file: String?) throws -> [String] {

@@ -157,6 +157,9 @@ struct LoadOrder: Sendable {
         guard target == nil || folder == nil && !options.isSet("relay") else {
             throw options.error("--target and --directory or --relay name two servers; give one of them")
         }
+        guard target != nil || !options.isSet("certificate") && !options.isSet("private-key") else {
+            throw options.error("--certificate and --private-key go with --target; name the server")
+        }
         if let target {
             guard options.isSet("provider-only") else {
                 throw options.error("--target takes --provider-only: devices need a relay of --directory")

@@ -1,225 +1,196 @@
 """The relay beside what a user would pick instead, on this machine, in turn, each pinned to one processor.
 
-usage: bench.py POSTRIDER [--rounds N] [--seconds N] [ROW...]
+usage: bench.py PRODUCTS [--rounds N] [--seconds N] [--document FILE] [ROW...]
 
-POSTRIDER is a program that was built for release; `postrider load` is everybody's client, on another processor. A peer
-that is not installed is left out with a word. Each row prints the median of its rounds and the ratio of ours to each
-peer's: compare ratios, for the figures are this machine's, today's. A benchmark, no test: it demands nothing, except that
-nothing is lost.
+PRODUCTS has the programs, built for release. A peer that is not installed is left out with a word. Each row prints the
+median of its rounds and the ratio of ours to each peer's: compare ratios, for the figures are this machine's, today's.
+With a document, a table is written into it. A benchmark, no test: it demands nothing, except that nothing is lost.
 """
 
 import argparse
-import atexit
-import contextlib
-import json
 import os
-import secrets
 import shutil
-import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-SERVER, CLIENT = "0", "1"
-TOKENS = 1000
+import document
+from harness import TOKENS, Harness, connection_kib, main_phase, phase, used
+from machine import CLIENT, SERVER, cpu, description, missing, run, stop
+from peers import NCHAN, Peers
+
+US = "postrider"
+# How many connections are held or made; a peer's and ours alike.
+CONNECTIONS = 5000
 
 
-def start(*words, pinned=None, **streams):
-    pin = ["taskset", "--cpu-list", pinned] if pinned else []
-    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
-    process = subprocess.Popen([*pin, *map(str, words)], text=True, **streams)
-    atexit.register(process.kill)
-    return process
+class Bench(Harness):
+    """Each row yields what was measured, whose it is, and how much: ours first."""
 
+    def __init__(self, products, folder, seconds):
+        super().__init__(products, folder, seconds)
+        self.peers = Peers(self.folder)
 
-def stop(process):
-    process.terminate()
-    process.wait()
-
-
-def free_port():
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        return listener.getsockname()[1]
-
-
-def wait_for(port):
-    for _ in range(200):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return
-        time.sleep(0.05)
-    raise SystemExit(f"nobody listens on port {port}")
-
-
-def missing(program, package):
-    if shutil.which(program) or Path("/usr/sbin", program).exists():
-        return False
-    print(f"  ({program} is left out: the package {package} is not installed)", flush=True)
-    return True
-
-
-class Bench:
-    def __init__(self, program, folder, seconds):
-        self.program = Path(program).resolve()
-        self.folder = Path(folder)
-        self.seconds = seconds
-        relay = start(self.program, "dev", "--directory", self.folder, "--json", "--provider-port", 0,
-                      "--device-port", 0, stdout=subprocess.PIPE)
-        relay.stdout.readline()
-        stop(relay)
-        self.tokens = self.folder / "tokens"
-        self.tokens.write_text("\n".join(secrets.token_hex(32) for _ in range(TOKENS)))
-
-    def load(self, *words):
-        """What `postrider load` says, as JSON."""
-        words = [self.program, "load", *words, "--json", "--processors", CLIENT]
-        result = subprocess.run(list(map(str, words)), capture_output=True, text=True)
-        if result.returncode != 0:
-            sys.exit(f"{' '.join(map(str, words))}\n{result.stderr}")
-        return json.loads(result.stdout)
-
-    def own(self, *words):
-        """Drives a relay of one shard on the server's processor."""
-        return self.load(*words, "--relay-setting", "shards=1", "--relay-processors", SERVER)
-
-    def pushed_to(self, process, port):
-        """Pushes to a peer. taskset replaces itself, so that its process is the server's."""
-        return self.load(
-            "push", "--provider-only", "--target", f"127.0.0.1:{port}", "--server-name", "localhost",
-            "--ca", self.folder / "authority.pem", "--tokens", self.tokens, "--process", process,
-            "--for", f"{self.seconds}s")
-
-    @contextlib.contextmanager
-    def nghttpd(self):
-        files = self.folder / "www/3/device"
-        files.mkdir(parents=True, exist_ok=True)
-        for token in self.tokens.read_text().split():
-            (files / token).touch()
-        port = free_port()
-        server = start("nghttpd", "--workers=1", "--max-concurrent-streams=1000", f"--htdocs={self.folder / 'www'}",
-                       "--address=127.0.0.1", port, self.folder / "relay.key", self.folder / "relay.pem", pinned=SERVER)
-        wait_for(port)
-        yield server.pid, port
-        stop(server)
-
-    @contextlib.contextmanager
-    def nginx(self):
-        port = free_port()
-        configuration = self.folder / "nginx.conf"
-        configuration.write_text(f"""
-            daemon off; master_process off; worker_processes 1; pid {self.folder}/nginx.pid; error_log /dev/null;
-            events {{ worker_connections 20000; }}
-            http {{
-                access_log off; keepalive_requests 1000000000; http2_max_concurrent_streams 1000;
-                client_body_temp_path {self.folder}/body;
-                server {{
-                    listen 127.0.0.1:{port} ssl http2; ssl_session_tickets off;
-                    ssl_certificate {self.folder}/relay.pem; ssl_certificate_key {self.folder}/relay.key;
-                    location / {{ return 200; }}
-                }}
-            }}""")
-        server = start("/usr/sbin/nginx", "-c", configuration, pinned=SERVER)
-        wait_for(port)
-        yield server.pid, port
-        stop(server)
-
-    @contextlib.contextmanager
-    def redis(self):
-        port = free_port()
-        server = start("redis-server", "--port", 0, "--tls-port", port, "--bind", "127.0.0.1", "--tls-auth-clients", "no",
-                       "--tls-cert-file", self.folder / "relay.pem", "--tls-key-file", self.folder / "relay.key",
-                       "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--dir", self.folder,
-                       pinned=SERVER)
-        wait_for(port)
-        yield port
-        stop(server)
-
-    # The rows: each yields (who, figure) for what is there, ours first.
+    def brokers(self):
+        """Those that are installed, each with its protocol and a way to start it."""
+        if not missing("mosquitto", "mosquitto"):
+            yield "mosquitto, QoS 1", "mqtt", self.peers.mosquitto
+        if not missing("nginx", "nginx-light") and not missing("nchan", "libnginx-mod-nchan", NCHAN):
+            yield "nchan", "nchan", self.peers.nchan
 
     def accepts(self):
-        """pushes accepted for each second of the server's processor time, now or never, to 1000 devices that are away"""
-        ours = self.own("push", "--absent", "--now-or-never", "--devices", TOKENS, "--for", f"{self.seconds}s")
-        yield "postrider", accepted_for_cpu(ours)
-        for name, package, server in ("nghttpd", "nghttp2-server", self.nghttpd), ("nginx", "nginx-light", self.nginx):
-            if missing(name, package):
+        """pushes accepted for a second of the server's processor time, now or never, to 1000 devices that are away"""
+        what = "pushes"
+        ours = main_phase(self.own("push", "--absent", "--now-or-never", "--devices", TOKENS, "--for", f"{self.seconds}s"))
+        yield what, US, ours["accepted"] / used(ours)
+        for name, program, package, server in (
+            ("nghttpd, looks at nothing", "nghttpd", "nghttp2-server", lambda: self.peers.nghttpd(self.tokens)),
+            ("nginx, return 200", "nginx", "nginx-light", self.peers.nginx),
+        ):
+            if missing(program, package):
                 continue
             with server() as (process, port):
-                yield name, accepted_for_cpu(self.pushed_to(process, port))
+                theirs = main_phase(self.push_to(process, port))
+                yield what, name, theirs["accepted"] / used(theirs)
 
     def deliveries(self):
-        """deliveries to 1000 devices, acknowledged, for each second of the server's processor time"""
-        result = self.own("push", "--devices", 1000, "--in-flight", 1000, "--for", f"{self.seconds}s")
-        phase = main_phase(result)
-        yield "postrider", phase["delivered"] / cpu(phase)
+        """deliveries to 1000 devices, acknowledged, for a second of the server's processor time"""
+        what = "deliveries"
+        ours = main_phase(self.own("push", "--devices", 1000, "--in-flight", 1000, "--for", f"{self.seconds}s"))
+        yield what, US, ours["delivered"] / used(ours)
+        for name, protocol, broker in self.brokers():
+            with broker() as server:
+                yield what, name, self.drive(protocol, server, 1000, "in-flight", 1000)["delivered/cpu-s"]
 
     def latency(self):
-        """microseconds from a push to the device's having it, at 2000 a second: the median (p99 besides)"""
-        phase = main_phase(self.own("push", "--devices", 1000, "--rate", 2000, "--for", f"{self.seconds}s"))
-        yield "postrider", phase["delivery"]["p50"]
-        yield "postrider, p99", phase["delivery"]["p99"]
+        """microseconds from a push to the device's having it, 1000 devices, 2000 pushes a second (less is better)"""
+        ours = main_phase(self.own("push", "--devices", 1000, "--rate", 2000, "--for", f"{self.seconds}s"))
+        for what in "p50", "p99":
+            yield what, US, ours["delivery"][what]
+        for name, protocol, broker in self.brokers():
+            with broker() as server:
+                theirs = self.drive(protocol, server, 1000, "rate", 2000)
+                for what in "p50", "p99":
+                    yield what, name, theirs[what]
 
     def durable(self):
         """pushes a second that are on the disk when they are accepted, 64 under way"""
-        phase = main_phase(
+        what = "pushes"
+        ours = main_phase(
             self.own("push", "--absent", "--devices", 1000, "--in-flight", 64, "--for", f"{self.seconds}s"))
-        yield "postrider", phase["accepted"] / phase["seconds"]
+        yield what, US, ours["accepted"] / ours["seconds"]
         if missing("redis-server", "redis-server"):
             return
-        with self.redis() as port:
-            words = ["taskset", "--cpu-list", CLIENT, "redis-benchmark", "--tls", "--cacert", self.folder / "authority.pem",
-                     "--sni", "localhost", "-h", "127.0.0.1", "-p", port, "-c", 64, "-n", 40_000 * self.seconds, "-d", 200,
-                     "-t", "lpush", "--csv"]
-            output = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=True).stdout
-            yield "redis, AOF always", float(output.splitlines()[-1].split(",")[1].strip('"'))
+        with self.peers.redis() as (_, port):
+            output = run("taskset", "--cpu-list", CLIENT, "redis-benchmark", "--tls", "--cacert",
+                         self.folder / "authority.pem", "--sni", "localhost", "-h", "127.0.0.1", "-p", port, "-c", 64,
+                         "-n", 40_000 * self.seconds, "-d", 200, "-t", "lpush", "--csv")
+            yield what, "Redis, log always synced", float(output.splitlines()[-1].split(",")[1].strip('"'))
 
     def idle(self):
-        """KiB of the relay's memory for each of 5000 connected devices"""
-        result = self.own("idle", "--devices", 5000, "--for", "2s")
-        server = main_phase(result)["server"]
-        yield "postrider", (server["pssKiB"] - server["idlePSSKiB"]) / 5000
+        """KiB of the server's memory for each of 5000 connected devices (less is better)"""
+        what = "KiB"
+        yield what, US, connection_kib(main_phase(self.own("idle", "--devices", CONNECTIONS, "--for", "2s")))
+        for name, protocol, broker in self.brokers():
+            with broker() as server:
+                yield what, name, self.drive(protocol, server, CONNECTIONS, "idle")["KiB/connection"]
+
+    def handshakes(self):
+        """connections that 5000 known devices make again, for a second of the server's processor time"""
+        what = "connections"
+        plan = self.folder / "return.yaml"
+        plan.write_text(f"""
+name: return
+fleet: {{devices: {CONNECTIONS}, providers: 1, handshakes: 64}}
+steps:
+  - {{do: connect, phase: enrol}}
+  - {{do: cut, phase: cut}}
+  - {{do: hold, for: 2s}}
+  - {{do: connect, phase: return}}
+""")
+        ours = phase(self.own(plan), "return")
+        yield what, US, ours["connections"] / used(ours)
+        if not missing("nginx", "nginx-light"):
+            with self.peers.nginx() as server:
+                yield what, "nginx", self.drive("https", server, CONNECTIONS, "idle")["connections/cpu-s"]
+        for name, protocol, broker in self.brokers():
+            with broker() as server:
+                yield what, name, self.drive(protocol, server, CONNECTIONS, "idle")["connections/cpu-s"]
+
+    def storm(self):
+        """15,000 devices lose their links at once and come back, under 1000 pushes a second (less is better)"""
+        result = self.own("storm", "--devices", 15_000, "--rate", 1000)
+        before, during = phase(result, "before"), phase(result, "storm")
+        yield "p99 of a 200 before, µs", US, before["acceptance"]["p99"]
+        yield "p99 of a 200 meanwhile, µs", US, during["acceptance"]["p99"]
+        yield "all back after, s", US, during["seconds"]
+
+    def start(self):
+        """seconds from the program's start to its listening, 1,000,000 notifications stored for 100,000 devices"""
+        folder = self.folder / "start"
+        relay, _ = self.relay(folder)
+        stop(relay)
+        run(self.products / "fill-store", folder / "data", "com.example.app", 100_000, 1_000_000)
+        begin = time.monotonic()
+        relay, _ = self.relay(folder, "--shards", 1, pinned=SERVER)
+        yield "seconds", US, time.monotonic() - begin
+        yield "seconds of processor time", US, cpu(relay.pid)
+        stop(relay)
+        shutil.rmtree(folder)
 
 
-def main_phase(result):
-    return next(phase for phase in result["phases"] if phase["name"] == result["mainPhase"])
-
-
-def cpu(phase):
-    return phase["server"]["userSeconds"] + phase["server"]["systemSeconds"]
-
-
-def accepted_for_cpu(result):
-    phase = main_phase(result)
-    return phase["accepted"] / cpu(phase)
+def describe(row, title, medians):
+    """Lines of the document's table: ours, and each peer with the ratio."""
+    lines = []
+    for what, figures in medians.items():
+        own = figures[US]
+        others = [(who, value) for who, value in figures.items() if who != US]
+        label = f"`{row}`: {title}" + (f": {what}" if len(medians) > 1 else "")
+        lines += [[label, document.figure(own), "", ""]] if not others else [
+            [label if not index else "", document.figure(own) if not index else "",
+             f"{who}: {document.figure(value)}", f"{own / value:.2f}"]
+            for index, (who, value) in enumerate(others)]
+    return lines
 
 
 def main():
-    rows = ["accepts", "deliveries", "latency", "durable", "idle"]
+    rows = ["accepts", "deliveries", "latency", "durable", "idle", "handshakes", "storm", "start"]
     parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("rows", nargs="*", default=rows, metavar="ROW", help=" ".join(rows))
+    parser.add_argument("products")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(rows))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=5)
-    arguments = parser.parse_args()
+    parser.add_argument("--document")
+    arguments = parser.parse_intermixed_args()
     if unknown := [row for row in arguments.rows if row not in rows]:
         parser.error(f"there is no row '{unknown[0]}': {', '.join(rows)}")
     if os.cpu_count() < 2:
         parser.error("two processors are needed: one for the server, one for its clients")
+    lines = []
     with tempfile.TemporaryDirectory(prefix="pr-") as folder:
-        bench = Bench(arguments.program, folder, arguments.seconds)
-        for row in arguments.rows:
+        bench = Bench(arguments.products, folder, arguments.seconds)
+        for row in arguments.rows or rows:
             measure = getattr(bench, row)
             print(f"{row}: {measure.__doc__}", flush=True)
             figures = {}
             for _ in range(arguments.rounds):
-                for who, figure in measure():
-                    figures.setdefault(who, []).append(figure)
-            own = statistics.median(figures["postrider"])
-            for who, list in figures.items():
-                median = statistics.median(list)
-                ratio = "" if who.startswith("postrider") else f"   ours is {own / median:.2f} of it"
-                print(f"  {who:20} {median:10,.1f}   ({min(list):,.1f} to {max(list):,.1f}){ratio}", flush=True)
+                for what, who, value in measure():
+                    figures.setdefault(what, {}).setdefault(who, []).append(value)
+            medians = {what: {who: statistics.median(list) for who, list in whose.items()}
+                       for what, whose in figures.items()}
+            for what, whose in figures.items():
+                for who, list in whose.items():
+                    median = medians[what][who]
+                    ratio = "" if who == US else f"   ours is {medians[what][US] / median:.2f} of it"
+                    label = who if len(figures) == 1 else f"{who}, {what}"
+                    print(f"  {label:40} {median:10,.1f}   ({min(list):,.1f} to {max(list):,.1f}){ratio}", flush=True)
+            lines += describe(row, measure.__doc__, medians)
+    if arguments.document:
+        head = ["row", "postrider", "peer", "ours, of the peer's"]
+        note = f"On {description()}; the median of {arguments.rounds} rounds of {arguments.seconds} seconds:"
+        document.put(arguments.document, "bench", f"\n{note}\n\n{document.table(head, lines)}\n")
 
 
 main()

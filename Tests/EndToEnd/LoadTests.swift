@@ -153,6 +153,26 @@ extension EndToEnd {
             }
         }
 
+        @Test("shows a server that wants one its client certificate in place of tokens")
+        func certificate() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let device = try await stage.startDevice(of: relay)
+                let certificate = relay.description.providerCertificateFile
+                let key = stage.path("dev/provider.key")
+                let result = try await run(
+                    [
+                        "push", "--count", "50", "--warm-up", "0s", "--provider-only",
+                        "--target", "localhost:\(relay.description.providerPort)",
+                        "--ca", relay.description.authorityFile, "--topic", relay.topic,
+                        "--tokens", try stage.write(device.token, to: "tokens"),
+                        "--certificate", certificate, "--private-key", key,
+                    ], on: stage)
+                #expect(try result.phase("push").accepted == 50)
+                #expect(try result.phase("push").refused.isEmpty)
+            }
+        }
+
         @Test("is let in by a running relay's operator, and leaves nothing behind")
         func provisioned() async throws {
             try await onStage { stage in
@@ -216,6 +236,11 @@ extension EndToEnd {
                     (
                         ["idle", "--target", "localhost:1", "--provider-only", "--for", "1s"], 2,
                         "pushes only"
+                    ),
+                    (["push", "--certificate", "provider.pem"], 2, "go with --target"),
+                    (
+                        ["push", "--target", "[::1]:1", "--provider-only", "--certificate", "/dev/null"], 1,
+                        "needs its private key"
                     ),
                     (
                         ["push", "--target", "127.0.0.1:1", "--provider-only"], 1,

@@ -1,0 +1,267 @@
+import Crypto
+import Foundation
+import HTTP2
+import Load
+import Transport
+
+/// Sends messages to any of the subscribers.
+protocol Publisher: AnyObject {
+    /// Whether it takes a message now.
+    var hasRoom: Bool { get }
+    /// Sends one.
+    func publish(_ message: [UInt8], to subscriber: Int)
+}
+
+/// The subscribers and the publishers of a run, on one loop, and what they measure. A message carries the moment at
+/// which it was due, and whom it is for.
+final class Crowd {
+    private enum Stage { case connecting, warming, measuring, draining }
+
+    let address: SocketAddress
+    private let loop: EventLoop
+    private let tls: TLSContext
+    private let order: Order
+    private var stage = Stage.connecting
+    private var alarm: (any LoopTimer)?
+    private var pacer: PreciseTimer?
+    private(set) var complaint: Complaint?
+    private var hasFinished = false
+
+    private var begun = 0
+    private var subscribed = 0
+    private var publishers: [any Publisher] = []
+    private var publishersReady = 0
+    private var nextPublisher = 0
+    /// Sessions live as long as their connections; these keep them until the end.
+    private var sessions: [any Transport.Session] = []
+
+    private var clock = EventLoop.monotonicNanoseconds
+    private var message = [UInt8](repeating: UInt8(ascii: "m"), count: 200)
+    private var randomState: UInt64 = 1
+    private var sent = 0
+    private var acknowledged = 0
+    private var arrived = 0
+    private var strayed = 0
+    /// When the first message of an open loop was due.
+    private var epoch: UInt64 = 0
+    private var latencies = LatencyHistogram()
+    private var start = (clock: UInt64(0), acknowledged: 0, arrived: 0)
+    private var needsPump = false
+
+    private static let publisherCount = 4
+    private static let handshakes = 64
+    private static let warmUpMilliseconds = 1000
+    private static let drainMilliseconds = 10_000
+
+    init(_ order: Order, on loop: EventLoop, tls: TLSContext) throws(TransportError) {
+        (self.order, self.loop, self.tls, address) = (order, loop, tls, order.address)
+        alarm = loop.makeTimer { [unowned self] in proceed() }
+        pacer = try loop.makePreciseTimer { [unowned self] in pump() }
+        loop.turnEnded = { [unowned self] in if needsPump { pump() } }
+    }
+
+    /// Connects the first ones; the others follow.
+    func begin() {
+        for _ in 0..<min(Self.handshakes, order.subscribers) { connectSubscriber() }
+    }
+
+    /// Reads the clock: once for whatever arrives together.
+    func readClock() { clock = EventLoop.monotonicNanoseconds }
+
+    // MARK: What connections tell
+
+    /// Another subscriber is there.
+    func subscriberIsReady() {
+        subscribed += 1
+        if begun < order.subscribers {
+            connectSubscriber()
+        } else if subscribed == order.subscribers {
+            switch order.pace {
+            case .idle: proceed()
+            case .inFlight, .rate: for _ in 0..<Self.publisherCount { connectPublisher() }
+            }
+        }
+    }
+
+    /// Another publisher is there.
+    func publisherIsReady() {
+        publishersReady += 1
+        if publishersReady == Self.publisherCount { proceed() }
+    }
+
+    /// A publisher may have room again.
+    func roomWasMade() { needsPump = true }
+
+    /// The broker has a message.
+    func messageWasAcknowledged() {
+        acknowledged += 1
+        needsPump = true
+    }
+
+    /// A subscriber has a message.
+    func messageArrived(_ bytes: Span<UInt8>, at subscriber: Int) {
+        arrived += 1
+        needsPump = true
+        guard bytes.count == message.count, Self.number(in: bytes, at: 16, digits: 8) == UInt64(subscriber)
+        else { return strayed += 1 }
+        let due = Self.number(in: bytes, at: 0, digits: 16)
+        if stage == .measuring { latencies.record(clock - min(due, clock)) }
+    }
+
+    /// A connection is gone, which nobody wanted.
+    func connectionEnded(_ reason: CloseReason) {
+        guard complaint == nil, !hasFinished else { return }
+        complaint = Complaint(text: "a connection to \(address) ended: \(reason)")
+        loop.stop()
+    }
+
+    // MARK: Stages
+
+    private func proceed() {
+        readClock()
+        switch stage {
+        case .connecting:
+            say(["stage": "connected"])
+            stage = .warming
+            epoch = clock
+            needsPump = true
+            pump()
+            alarm?.arm(afterMilliseconds: Self.warmUpMilliseconds)
+        case .warming:
+            stage = .measuring
+            start = (clock, acknowledged, arrived)
+            say(["stage": "measuring"])
+            alarm?.arm(afterMilliseconds: order.seconds * 1000)
+        case .measuring:
+            stage = .draining
+            say([
+                "stage": "measured", "seconds": Double(clock - start.clock) / 1e9,
+                "accepted": acknowledged - start.acknowledged, "delivered": arrived - start.arrived,
+                "p50": Double(latencies.value(atQuantile: 0.5)) / 1000,
+                "p99": Double(latencies.value(atQuantile: 0.99)) / 1000,
+            ])
+            alarm?.arm(afterMilliseconds: Self.drainMilliseconds)
+            pump()
+        case .draining: finish()
+        }
+    }
+
+    private func finish() {
+        hasFinished = true
+        if sent != arrived || strayed > 0 {
+            complaint = Complaint(
+                text: "of \(sent) messages \(arrived) arrived, \(strayed) not where they should")
+        }
+        loop.stop()
+    }
+
+    private func say(_ event: [String: Any]) {
+        guard let data = try? JSONSerialization.data(withJSONObject: event) else { return }
+        FileHandle.standardOutput.write(data + Data("\n".utf8))
+    }
+
+    // MARK: Messages
+
+    private func pump() {
+        needsPump = false
+        readClock()
+        switch stage {
+        case .connecting: return
+        case .draining: if sent == arrived { finish() }
+        case .warming, .measuring:
+            while let moment = dueMoment(), let publisher = publisherWithRoom() {
+                publish(at: moment, by: publisher)
+            }
+            if case .rate = order.pace { pacer?.arm(at: max(clock + 1, moment(of: sent))) }
+        }
+    }
+
+    /// The moment of the next message if it may leave now.
+    private func dueMoment() -> UInt64? {
+        switch order.pace {
+        case .idle: nil
+        case .inFlight(let most): sent - min(acknowledged, arrived) < most ? clock : nil
+        case .rate: moment(of: sent) <= clock ? moment(of: sent) : nil
+        }
+    }
+
+    /// When a message of an open loop is due.
+    private func moment(of number: Int) -> UInt64 {
+        guard case .rate(let perSecond) = order.pace else { return epoch }
+        return epoch + UInt64(number) * 1_000_000_000 / UInt64(perSecond)
+    }
+
+    private func publish(at moment: UInt64, by publisher: any Publisher) {
+        let subscriber = Int(random().multipliedFullWidth(by: UInt64(order.subscribers)).high)
+        write(moment, at: 0, digits: 16)
+        write(UInt64(subscriber), at: 16, digits: 8)
+        sent += 1
+        publisher.publish(message, to: subscriber)
+    }
+
+    private func publisherWithRoom() -> (any Publisher)? {
+        for _ in publishers.indices {
+            nextPublisher = nextPublisher + 1 < publishers.count ? nextPublisher + 1 : 0
+            if publishers[nextPublisher].hasRoom { return publishers[nextPublisher] }
+        }
+        return nil
+    }
+
+    private func write(_ number: UInt64, at place: Int, digits: Int) {
+        for index in 0..<digits {
+            let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (digits - 1 - index))) & 15
+            message[place + index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+        }
+    }
+
+    private static func number(in bytes: Span<UInt8>, at place: Int, digits: Int) -> UInt64 {
+        var number: UInt64 = 0
+        for index in place..<place + digits {
+            let byte = bytes[index]
+            number =
+                number << 4 | UInt64(byte <= UInt8(ascii: "9") ? byte & 15 : byte &- UInt8(ascii: "a") &+ 10)
+        }
+        return number
+    }
+
+    /// 64 random bits, the same in every run (SplitMix64).
+    private func random() -> UInt64 {
+        randomState &+= 0x9E37_79B9_7F4A_7C15
+        var word = randomState
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+
+    // MARK: Connections
+
+    private func connectSubscriber() {
+        let number = begun
+        begun += 1
+        switch order.broker {
+        case .mqtt: connect(MQTTSubscriber(number, of: self))
+        case .nchan: connect(StreamReader(number, of: self))
+        case .https: connect(StreamCaller(of: self))
+        }
+    }
+
+    private func connectPublisher() {
+        switch order.broker {
+        case .mqtt:
+            let publisher = MQTTPublisher(publishers.count, of: self)
+            publishers.append(publisher)
+            connect(publisher)
+        case .nchan, .https:
+            let publisher = StreamWriter(of: self)
+            publishers.append(publisher)
+            connect(publisher)
+        }
+    }
+
+    private func connect(_ session: any Transport.Session) {
+        sessions.append(session)
+        var limits = ConnectionLimits.client
+        limits.handshakeMilliseconds = 30_000
+        loop.connect(to: address, tls: (tls, "localhost"), limits: limits, session: session)
+    }
+}

@@ -1,0 +1,88 @@
+"""Drives the relay with `postrider load`, and brokers that speak other protocols with `peer-load`."""
+
+import json
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+from machine import CLIENT, SERVER, cpu, pss, run, start, stop
+
+TOKENS = 1000
+
+
+class Harness:
+    def __init__(self, products, folder, seconds):
+        """`products` has the programs, built for release; `folder` is for all that is written."""
+        self.products = Path(products).resolve()
+        self.program = self.products / "postrider"
+        self.folder = Path(folder)
+        self.seconds = seconds
+        # A relay that ends at once leaves its certificates.
+        relay, _ = self.relay(self.folder)
+        stop(relay)
+        self.tokens = [secrets.token_hex(32) for _ in range(TOKENS)]
+        (self.folder / "tokens").write_text("\n".join(self.tokens))
+
+    def relay(self, folder, *options, **settings):
+        """A relay of `postrider dev` that listens, and what it says of itself."""
+        relay = start(self.program, "dev", "--directory", folder, "--json", "--provider-port", 0, "--development-port", 0,
+                      "--device-port", 0, *options, stdout=subprocess.PIPE, **settings)
+        line = relay.stdout.readline()
+        if not line:
+            sys.exit(f"the relay in {folder} did not start")
+        return relay, json.loads(line)
+
+    def load(self, *words):
+        """What `postrider load` says."""
+        return json.loads(run(self.program, "load", *words, "--json", "--processors", CLIENT))
+
+    def own(self, *words):
+        """Drives a relay of one shard on the server's processor."""
+        return self.load(*words, "--relay-setting", "shards=1", "--relay-processors", SERVER)
+
+    def push_to(self, process, port):
+        """Pushes to any server with the provider API."""
+        return self.load(
+            "push", "--provider-only", "--target", f"127.0.0.1:{port}", "--server-name", "localhost",
+            "--ca", self.folder / "authority.pem", "--tokens", self.folder / "tokens", "--process", process,
+            "--for", f"{self.seconds}s")
+
+    def drive(self, broker, server, subscribers, pace, number=1):
+        """Connects subscribers to a broker and publishes to them: what was measured, with what the server used."""
+        process, port = server
+        before = {"cpu": cpu(process), "pss": pss(process)}
+        client = start(self.products / "peer-load", broker, f"127.0.0.1:{port}", self.folder / "authority.pem",
+                       subscribers, pace, number, self.seconds, pinned=CLIENT, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE)
+        seen = {}
+        for line in client.stdout:
+            event = json.loads(line)
+            seen[event["stage"]] = {**event, "cpu": cpu(process), "pss": pss(process)}
+        if client.wait() != 0:
+            sys.exit(f"{broker}: {client.stderr.read()}")
+        measured, connected = seen["measured"], seen["connected"]
+        used = measured["cpu"] - seen["measuring"]["cpu"]
+        return {
+            **measured,
+            "delivered/cpu-s": measured["delivered"] / used if used else 0,
+            "KiB/connection": (measured["pss"] - before["pss"]) / subscribers,
+            "connections/cpu-s": subscribers / (connected["cpu"] - before["cpu"]),
+        }
+
+
+def main_phase(result):
+    return phase(result, result["mainPhase"])
+
+
+def phase(result, name):
+    return next(phase for phase in result["phases"] if phase["name"] == name)
+
+
+def used(phase):
+    """Seconds of the server's processor time in a phase."""
+    return phase["server"]["userSeconds"] + phase["server"]["systemSeconds"]
+
+
+def connection_kib(phase):
+    return (phase["server"]["pssKiB"] - phase["server"]["idlePSSKiB"]) / phase["server"]["connections"]

@@ -1,0 +1,96 @@
+"""What a user would pick instead of the relay, each as its own documents would have it for this work, on the server's
+processor. A peer yields its process and its port."""
+
+import contextlib
+import getpass
+import textwrap
+
+from machine import SERVER, free_port, start, stop, wait_for
+
+NCHAN = "/usr/lib/nginx/modules/ngx_nchan_module.so"
+
+
+class Peers:
+    def __init__(self, folder):
+        """`folder` has relay.pem, relay.key and authority.pem, as `postrider dev` makes them."""
+        self.folder = folder
+        self.certificate, self.key = folder / "relay.pem", folder / "relay.key"
+
+    @contextlib.contextmanager
+    def nghttpd(self, tokens):
+        files = self.folder / "www/3/device"
+        files.mkdir(parents=True, exist_ok=True)
+        for token in tokens:
+            (files / token).touch()
+        port = free_port()
+        with self.serving(port, "nghttpd", "--workers=1", "--max-concurrent-streams=1000",
+                          f"--htdocs={self.folder / 'www'}", "--address=127.0.0.1", port, self.key,
+                          self.certificate) as server:
+            yield server.pid, port
+
+    @contextlib.contextmanager
+    def nginx(self, locations="location / { return 200; }", modules=""):
+        port = free_port()
+        configuration = self.file("nginx.conf", f"""
+            {modules}
+            daemon off; master_process off; worker_processes 1; pid {self.folder}/nginx.pid; error_log /dev/null;
+            events {{ worker_connections 20000; }}
+            http {{
+                access_log off; keepalive_requests 1000000000; keepalive_timeout 1h; http2_max_concurrent_streams 1000;
+                client_body_temp_path {self.folder}/body;
+                server {{
+                    listen 127.0.0.1:{port} ssl http2 backlog=4096; ssl_session_tickets off;
+                    ssl_certificate {self.certificate}; ssl_certificate_key {self.key};
+                    {locations}
+                }}
+            }}""")
+        with self.serving(port, "/usr/sbin/nginx", "-c", configuration) as server:
+            yield server.pid, port
+
+    def nchan(self):
+        """Nothing is kept for those who are not there: every message is for somebody who is."""
+        return self.nginx("""
+            location ~ ^/write/(.+)$ { nchan_publisher; nchan_channel_id $1; nchan_store_messages off; }
+            location ~ ^/read/(.+)$ { nchan_subscriber eventsource; nchan_channel_id $1; }
+            """, modules=f"load_module {NCHAN};")
+
+    @contextlib.contextmanager
+    def mosquitto(self):
+        port = free_port()
+        configuration = self.file("mosquitto.conf", f"""
+            user {getpass.getuser()}
+            persistence false
+            log_dest none
+            max_queued_messages 0
+            max_inflight_messages 0
+            set_tcp_nodelay true
+            listener {port} 127.0.0.1
+            allow_anonymous true
+            certfile {self.certificate}
+            keyfile {self.key}
+            """)
+        with self.serving(port, "mosquitto", "-c", configuration) as server:
+            yield server.pid, port
+
+    @contextlib.contextmanager
+    def redis(self):
+        port = free_port()
+        with self.serving(port, "redis-server", "--port", 0, "--tls-port", port, "--bind", "127.0.0.1",
+                          "--tls-auth-clients", "no", "--tls-cert-file", self.certificate, "--tls-key-file", self.key,
+                          "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--dir",
+                          self.folder) as server:
+            yield server.pid, port
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(textwrap.dedent(text).strip() + "\n")
+        return path
+
+    @contextlib.contextmanager
+    def serving(self, port, *words):
+        server = start(*words, pinned=SERVER)
+        try:
+            wait_for(port)
+            yield server
+        finally:
+            stop(server)
