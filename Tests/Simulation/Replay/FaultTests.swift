@@ -15,6 +15,7 @@ struct FaultTests {
         (.wireReorders, [.conduct]),
         (.deviceDoubles, [.repetition]),
         (.deviceForgets, [.loss]),
+        (.deviceConceals, [.wishes]),
         (.shardMiscounts, [.conservation]),
         (.relayKeepsAll, [.newest]),
         (.timersFail, [.rest]),

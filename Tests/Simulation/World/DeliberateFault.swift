@@ -22,6 +22,8 @@ enum DeliberateFault: CaseIterable {
     case deviceDoubles
     /// A device acknowledges what it has not made safe.
     case deviceForgets
+    /// A device does not say what it wishes.
+    case deviceConceals
     /// A shard counts a delivery that there was not.
     case shardMiscounts
     /// The relay keeps all that waits, where only the latest should.

@@ -22,6 +22,8 @@ enum Checker: String, CaseIterable {
     case rest
     /// Channels: who is subscribed hears what is broadcast, and a stored broadcast is there.
     case channels
+    /// A device is not sent what it ignores.
+    case wishes
 }
 
 /// One thing that is not as promised.

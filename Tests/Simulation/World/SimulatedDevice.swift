@@ -21,6 +21,9 @@ final class SimulatedDevice {
     private(set) var wanted: [String: Notifications.Environment]
     private(set) var unwanted: Set<String> = []
     var session: SimulatedDeviceSession?
+    /// How it wants to be sent what waits, and whether it ever wants that otherwise than usual.
+    var reception = Reception.usual
+    let hasWishes: Bool
     /// The channels that it wants, by their places in the world's list.
     var channels: Set<Int> = []
     var lastBroadcast: [ChannelIdentity: NotificationIdentity] = [:]
@@ -41,6 +44,7 @@ final class SimulatedDevice {
 
     init(index: Int, wanted: [String: Notifications.Environment], findings: Findings) {
         self.index = index
+        hasWishes = index % 3 == 2
         self.wanted = wanted
         self.findings = findings
     }

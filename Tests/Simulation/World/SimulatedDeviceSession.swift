@@ -21,6 +21,11 @@ final class SimulatedDeviceSession: EndpointOwner {
     private var copies: [Int: Int] = [:]
     /// Topics that were asked for, in order; answers come in this order.
     private var askedTopics: [String] = []
+    /// How many questions about topics there were on this link, and answers.
+    private var questions = 0
+    private var answers = 0
+    /// After how many answers the relay has surely heard the device's wishes; nil: none of those to come says so.
+    private var heardWith: Int?
     /// Channels whose subscription is to be answered.
     var awaited: Set<ChannelIdentity> = []
     /// When channels were asked for first, and those that were given up since.
@@ -29,6 +34,8 @@ final class SimulatedDeviceSession: EndpointOwner {
     private(set) var isOpen = true
     /// When it said hello.
     private(set) var hello: (event: Int, stamp: Stamp)?
+    /// What its hello wished.
+    private var greetedWith = Reception.usual
     private let keepaliveSeconds: UInt32
     private var unansweredPings = 0
 
@@ -79,7 +86,8 @@ final class SimulatedDeviceSession: EndpointOwner {
         linkStream = stream
         let message = Hello(
             deviceIdentity: identity, deviceSecret: device.secret, keepaliveSeconds: keepaliveSeconds,
-            agent: "simulated/1")
+            agent: "simulated/1", reception: said(device.reception))
+        greetedWith = device.reception
         var link = DeviceLink(hello: message, wanted: device.wanted, unwanted: device.unwanted)
         hello = (world.events, world.clock.stamp)
         say(link.start())
@@ -89,7 +97,9 @@ final class SimulatedDeviceSession: EndpointOwner {
     func say(_ message: DeviceMessage) {
         guard let linkStream else { return }
         switch message {
-        case .register(let topic, _), .unregister(let topic): askedTopics.append(topic)
+        case .register(let topic, _), .unregister(let topic):
+            askedTopics.append(topic)
+            questions += 1
         case .hello, .acknowledge, .goodbye, .subscribe, .unsubscribe, .reception, .fetch, .report, .unknown:
             break
         }
@@ -124,6 +134,28 @@ final class SimulatedDeviceSession: EndpointOwner {
         device.giveUp(topic, at: world.clock.stamp)
         forgetChannels(of: topic, outside: nil)
         if let message = link?.unregister(topic) { say(message) }
+    }
+
+    /// Wants to be sent otherwise what waits.
+    func wish(_ reception: Reception) {
+        device.reception = reception
+        heardWith = nil
+        guard let message = link?.receive(by: said(reception)) else { return }
+        say(message)
+        askForAnswer()
+    }
+
+    /// The relay answers in order: when it answers this, it has heard what was said before.
+    private func askForAnswer() {
+        guard let topic = device.wanted.keys.min(), let environment = device.wanted[topic],
+            let message = link?.register(topic, in: environment)
+        else { return }
+        say(message)
+        heardWith = questions
+    }
+
+    private func said(_ reception: Reception) -> Reception {
+        world.fault == .deviceConceals ? .usual : reception
     }
 
     func leave() {
@@ -194,6 +226,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         case .welcomed(let welcome, let messages):
             if isNewest { device.note(all: welcome.registrations) }
             for message in messages { say(message) }
+            if greetedWith == device.reception { heardWith = 0 } else { askForAnswer() }
             subscribeToAll()
             world.noteWelcome()
         case .registered(let registered):
@@ -224,6 +257,11 @@ final class SimulatedDeviceSession: EndpointOwner {
         findings.expect(
             received.count + owed.count <= Limits.deliveryWindow, .bounds,
             "\(received.count + owed.count) deliveries wait for one device's acknowledgement")
+        if let heardWith, answers >= heardWith {
+            findings.expect(
+                !device.reception.ignored.contains(deliver.topic), .wishes,
+                "push \(number) comes for \(deliver.topic), which device \(device.index) ignores")
+        }
         world.delivered(
             deliver, to: self, copies: copies[number] ?? 1, isNewestLink: isNewest)
     }
@@ -232,6 +270,7 @@ final class SimulatedDeviceSession: EndpointOwner {
     private func answered(_ topic: String) {
         findings.expect(askedTopics.first == topic, .conduct, "\(topic) is answered out of its turn")
         if !askedTopics.isEmpty { askedTopics.removeFirst() }
+        answers += 1
     }
 
     func ended(_ stream: Int32) {

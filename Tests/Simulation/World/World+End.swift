@@ -14,6 +14,7 @@ extension World {
         for _ in 0..<3000 where findings.first == nil {
             rest()
             for device in devices where device.session == nil { connect(device) }
+            unwish()
             for session in sessions {
                 session.acknowledge(.max)
                 if session.isWelcome { session.say(.fetch) }

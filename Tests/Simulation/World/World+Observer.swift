@@ -110,7 +110,9 @@ extension World {
     /// What was accepted before another was sent comes before it; and what one connection brought, in its order.
     private func checkOrder(_ push: Push) {
         guard !pushes.hasSlot(push), !disk.surfaced.contains(push.identity) else { return }
-        let lane = Lane(device: push.device, priority: push.priority)
+        let hasWishes = devices[push.device].hasWishes
+        let like = hasWishes ? "\(push.topic) \(push.isNowOrNever)" : ""
+        let lane = Lane(device: push.device, priority: push.priority, like: like)
         if let acceptedAt = push.acceptedAt, push.attempts == 1 {
             findings.expect(
                 acceptedAt >= youngest[lane] ?? 0, .order,
@@ -118,7 +120,8 @@ extension World {
         }
         youngest[lane] = max(youngest[lane] ?? 0, push.sentAt)
         guard push.attempts == 1 else { return }
-        let own = Lane(device: push.device, priority: push.priority, connection: push.connection)
+        let own = Lane(
+            device: push.device, priority: push.priority, connection: push.connection, like: like)
         let before = last.updateValue(push.number, forKey: own) ?? -1
         findings.expect(
             before < push.number, .order, "push \(before) comes before \(push.number) of its connection")

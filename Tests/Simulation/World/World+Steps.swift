@@ -19,7 +19,9 @@ extension World {
         case 680..<790: acknowledge()
         case 790..<855: connectSomebody()
         case 855..<925: advance(byMilliseconds: Int64(chance.number(0...400)))
-        case 925..<940: resend()
+        case 925..<934: resend()
+        case 934..<938: wish()
+        case 938..<940: withSession { if $0.isWelcome { $0.say(.fetch) } }
         case 940..<952: cutSomebody()
         case 952..<960: withSession { $0.leave() }
         case 960..<966: withSession { $0.enrol() }

@@ -52,6 +52,8 @@ final class World {
         let device: Int
         let priority: String
         var connection = 0
+        /// Of a device with wishes, which hold back some of what waits: what it is for, and whether it can wait.
+        var like = ""
     }
 
     /// A world, perhaps with a fault that somebody built in. With every second seed only the latest of each app
