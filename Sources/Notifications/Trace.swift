@@ -75,12 +75,15 @@ public struct TraceAcceptance: Hashable, Sendable {
     }
 
     /// The acceptance of a broadcast, for which a row was drawn.
-    public init(_ broadcast: Broadcast, in environment: Environment, row: QueueRow, at moment: Moment) {
+    public init(
+        _ broadcast: Broadcast, in environment: Environment, by proof: ProviderProof, row: QueueRow,
+        at moment: Moment
+    ) {
         self.init(
             row: row, moment: moment, identity: broadcast.identity, uniqueIdentity: nil,
             target: .channel(broadcast.channel, environment), topic: broadcast.topic,
             pushType: broadcast.pushType, priority: broadcast.priority, expiration: broadcast.expiration,
-            collapses: false, payloadBytes: broadcast.payload.count, proof: nil)
+            collapses: false, payloadBytes: broadcast.payload.count, proof: proof)
     }
 
     /// The addressed device, nil where it was broadcast.

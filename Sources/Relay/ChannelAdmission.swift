@@ -87,7 +87,7 @@ struct ChannelAdmission {
             let channel = try channel(request, values)
             return (method == "GET" ? .read(channel) : .remove(channel), owner)
         case .broadcasts:
-            return (try broadcast(request, values, identity, topic), owner)
+            return (try broadcast(request, values, identity, topic, permission.proof), owner)
         }
     }
 
@@ -180,7 +180,8 @@ struct ChannelAdmission {
     // MARK: Broadcasts
 
     private func broadcast(
-        _ request: PushRequest, _ values: Span<UInt8>, _ identity: NotificationIdentity, _ topic: Topic
+        _ request: PushRequest, _ values: Span<UInt8>, _ identity: NotificationIdentity, _ topic: Topic,
+        _ proof: ProviderProof
     ) throws(Rejection) -> ChannelOrder {
         let channel = try channel(request, values)
         let expiration = try expiration(request)
@@ -205,7 +206,7 @@ struct ChannelAdmission {
             pushType: .liveactivity,
             acceptedAt: now
         )
-        return .broadcast(broadcast, isNowOrNever: expiration.isZero)
+        return .broadcast(broadcast, isNowOrNever: expiration.isZero, by: proof)
     }
 
     /// `apns-expiration`, which a broadcast must have. The earlier of it and the storage limit counts; a moment that

@@ -13,7 +13,7 @@ struct ChannelDesk {
         /// Make it durable, then say ``ChannelDesk/applied(_:isDurable:_:)``.
         case apply(RegistryChange, Step)
         /// Send it to every shard.
-        case publish(Broadcast, Environment)
+        case publish(Broadcast, Environment, ProviderProof)
         /// Tell every shard that the channel is gone.
         case announceEnd(ChannelIdentity)
     }
@@ -23,7 +23,7 @@ struct ChannelDesk {
         case creation(ChannelRecord, Receipt)
         /// Nobody waits for the answer where the receipt is nil.
         case removal(ChannelIdentity, Receipt?)
-        case broadcast(Broadcast, Environment, Receipt)
+        case broadcast(Broadcast, Environment, ProviderProof, Receipt)
         case expiry
     }
 
@@ -79,8 +79,8 @@ struct ChannelDesk {
                 return
             }
             effects.append(.apply(.removeChannel(identity), .removal(identity, receipt)))
-        case .broadcast(let broadcast, let isNowOrNever):
-            send(broadcast, isNowOrNever: isNowOrNever, owner, receipt, &effects)
+        case .broadcast(let broadcast, let isNowOrNever, let proof):
+            send(broadcast, isNowOrNever: isNowOrNever, by: proof, owner, receipt, &effects)
         }
     }
 
@@ -98,8 +98,8 @@ struct ChannelDesk {
     }
 
     private mutating func send(
-        _ broadcast: Broadcast, isNowOrNever: Bool, _ owner: ChannelOwner, _ receipt: Receipt,
-        _ effects: inout [Effect]
+        _ broadcast: Broadcast, isNowOrNever: Bool, by proof: ProviderProof, _ owner: ChannelOwner,
+        _ receipt: Receipt, _ effects: inout [Effect]
     ) {
         guard let channel = channel(broadcast.channel, of: owner) else {
             effects.append(.answer(receipt, .rejected(.channelNotRegistered)))
@@ -109,14 +109,14 @@ struct ChannelDesk {
         case .nothing where !isNowOrNever:
             effects.append(.answer(receipt, .rejected(.badExpirationDate)))
         case .nothing:
-            effects += [.publish(broadcast, owner.environment), .answer(receipt, .accepted)]
+            effects += [.publish(broadcast, owner.environment, proof), .answer(receipt, .accepted)]
         case .mostRecent:
             channels[broadcast.channel]?.storing += 1
             // One that is not to be kept still ends what was kept: nothing old comes after something new.
             let change: RegistryChange =
                 broadcast.expiration == .nowOrNever
                 ? .removeBroadcast(of: broadcast.channel) : .putBroadcast(broadcast)
-            effects.append(.apply(change, .broadcast(broadcast, owner.environment, receipt)))
+            effects.append(.apply(change, .broadcast(broadcast, owner.environment, proof, receipt)))
         }
     }
 
@@ -140,14 +140,14 @@ struct ChannelDesk {
             }
             guard let receipt else { return }
             effects.append(.answer(receipt, isDurable ? .removed : .rejected(.serviceUnavailable)))
-        case .broadcast(let broadcast, let environment, let receipt):
+        case .broadcast(let broadcast, let environment, let proof, let receipt):
             channels[broadcast.channel]?.storing -= 1
             guard isDurable else {
                 effects.append(.answer(receipt, .rejected(.serviceUnavailable)))
                 return
             }
             channels[broadcast.channel]?.stored = broadcast.expiration == .nowOrNever ? nil : broadcast
-            effects += [.publish(broadcast, environment), .answer(receipt, .accepted)]
+            effects += [.publish(broadcast, environment, proof), .answer(receipt, .accepted)]
         case .expiry:
             break
         }

@@ -8,7 +8,7 @@ enum ChannelOrder: Sendable {
     case remove(ChannelIdentity)
     case list
     /// `isNowOrNever`: the provider wrote 0, and not a moment that has passed.
-    case broadcast(Broadcast, isNowOrNever: Bool)
+    case broadcast(Broadcast, isNowOrNever: Bool, by: ProviderProof)
 }
 
 /// What a provider is answered.

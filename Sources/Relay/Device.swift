@@ -265,7 +265,7 @@ struct Device {
     mutating func removed(_ tally: inout Tally, _ effects: inout [Effect]) {
         link = nil
         for row in queue.rows(where: { _ in true }) {
-            drop(row, .unregistered, answering: .rejected(.badDeviceToken), &tally, &effects)
+            drop(row, .removed, answering: .rejected(.badDeviceToken), &tally, &effects)
         }
     }
 }

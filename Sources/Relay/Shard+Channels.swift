@@ -85,17 +85,18 @@ extension Shard {
                     perform(effects)
                     if case .creation = step { removeForbiddenChannels() }
                 }
-            case .publish(let broadcast, let environment): publish(broadcast, in: environment)
+            case .publish(let broadcast, let environment, let proof):
+                publish(broadcast, in: environment, by: proof)
             case .announceEnd(let channel):
                 switchboard.sendToAll(.channel(.removed(channel)))
             }
         }
     }
 
-    private func publish(_ broadcast: Broadcast, in environment: Environment) {
+    private func publish(_ broadcast: Broadcast, in environment: Environment, by proof: ProviderProof) {
         channels.tally.accepted += 1
         let row = rows.draw()
-        trace.noteAccepted(broadcast, in: environment, row, at: now)
+        trace.noteAccepted(broadcast, in: environment, by: proof, row, at: now)
         switchboard.sendToAll(.channel(.broadcast(broadcast, row)))
     }
 

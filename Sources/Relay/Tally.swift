@@ -6,12 +6,14 @@ struct Tally: Sendable, Equatable {
     enum Drop: Int, CaseIterable, Sendable {
         /// The app had ``Limits/pendingPerRegistration`` others pending.
         case overflow
-        /// The app unregistered, or the device was removed.
+        /// The app unregistered.
         case unregistered
         /// The store could not make it durable, and the provider was told 503.
         case unstorable
         /// The store had no such row any more when it was to be sent.
         case unreadable
+        /// The operator removed the device.
+        case removed
     }
 
     /// Notifications that a device's home took on.

@@ -82,9 +82,12 @@ final class TraceRecorder {
     }
 
     /// A broadcast was taken on.
-    func noteAccepted(_ broadcast: Broadcast, in environment: Environment, _ row: QueueRow, at now: Moment) {
+    func noteAccepted(
+        _ broadcast: Broadcast, in environment: Environment, by proof: ProviderProof, _ row: QueueRow,
+        at now: Moment
+    ) {
         guard traces(row) else { return }
-        add(.acceptance(TraceAcceptance(broadcast, in: environment, row: row, at: now)))
+        add(.acceptance(TraceAcceptance(broadcast, in: environment, by: proof, row: row, at: now)))
     }
 
     /// A broadcast was written to so many devices of this shard, and not to so many others.

@@ -9,7 +9,7 @@ enum TraceListing {
         let facts: [(String, String)] = [
             ("push", push.identity), ("unique", push.uniqueIdentity ?? ""),
             ("topic", "\(push.topic), \(push.environment)"), ("device", push.device ?? ""),
-            ("channel", push.channel ?? ""), ("provider", push.channel == nil ? provider : ""),
+            ("channel", push.channel ?? ""), ("provider", provider),
             (
                 "what",
                 "\(push.pushType ?? "no push type"), priority \(push.priority), \(push.payloadBytes) bytes"
@@ -129,9 +129,10 @@ enum TraceListing {
     private static func because(_ cause: String) -> String {
         switch cause {
         case "overflow": "overflow, too many waited for the app"
-        case "unregistered": "unregistered, the app or the device has gone"
+        case "unregistered": "unregistered, the app does not want it any more"
         case "unstorable": "unstorable, the store failed and the provider was told so"
         case "unreadable": "unreadable, the store had lost it"
+        case "removed": "removed, the operator has removed the device"
         default: cause
         }
     }

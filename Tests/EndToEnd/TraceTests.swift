@@ -113,6 +113,9 @@ extension EndToEnd {
                 let life = try await trace(
                     ["--topic", relay.topic], until: "broadcast to 1 device", of: relay, on: stage)
                 #expect(life.contains { $0.contains("a channel") })
+                let name = try #require(sent.output.first?.split(separator: " ").last.map(String.init))
+                let whole = try await trace([name], until: "broadcast", of: relay, on: stage)
+                #expect(whole.contains("provider  key DEVKEY0001"), "\(whole)")
 
                 let refused = try stage.start(
                     "postrider", ["send"] + folder + ["--title", "t", String(repeating: "ab", count: 32)])

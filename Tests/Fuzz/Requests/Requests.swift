@@ -153,7 +153,7 @@ enum Requests {
             let isRead = if case .read = order { true } else { false }
             try hold(method == (isRead ? "GET" : "DELETE"), "\(method) is taken for another method")
             return .ordered([method, "\(channel)"], payload: [])
-        case .broadcast(let broadcast, let isNowOrNever):
+        case .broadcast(let broadcast, let isNowOrNever, _):
             try check(broadcast.channel, block)
             try check(broadcast, block, body)
             let isZero = Int64(block.text(of: "apns-expiration") ?? "") == 0

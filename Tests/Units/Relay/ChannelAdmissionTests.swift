@@ -153,10 +153,11 @@ struct ChannelAdmissionTests {
             case (.create, .create(let storage)): #expect(storage == .mostRecent)
             case (.read, .read(let channel)), (.remove, .remove(let channel)): #expect(channel == identity)
             case (.list, .list): break
-            case (.send, .broadcast(let broadcast, let isNowOrNever)):
+            case (.send, .broadcast(let broadcast, let isNowOrNever, let proof)):
                 #expect(broadcast.channel == identity && isNowOrNever && broadcast.priority == .immediate)
                 #expect(
                     broadcast.payload == Array(#"{"aps":{}}"#.utf8) && broadcast.acceptedAt == Samples.now)
+                #expect(proof == .key("KEY0000001"))
                 #expect(broadcast.identity.description == "9CC486EA-EA83-9351-40DF-557A308816D8")
             default: Issue.record("\(kind) became \(order)")
             }
@@ -178,7 +179,7 @@ struct ChannelAdmissionTests {
     @Test("A broadcast is called by apns-request-id, by apns-id, or as the relay draws")
     func names() throws {
         func identity(_ changes: [String: String?]) throws -> NotificationIdentity? {
-            guard case .broadcast(let broadcast, _) = try admit(.send, changes).get().order else {
+            guard case .broadcast(let broadcast, _, _) = try admit(.send, changes).get().order else {
                 return nil
             }
             return broadcast.identity
@@ -198,9 +199,12 @@ struct ChannelAdmissionTests {
         ] as [(String, Expiration, Bool)])
     func expirations(_ text: String, _ expiration: Expiration, _ isZero: Bool) throws {
         guard
-            case .broadcast(let broadcast, let isNowOrNever) =
+            case .broadcast(let broadcast, let isNowOrNever, _) =
                 try admit(.send, ["apns-expiration": text]).get().order
-        else { return }
+        else {
+            Issue.record("it is no broadcast")
+            return
+        }
         #expect(broadcast.expiration == expiration && isNowOrNever == isZero)
     }
 

@@ -71,7 +71,7 @@ struct ChannelDeskTests {
                     #expect(answers[Int(receipt.stream)] == nil, "an order is answered once")
                     answers[Int(receipt.stream)] = answer
                 case .apply(let change, let step): waiting.append((change, step))
-                case .publish(let broadcast, _): published.append(broadcast)
+                case .publish(let broadcast, _, _): published.append(broadcast)
                 case .announceEnd(let channel): ended.append(channel)
                 }
             }
@@ -116,7 +116,8 @@ struct ChannelDeskTests {
         ] {
             let orders: [ChannelOrder] = [
                 .read(identity), .remove(identity),
-                .broadcast(broadcast(1, to: identity, until: .nowOrNever), isNowOrNever: true),
+                .broadcast(
+                    broadcast(1, to: identity, until: .nowOrNever), isNowOrNever: true, by: .certificate),
             ]
             for order in orders {
                 let stream = rig.order(order, of: stranger)
@@ -162,11 +163,12 @@ struct ChannelDeskTests {
         var rig = Rig()
         let identity = try rig.create(.nothing)
         let sent = rig.order(
-            .broadcast(broadcast(1, to: identity, until: .nowOrNever), isNowOrNever: true))
+            .broadcast(broadcast(1, to: identity, until: .nowOrNever), isNowOrNever: true, by: .certificate))
         #expect(rig.answers[sent] == .accepted && rig.published.count == 1 && rig.waiting.isEmpty)
         for expiration in [Expiration.nowOrNever, .at(Self.now.advanced(byMilliseconds: 5))] {
             let refused = rig.order(
-                .broadcast(broadcast(2, to: identity, until: expiration), isNowOrNever: false))
+                .broadcast(
+                    broadcast(2, to: identity, until: expiration), isNowOrNever: false, by: .certificate))
             #expect(rig.answers[refused] == .rejected(.badExpirationDate))
         }
         #expect(rig.published.count == 1 && rig.find(identity).stored == nil)
@@ -177,12 +179,12 @@ struct ChannelDeskTests {
         var rig = Rig()
         let identity = try rig.create(.mostRecent)
         let all = (1...3).map { broadcast($0, to: identity) }
-        let streams = all.map { rig.order(.broadcast($0, isNowOrNever: false)) }
+        let streams = all.map { rig.order(.broadcast($0, isNowOrNever: false, by: .certificate)) }
         #expect(rig.published.isEmpty && streams.allSatisfy { rig.answers[$0] == nil })
         rig.commit()
         #expect(rig.published == all && streams.allSatisfy { rig.answers[$0] == .accepted })
         #expect(rig.find(identity).stored == all[2])
-        let failed = rig.order(.broadcast(broadcast(4, to: identity), isNowOrNever: false))
+        let failed = rig.order(.broadcast(broadcast(4, to: identity), isNowOrNever: false, by: .certificate))
         rig.commit(isDurable: false)
         #expect(rig.answers[failed] == .rejected(.serviceUnavailable) && rig.published.count == 3)
         #expect(rig.find(identity).stored == all[2], "what was promised stays")
@@ -193,14 +195,15 @@ struct ChannelDeskTests {
         var rig = Rig()
         let identity = try rig.create(.mostRecent)
         let stored = broadcast(1, to: identity)
-        _ = rig.order(.broadcast(stored, isNowOrNever: false))
+        _ = rig.order(.broadcast(stored, isNowOrNever: false, by: .certificate))
         rig.commit()
         #expect(rig.find(identity).stored == stored)
         #expect(rig.find(identity, last: NotificationIdentity(high: 1, low: 9)).stored == stored)
         #expect(rig.find(identity, last: stored.identity) == (true, nil))
         #expect(rig.find(identity, at: Self.now.advanced(byMilliseconds: 1000)) == (true, nil))
         // Something newer that is not kept ends what was kept: nothing old comes after something new.
-        _ = rig.order(.broadcast(broadcast(2, to: identity, until: .nowOrNever), isNowOrNever: true))
+        _ = rig.order(
+            .broadcast(broadcast(2, to: identity, until: .nowOrNever), isNowOrNever: true, by: .certificate))
         rig.commit()
         #expect(rig.find(identity) == (true, nil))
     }
@@ -209,13 +212,13 @@ struct ChannelDeskTests {
     func sweep() throws {
         var rig = Rig()
         let identity = try rig.create(.mostRecent)
-        _ = rig.order(.broadcast(broadcast(1, to: identity), isNowOrNever: false))
+        _ = rig.order(.broadcast(broadcast(1, to: identity), isNowOrNever: false, by: .certificate))
         rig.commit()
         rig.sweep(at: Self.now.advanced(byMilliseconds: 999))
         #expect(rig.waiting.isEmpty)
         let late = Self.now.advanced(byMilliseconds: 1000)
         let younger = broadcast(2, to: identity, until: .at(late.advanced(byMilliseconds: 50)))
-        _ = rig.order(.broadcast(younger, isNowOrNever: false))
+        _ = rig.order(.broadcast(younger, isNowOrNever: false, by: .certificate))
         rig.sweep(at: late)
         #expect(rig.waiting.count == 1, "one that is on its way to the disk will replace it")
         rig.commit()

@@ -81,7 +81,7 @@ struct DeviceTraceTests {
             _ = rig.committed(1)
             _ = rig.apply(Samples.registration(unregisteredAt: rig.now))
         },
-        Ending("removed with its device", ["accepted r1", "dropped r1 1"]) { rig in
+        Ending("removed with its device", ["accepted r1", "dropped r1 4"]) { rig in
             _ = rig.offer()
             _ = rig.remove()
         },
@@ -128,7 +128,7 @@ struct DeviceTraceTests {
     func causes() {
         #expect(
             Tally.Drop.allCases.map { "\($0) \($0.rawValue)" }
-                == ["overflow 0", "unregistered 1", "unstorable 2", "unreadable 3"])
+                == ["overflow 0", "unregistered 1", "unstorable 2", "unreadable 3", "removed 4"])
         #expect(TraceEvent.Kind.allCases.map(\.rawValue) == Array(1...16))
     }
 }

@@ -124,7 +124,9 @@ struct TraceSearchTests {
             priority: .immediate,
             expiration: .nowOrNever, pushType: .liveactivity, acceptedAt: Samples.now)
         try store.append([
-            .acceptance(TraceAcceptance(broadcast, in: .development, row: QueueRow(5), at: Samples.now)),
+            .acceptance(
+                TraceAcceptance(
+                    broadcast, in: .development, by: .certificate, row: QueueRow(5), at: Samples.now)),
             Self.event(.broadcast, 5, TraceEvent.count(12, ofShard: 1)), Self.push(6),
             Self.event(.skipped, 5, TraceEvent.count(2, ofShard: 0)),
         ])
