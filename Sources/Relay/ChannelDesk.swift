@@ -10,7 +10,7 @@ struct ChannelDesk {
     enum Effect {
         /// Tell the provider.
         case answer(Receipt, ChannelAnswer)
-        /// Make it durable, then say ``ChannelDesk/applied(_:isDurable:_:)``.
+        /// Make it durable, then say ``ChannelDesk/applied(_:failure:_:)``.
         case apply(RegistryChange, Step)
         /// Send it to every shard.
         case publish(Broadcast, Environment, ProviderProof)
@@ -123,27 +123,29 @@ struct ChannelDesk {
     // MARK: What the ledger has done
 
     /// The ledger has made a step durable, or has failed to. Steps come back in the order in which they were taken.
-    mutating func applied(_ step: Step, isDurable: Bool, _ effects: inout [Effect]) {
+    ///
+    /// - Parameter failure: what the provider is told where it has failed.
+    mutating func applied(_ step: Step, failure: Rejection?, _ effects: inout [Effect]) {
         switch step {
         case .creation(let record, let receipt):
-            if isDurable {
+            if let failure {
+                discount(record.owner)
+                effects.append(.answer(receipt, .rejected(failure)))
+            } else {
                 channels[record.identity] = Channel(record: record)
                 effects.append(.answer(receipt, .created(record.identity)))
-            } else {
-                discount(record.owner)
-                effects.append(.answer(receipt, .rejected(.serviceUnavailable)))
             }
         case .removal(let identity, let receipt):
-            if isDurable, let channel = channels.removeValue(forKey: identity) {
+            if failure == nil, let channel = channels.removeValue(forKey: identity) {
                 discount(channel.record.owner)
                 effects.append(.announceEnd(identity))
             }
             guard let receipt else { return }
-            effects.append(.answer(receipt, isDurable ? .removed : .rejected(.serviceUnavailable)))
+            effects.append(.answer(receipt, failure.map { .rejected($0) } ?? .removed))
         case .broadcast(let broadcast, let environment, let proof, let receipt):
             channels[broadcast.channel]?.storing -= 1
-            guard isDurable else {
-                effects.append(.answer(receipt, .rejected(.serviceUnavailable)))
+            if let failure {
+                effects.append(.answer(receipt, .rejected(failure)))
                 return
             }
             channels[broadcast.channel]?.stored = broadcast.expiration == .nowOrNever ? nil : broadcast

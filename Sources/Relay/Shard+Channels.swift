@@ -81,7 +81,7 @@ extension Shard {
             case .apply(let change, let step):
                 apply([change]) { [unowned self] result in
                     var effects: [ChannelDesk.Effect] = []
-                    channels.desk.applied(step, isDurable: result.isSuccess, &effects)
+                    channels.desk.applied(step, failure: result.failure?.rejection, &effects)
                     perform(effects)
                     if case .creation = step { removeForbiddenChannels() }
                 }

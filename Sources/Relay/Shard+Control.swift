@@ -193,10 +193,12 @@ extension Control.Device {
 }
 
 extension Result where Success == Void {
-    var isSuccess: Bool {
+    var isSuccess: Bool { failure == nil }
+
+    var failure: Failure? {
         switch self {
-        case .success: true
-        case .failure: false
+        case .success: nil
+        case .failure(let failure): failure
         }
     }
 }

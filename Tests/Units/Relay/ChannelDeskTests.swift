@@ -30,10 +30,10 @@ struct ChannelDeskTests {
             return lastStream
         }
 
-        mutating func commit(isDurable: Bool = true) {
+        mutating func commit(failure: Rejection? = nil) {
             while !waiting.isEmpty {
                 var effects: [ChannelDesk.Effect] = []
-                desk.applied(waiting.removeFirst().step, isDurable: isDurable, &effects)
+                desk.applied(waiting.removeFirst().step, failure: failure, &effects)
                 take(effects)
             }
         }
@@ -100,8 +100,8 @@ struct ChannelDeskTests {
         let read = rig.order(.read(identity))
         #expect(rig.answers[read] == .settings(.mostRecent) && rig.find(identity).isKnown)
         let second = rig.order(.create(.nothing))
-        rig.commit(isDurable: false)
-        #expect(rig.answers[second] == .rejected(.serviceUnavailable) && rig.desk.count == 1)
+        rig.commit(failure: .internalServerError)
+        #expect(rig.answers[second] == .rejected(.internalServerError) && rig.desk.count == 1)
         let list = rig.order(.list)
         #expect(rig.answers[list] == .list([identity]))
     }
@@ -148,8 +148,8 @@ struct ChannelDeskTests {
         var rig = Rig()
         let identity = try rig.create(.mostRecent)
         let failed = rig.order(.remove(identity))
-        rig.commit(isDurable: false)
-        #expect(rig.answers[failed] == .rejected(.serviceUnavailable) && rig.ended.isEmpty)
+        rig.commit(failure: .internalServerError)
+        #expect(rig.answers[failed] == .rejected(.internalServerError) && rig.ended.isEmpty)
         let done = rig.order(.remove(identity))
         #expect(rig.answers[done] == nil && rig.find(identity).isKnown)
         rig.commit()
@@ -185,8 +185,8 @@ struct ChannelDeskTests {
         #expect(rig.published == all && streams.allSatisfy { rig.answers[$0] == .accepted })
         #expect(rig.find(identity).stored == all[2])
         let failed = rig.order(.broadcast(broadcast(4, to: identity), isNowOrNever: false, by: .certificate))
-        rig.commit(isDurable: false)
-        #expect(rig.answers[failed] == .rejected(.serviceUnavailable) && rig.published.count == 3)
+        rig.commit(failure: .internalServerError)
+        #expect(rig.answers[failed] == .rejected(.internalServerError) && rig.published.count == 3)
         #expect(rig.find(identity).stored == all[2], "what was promised stays")
     }
 

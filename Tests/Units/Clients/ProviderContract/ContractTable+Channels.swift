@@ -191,5 +191,9 @@ extension ContractTable {
         ContractCase(
             "create-disk-full", "The channel cannot be made durable now; the reason is written with a space.",
             as: .create, with: .failingStore(.full), gets: .refused(503, "Service Unavailable")),
+        ContractCase(
+            "create-store-damaged",
+            "The channel cannot be made durable at all; the operator has to see to it.",
+            as: .create, with: .failingStore(.conflict), gets: .refused(500, "InternalServerError")),
     ]
 }
