@@ -18,8 +18,8 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build test test-tsan test-asan fuzz simulate torture bench format format-check demo provider-api \
-	screenshot clean
+.PHONY: help deps build test test-tsan test-asan fuzz simulate torture bench growth costs figures format format-check \
+	demo provider-api screenshot clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,22 @@ torture: deps ## Have disks fail and relays die (MINUTES=5, SEED=1), and say wha
 bench: ## Measure the relay beside what is installed of its peers (ROWS="accepts durable" for some)
 	swift build --configuration release $(FLAGS_release)
 	python3 Tests/Benchmark/bench.py "$$(swift build --configuration release --show-bin-path)" $(ROWS)
+
+growth: ## Measure what a push costs with 100 to 19,000 devices and 1000 to 1,000,000 notifications that wait
+	swift build --configuration release $(FLAGS_release)
+	python3 Tests/Benchmark/growth.py "$$(swift build --configuration release --show-bin-path)"
+
+costs: ## Measure what one device, one push and one provider cost, and derive what a larger machine holds
+	swift build --configuration release $(FLAGS_release)
+	python3 Tests/Benchmark/costs.py "$$(swift build --configuration release --show-bin-path)"
+
+# An hour or so, on a machine that does nothing else.
+figures: ## Measure all of it, and write the tables of docs/benchmarks.md and docs/scaling.md anew
+	swift build --configuration release $(FLAGS_release)
+	programs="$$(swift build --configuration release --show-bin-path)" && \
+		python3 Tests/Benchmark/bench.py "$$programs" --document docs/benchmarks.md && \
+		python3 Tests/Benchmark/growth.py "$$programs" --document docs/scaling.md --plot docs/growth.svg && \
+		python3 Tests/Benchmark/costs.py "$$programs" --document docs/scaling.md
 
 format: ## Format every Swift file
 	swift format --in-place --parallel --recursive $(SOURCES)

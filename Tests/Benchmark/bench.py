@@ -8,6 +8,7 @@ With a document, a table is written into it. A benchmark, no test: it demands no
 """
 
 import argparse
+import json
 import os
 import shutil
 import statistics
@@ -17,6 +18,7 @@ import time
 from pathlib import Path
 
 import document
+import tally
 from harness import TOKENS, Harness, connection_kib, main_phase, phase, used
 from machine import CLIENT, SERVER, cpu, description, missing, run, stop
 from peers import NCHAN, Peers
@@ -100,17 +102,7 @@ class Bench(Harness):
     def handshakes(self):
         """connections that 5000 known devices make again, for a second of the server's processor time"""
         what = "connections"
-        plan = self.folder / "return.yaml"
-        plan.write_text(f"""
-name: return
-fleet: {{devices: {CONNECTIONS}, providers: 1, handshakes: 64}}
-steps:
-  - {{do: connect, phase: enrol}}
-  - {{do: cut, phase: cut}}
-  - {{do: hold, for: 2s}}
-  - {{do: connect, phase: return}}
-""")
-        ours = phase(self.own(plan), "return")
+        _, ours = self.returning(CONNECTIONS)
         yield what, US, ours["connections"] / used(ours)
         if not missing("nginx", "nginx-light"):
             with self.peers.nginx() as server:
@@ -118,6 +110,16 @@ steps:
         for name, protocol, broker in self.brokers():
             with broker() as server:
                 yield what, name, self.drive(protocol, server, CONNECTIONS, "idle")["connections/cpu-s"]
+
+    def counts(self):
+        """what a push asks for, one at a time and 64 under way (less is better; bounds.json holds the first)"""
+        for under_way in 1, 64:
+            figures = tally.counts(self.program, self.folder / f"tally-{under_way}", under_way)
+            if under_way == 1:
+                print("\n".join(tally.excesses(figures, json.loads(tally.BOUNDS.read_text())["release"])), end="")
+            for work, kinds in figures.items():
+                for kind, figure in kinds.items():
+                    yield f"{work}, {under_way} under way, {kind}", US, figure
 
     def storm(self):
         """15,000 devices lose their links at once and come back, under 1000 pushes a second (less is better)"""
@@ -156,7 +158,7 @@ def describe(row, title, medians):
 
 
 def main():
-    rows = ["accepts", "deliveries", "latency", "durable", "idle", "handshakes", "storm", "start"]
+    rows = ["accepts", "deliveries", "latency", "durable", "idle", "handshakes", "storm", "start", "counts"]
     parser = argparse.ArgumentParser()
     parser.add_argument("products")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(rows))

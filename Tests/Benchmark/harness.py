@@ -1,14 +1,18 @@
 """Drives the relay with `postrider load`, and brokers that speak other protocols with `peer-load`."""
 
+import contextlib
 import json
 import secrets
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from machine import CLIENT, SERVER, cpu, pss, run, start, stop
 
 TOKENS = 1000
+# A relay of one shard, without what protects it from many devices at one address and from many pushes to one.
+OPEN = ["--shards", 1, "--source-rate", 1_000_000, "--source-connections", 1_000_000, "--pushes-per-second", 0]
 
 
 class Harness:
@@ -40,6 +44,34 @@ class Harness:
     def own(self, *words):
         """Drives a relay of one shard on the server's processor."""
         return self.load(*words, "--relay-setting", "shards=1", "--relay-processors", SERVER)
+
+    def returning(self, devices):
+        """The phases in which so many devices enrol, and in which they come again after they were cut."""
+        plan = self.folder / "return.yaml"
+        plan.write_text(f"""
+name: return
+fleet: {{devices: {devices}, providers: 1, handshakes: 64}}
+steps:
+  - {{do: connect, phase: enrol}}
+  - {{do: cut, phase: cut}}
+  - {{do: hold, for: 2s}}
+  - {{do: connect, phase: return}}
+""")
+        result = self.own(plan)
+        return phase(result, "enrol"), phase(result, "return")
+
+    @contextlib.contextmanager
+    def holding(self, relay, folder, devices):
+        """Has so many devices connected to a relay that say nothing."""
+        fleet = start(self.program, "load", "idle", "--directory", folder, "--devices", devices, "--for", "1h",
+                      "--processors", CLIENT)
+        descriptors = Path(f"/proc/{relay.pid}/fd")
+        while len(list(descriptors.iterdir())) < devices:
+            time.sleep(0.2)
+        # The last ones have yet to register.
+        time.sleep(3)
+        yield
+        stop(fleet)
 
     def push_to(self, process, port):
         """Pushes to any server with the provider API."""

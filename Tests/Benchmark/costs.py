@@ -1,0 +1,214 @@
+"""What one device, one push and one provider cost the relay, and what follows from that for a larger machine.
+
+usage: costs.py PRODUCTS [--rounds N] [--seconds N] [--document FILE]
+
+PRODUCTS has the programs, built for release. The relay has one shard on one processor, its clients have the other; each
+figure is the median of its rounds. What is derived is calculated here, from the figures of the same run.
+"""
+
+import argparse
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import document
+import tally
+from harness import OPEN, Harness, main_phase, used
+from machine import SERVER, description, pss, run, stop
+
+MILLION = 1_000_000
+DEVICES, PROVIDERS, AWAY = 5000, 1000, 100_000
+WORKS = tally.WORKS
+
+# The machine that is spoken of. A quarter of its memory is left to the system and to what comes in bursts; a core each
+# to the ledger and the trace.
+CORES, MEMORY_GIB, SHARDS = 16, 64, 14
+KEPT = 0.75
+# `fs.nr_open` of Linux: descriptors that a process may be allowed.
+DESCRIPTORS = 1_048_576
+# Of Sources/Notifications/Limits.swift.
+KEEPALIVE_SECONDS, LETTERS = 60, 65_536
+# A TLS 1.3 record besides what is in it: its head, its type and its tag.
+RECORD_BYTES = 22
+
+
+def busy(process):
+    """Seconds for which each thread of a process has run, by its name, to the nanosecond."""
+    seconds = {}
+    for folder in Path(f"/proc/{process}/task").iterdir():
+        name = (folder / "comm").read_text().strip()
+        seconds[name] = seconds.get(name, 0) + int((folder / "schedstat").read_text().split()[0]) / 1e9
+    return seconds
+
+
+def slab():
+    """KiB that the kernel has for its own objects."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Slab:"))
+
+
+class Costs(Harness):
+    def devices(self):
+        """Devices that are there and say nothing but their keepalive; a minute of it."""
+        folder = self.folder / "devices"
+        relay, values = self.relay(folder, *OPEN, pinned=SERVER)
+        before = {"pss": pss(relay.pid), "slab": slab()}
+        with self.holding(relay, folder, DEVICES):
+            idle = sum(busy(relay.pid).values())
+            time.sleep(KEEPALIVE_SECONDS)
+            idle = sum(busy(relay.pid).values()) - idle
+            found = {"device KiB": (pss(relay.pid) - before["pss"]) / DEVICES,
+                     # Both ends are on this machine.
+                     "kernel KiB": (slab() - before["slab"]) / DEVICES / 2,
+                     "keepalive µs": idle / DEVICES * MILLION}
+        stop(relay)
+        shutil.rmtree(folder)
+        return found
+
+    def connections(self):
+        """Devices that enrol, and come again; providers."""
+        enrol, again = self.returning(DEVICES)
+        push = ["push", "--absent", "--now-or-never", "--devices", 10, "--for", f"{self.seconds}s", "--in-flight", 1000]
+        few = main_phase(self.own(*push, "--providers", 1))["server"]["pssKiB"]
+        many = main_phase(self.own(*push, "--providers", PROVIDERS))["server"]["pssKiB"]
+        return {"enrol µs": used(enrol) / enrol["connections"] * MILLION,
+                "return µs": used(again) / again["connections"] * MILLION,
+                "return sent": again["bytesSent"] / again["connections"],
+                "return received": again["bytesReceived"] / again["connections"],
+                "provider KiB": (many - few) / (PROVIDERS - 1)}
+
+    def pushes(self):
+        """µs of each thread, bytes of HTTP/2 and syncs for a push: as often again as before, and the difference."""
+        found = {}
+        for work, options in WORKS.items():
+            folder = self.folder / work
+            relay, _ = self.relay(folder, *OPEN, pinned=SERVER)
+            seen = []
+            for count in 5000, 10_000 * self.seconds, 20_000 * self.seconds:
+                result = self.load("push", "--directory", folder, "--devices", 1000, "--warm-up", "0s", "--in-flight", 64,
+                                   "--count", count, *options)
+                seen.append((count, busy(relay.pid), main_phase(result)))
+            stop(relay)
+            shutil.rmtree(folder)
+            (_, zeroth, _), (first, one, _), (second, two, phase) = seen
+            for thread in "shard-0", "ledger", "trace":
+                seconds = (two.get(thread, 0) - one.get(thread, 0)) - (one.get(thread, 0) - zeroth.get(thread, 0))
+                found[f"{work} {thread} µs"] = seconds / (second - first) * MILLION
+            found[f"{work} sent"] = phase["bytesSent"] / second
+            found[f"{work} received"] = phase["bytesReceived"] / second
+        for under_way in 1, 64, 1000:
+            figures = tally.counts(self.program, self.folder / f"tally-{under_way}", under_way)
+            for work in WORKS:
+                found[f"{work} syncs at {under_way}"] = max(0, figures[work]["syncs"])
+                found[f"{work} allocations at {under_way}"] = figures[work]["allocations"]
+        return found
+
+    def stored(self):
+        """A relay that has just started, with devices that are away and what waits for them."""
+        sights = []
+        for devices, notifications in (1, 0), (AWAY, 0), (AWAY, 5 * AWAY):
+            folder = self.folder / f"stored-{devices}-{notifications}"
+            relay, _ = self.relay(folder)
+            stop(relay)
+            run(self.products / "fill-store", folder / "data", "com.example.app", devices, notifications)
+            relay, _ = self.relay(folder, *OPEN, pinned=SERVER)
+            disk = sum(file.stat().st_size for file in (folder / "data").iterdir()) / 1024
+            sights.append((pss(relay.pid), disk))
+            stop(relay)
+            shutil.rmtree(folder)
+        (none, no_disk), (some, some_disk), (many, much_disk) = sights
+        return {"away bytes": (some - none) / AWAY * 1024, "away disk": (some_disk - no_disk) / AWAY * 1024,
+                "waiting bytes": (many - some) / (5 * AWAY) * 1024,
+                "waiting disk": (much_disk - some_disk) / (5 * AWAY) * 1024}
+
+
+def push_rows(found):
+    total = {work: sum(found[f"{work} {thread} µs"] for thread in ("shard-0", "ledger", "trace")) for work in WORKS}
+    names = {"accepted": "accepted, now or never, the device away", "stored": "stored, the device away",
+             "delivered": "delivered and acknowledged"}
+    for work, name in names.items():
+        yield [name, *(f"{found[f'{work} {thread} µs']:.1f}" for thread in ("shard-0", "ledger", "trace")),
+               f"{total[work]:.1f}", f"{found[f'{work} sent']:.0f}", f"{found[f'{work} received']:.0f}",
+               " / ".join(f"{found[f'{work} syncs at {n}']:.3f}" for n in (1, 64, 1000)),
+               " / ".join(f"{found[f'{work} allocations at {n}']:.0f}" for n in (1, 64, 1000))]
+
+
+def measured(found):
+    one = [
+        ["connected device: memory of the relay", f"{found['device KiB']:.1f} KiB", "proportional set size, 5000 held"],
+        ["connected device: memory of the kernel", f"{found['kernel KiB']:.1f} KiB", "slab, half of both ends"],
+        ["connected device: a minute of it, one keepalive", f"{found['keepalive µs']:.0f} µs", ""],
+        ["device that enrols: connection, TLS, enrolment, registration", f"{found['enrol µs']:.0f} µs", ""],
+        ["device that returns: connection, TLS, its secret", f"{found['return µs']:.0f} µs",
+         f"{found['return sent']:.0f} bytes in, {found['return received']:.0f} out, of HTTP/2 after the handshake"],
+        ["device that is away: memory, disk", f"{found['away bytes']:.0f} bytes, {found['away disk']:.0f} bytes",
+         "one app"],
+        ["notification that waits: memory, disk",
+         f"{found['waiting bytes']:.0f} bytes, {found['waiting disk']:.0f} bytes", "200 bytes of payload"],
+        ["provider's connection: memory of the relay", f"{found['provider KiB']:.1f} KiB", "1000 that push"],
+    ]
+    head = ["a push (200 bytes of payload, 64 under way)", "shard, µs", "ledger, µs", "trace, µs", "together, µs",
+            "bytes to the relay", "bytes from it", "syncs, with 1 / 64 / 1000 under way",
+            "allocations, likewise"]
+    return "\n\n".join([document.table(["one", "costs", ""], one), document.table(head, push_rows(found)),
+                        "Bytes are of HTTP/2, provider's and device's side together; each TLS record adds "
+                        f"{RECORD_BYTES}, each TCP segment 52."])
+
+
+def derived(found):
+    device = found["device KiB"] + found["kernel KiB"]
+    by_memory = MEMORY_GIB * KEPT * 2**20 / device
+    devices = min(by_memory, DESCRIPTORS)
+    shard = {work: found[f"{work} shard-0 µs"] for work in WORKS}
+    ledger = {work: found[f"{work} ledger µs"] for work in WORKS}
+    trace = max(found[f"{work} trace µs"] for work in WORKS)
+    rows = [
+        ["devices that memory holds", f"{MEMORY_GIB} GiB × {KEPT} ÷ ({found['device KiB']:.1f} + "
+         f"{found['kernel KiB']:.1f} KiB)", by_memory],
+        ["devices that one process may have open", "`fs.nr_open`", DESCRIPTORS],
+        ["processors that their keepalives take", f"{document.figure(devices)} × {found['keepalive µs']:.0f} µs ÷ "
+         f"{KEEPALIVE_SECONDS} s", devices * found["keepalive µs"] / MILLION / KEEPALIVE_SECONDS],
+        ["seconds until all of them are back, after a storm", f"{document.figure(devices)} × "
+         f"{found['return µs']:.0f} µs ÷ {SHARDS} shards", devices * found["return µs"] / MILLION / SHARDS],
+        ["pushes accepted a second, now or never", f"{SHARDS} shards ÷ {shard['accepted']:.1f} µs",
+         SHARDS * MILLION / shard["accepted"]],
+        ["pushes delivered and acknowledged a second", f"{SHARDS} shards ÷ {shard['delivered']:.1f} µs",
+         SHARDS * MILLION / shard["delivered"]],
+        ["pushes stored a second: what the ledger's thread takes", f"1 ÷ {ledger['stored']:.1f} µs",
+         MILLION / ledger["stored"]],
+        ["pushes traced a second: what the trace's thread takes", f"1 ÷ {trace:.1f} µs", MILLION / trace],
+        ["deliveries a second to the devices of one shard", f"1 ÷ {shard['delivered']:.1f} µs",
+         MILLION / shard["delivered"]],
+        ["milliseconds of stored pushes that the ledger's mailbox holds", f"{LETTERS:,} × {ledger['stored']:.1f} µs",
+         LETTERS * ledger["stored"] / 1000],
+        ["notifications that wait, in a quarter of the memory", f"{MEMORY_GIB} GiB ÷ 4 ÷ "
+         f"{found['waiting bytes']:.0f} bytes", MEMORY_GIB / 4 * 2**30 / found["waiting bytes"]],
+    ]
+    return document.table(["derived", "from", "is about"],
+                          [[what, how, document.figure(value)] for what, how, value in rows])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("products")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--document")
+    arguments = parser.parse_args()
+    found = {}
+    with tempfile.TemporaryDirectory(prefix="pr-") as folder:
+        costs = Costs(arguments.products, folder, arguments.seconds)
+        for _ in range(arguments.rounds):
+            for measure in costs.devices, costs.connections, costs.pushes, costs.stored:
+                for name, value in measure().items():
+                    found.setdefault(name, []).append(value)
+                    print(f"  {name}: {value:,.2f}", flush=True)
+    medians = {name: statistics.median(values) for name, values in found.items()}
+    note = f"On {description()}; the median of {arguments.rounds} rounds, one shard on one processor:"
+    document.put(arguments.document, "costs", f"\n{note}\n\n{measured(medians)}\n")
+    document.put(arguments.document, "derived", f"\n{derived(medians)}\n")
+
+
+main()

@@ -1,0 +1,93 @@
+"""What a relay asks for a push: allocations of memory, reads, writes and waits of the kernel, syncs of the disk. These
+do not depend on the machine's speed, so that a test can hold them to bounds.json.
+
+usage: tally.py POSTRIDER FOLDER {debug|release}
+
+POSTRIDER was built so; FOLDER is for what is written. A relay of one shard is pushed to as often again as before, one
+push at a time, and the difference counts: what connections and starts cost falls out. Prints a line for each work, and
+a sentence for each bound that is exceeded; then the exit code is 1.
+"""
+
+import json
+import mmap
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).with_name("tally.c")
+BOUNDS = Path(__file__).with_name("bounds.json")
+# As in tally.c.
+WORDS = ["allocations", "bytes", "reads", "writes", "waits", "syncs"]
+PUSHES = 2000
+
+WORKS = {
+    "accepted": ["--absent", "--now-or-never"],
+    "stored": ["--absent"],
+    "delivered": [],
+}
+
+
+def build(folder):
+    library = folder / "tally.so"
+    compiler = Path(shutil.which("swift")).resolve().parent / "clang"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE], check=True)
+    return library
+
+
+def counts(program, folder, under_way=1):
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = {}
+    for work, options in WORKS.items():
+        # A relay for each, so that none finds what another has left.
+        place, tally = folder / work, folder / f"{work}.tally"
+        tally.write_bytes(bytes(8 * len(WORDS)))
+        relay = subprocess.Popen(
+            [program, "dev", "--directory", place, "--json", "--provider-port", "0", "--development-port", "0",
+             "--device-port", "0", "--shards", "1", "--pushes-per-second", "0"],
+            env={"LD_PRELOAD": str(build(folder)), "POSTRIDER_TALLY": str(tally)}, stdout=subprocess.PIPE)
+        try:
+            relay.stdout.readline()
+            figures[work] = difference(program, place, tally, options, under_way)
+        finally:
+            relay.terminate()
+            relay.wait()
+    return figures
+
+
+def difference(program, place, tally, options, under_way):
+    with tally.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as words:
+        seen = []
+        # The first run fills caches.
+        for pushes in PUSHES, PUSHES, 2 * PUSHES:
+            subprocess.run(
+                [program, "load", "push", "--directory", place, "--devices", "10", "--providers", "1", "--warm-up",
+                 "0s", "--count", str(pushes), "--in-flight", str(under_way), *options],
+                check=True, stdout=subprocess.DEVNULL)
+            seen.append(struct.unpack(f"{len(WORDS)}Q", words[:]))
+    (first, second, third) = seen
+    return {word: ((third[n] - second[n]) - (second[n] - first[n])) / PUSHES for n, word in enumerate(WORDS)}
+
+
+def excesses(figures, bounds):
+    """A sentence for each figure that is above its bound."""
+    for work, kinds in bounds.items():
+        for kind, bound in kinds.items():
+            if figures[work][kind] > bound:
+                yield (f"A push that is {work} takes {figures[work][kind]:.2f} {kind}, and {bound} is the most. Find what "
+                       f"asks for more (valgrind --tool=dhat names who allocates); if it is worth that, raise the bound in "
+                       f"Tests/Benchmark/bounds.json and say why in the commit.")
+
+
+def main(program, folder, configuration):
+    figures = counts(program, Path(folder))
+    for work, kinds in figures.items():
+        print(f"{work}: " + ", ".join(f"{figure:.2f} {kind}" for kind, figure in kinds.items()), flush=True)
+    found = list(excesses(figures, json.loads(BOUNDS.read_text())[configuration]))
+    print("\n".join(found) or "no bound is exceeded")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:4]))
