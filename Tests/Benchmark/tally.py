@@ -23,8 +23,14 @@ WORDS = ["allocations", "bytes", "reads", "writes", "waits", "syncs"]
 PUSHES = 2000
 
 WORKS = {
+    # Now or never, the device away.
     "accepted": ["--absent", "--now-or-never"],
+    # The device away.
     "stored": ["--absent"],
+    # Now or never, to a device that acknowledges.
+    "handed over": ["--now-or-never"],
+    # To a device that acknowledges, and kept until then: whether it has to be stored is a race between the device and the
+    # disk, and so its figures depend on who has a processor. It is looked at and not held: its parts are, by the others.
     "delivered": [],
 }
 
