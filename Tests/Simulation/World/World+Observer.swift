@@ -107,9 +107,10 @@ extension World {
         }
     }
 
-    /// What was accepted before another was sent comes before it; and what one connection brought, in its order.
+    /// What was accepted before another was sent comes before it; and what one connection brought, in its order. One
+    /// that had expired may come later all the same, where the clock was put back and the relay killed.
     private func checkOrder(_ push: Push) {
-        guard !pushes.hasSlot(push), !disk.surfaced.contains(push.identity) else { return }
+        guard !pushes.hasSlot(push), !disk.surfaced.contains(push.identity), !hasExpired(push) else { return }
         let hasWishes = devices[push.device].hasWishes
         let like = hasWishes ? "\(push.topic) \(push.isNowOrNever)" : ""
         let lane = Lane(device: push.device, priority: push.priority, like: like)
@@ -157,8 +158,12 @@ extension World {
 
     /// Whether it is with its device, or nobody has to keep it any more.
     func isOver(_ push: Push) -> Bool {
-        devices[push.device].isKept(push.number) || push.isNowOrNever || isRemoved(push)
-            || push.expiresAt.map { $0.milliseconds <= clock.latest } ?? false
+        devices[push.device].isKept(push.number) || push.isNowOrNever || isRemoved(push) || hasExpired(push)
+    }
+
+    /// Whether its time was over by anything that the clock has shown.
+    private func hasExpired(_ push: Push) -> Bool {
+        push.expiresAt.map { $0.milliseconds <= clock.latest } ?? false
     }
 
     /// Whether another push took its slot that may have come to the home after it. One that was refused with 503 may
