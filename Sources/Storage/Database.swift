@@ -22,9 +22,14 @@ public import Notifications
     /// this schema, or of a newer version than this program knows, is refused and left as it is; an older one
     /// is brought up to date.
     public convenience init(path: String, schema: Schema) throws(StoreError) {
-        try Self.makeFile(path)
+        try Self.makeWhole(path, schema)
         try self.init(opening: path)
         try verify(schema)
+        try prepareFile(schema)
+    }
+
+    /// Has the file keep a log, and brings it up to date.
+    func prepareFile(_ schema: Schema) throws(StoreError) {
         try execute("PRAGMA journal_mode=WAL")
         try upgrade(to: schema)
     }

@@ -53,9 +53,12 @@ public final class TrustedFile<File: DatabaseFile> {
         return try body(file)
     }
 
-    /// Lets `body` change the file, which is believed: ``renew()`` comes first where it is not.
+    /// Lets `body` change the file, which is believed: ``renew()`` comes first where it is not. The thread that copies
+    /// the log may meet a failure at any time; what is committed before that is seen is in the log, which is synced.
     func change(_ body: (File) throws(StoreError) -> Void) throws(StoreError) {
-        precondition(!needsRenewal, "a file that is in doubt is opened anew before it is changed")
+        precondition(
+            database.isOpen && !database.isDoubtful,
+            "a file that is in doubt is opened anew before it is changed")
         try body(file)
     }
 

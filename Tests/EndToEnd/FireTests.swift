@@ -23,6 +23,17 @@ extension EndToEnd {
                 #expect(program.output.count { $0.hasSuffix(words) } == count, "\(program.transcript)")
             }
         }
+
+        @Test("has a store that is made whole or not at all")
+        func opening() async throws {
+            try await onStage { stage in
+                let opening = Place.root.appending(path: "Tests/Torture/opening.py").path
+                let program = try stage.start(
+                    Place.python, [opening, Place.products.path, stage.folder.path],
+                    environment: ["LD_PRELOAD": ""])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 // A disk that fails when it is told to, for a program under test that is started with this library preloaded.
 //
 // It stands between the program and the files below POSTRIDER_FAULT_DIRECTORY (shared memory and lock files left out),
-// counts the write boundaries (write, pwrite, ftruncate, fsync, fdatasync, unlink) and does at some of them what the
+// counts the write boundaries (write, pwrite, ftruncate, fsync, fdatasync, unlink, rename) and does at some of them what the
 // control file POSTRIDER_FAULT_CONTROL says. That file is mapped: whoever runs the test writes into it while the program
 // runs, and reads the counters after its end. Its words, of 64 bits each:
 //
@@ -68,6 +68,7 @@ static int (*real_truncate)(int, off_t);
 static int (*real_fsync)(int);
 static int (*real_fdatasync)(int);
 static int (*real_unlink)(const char *);
+static int (*real_rename)(const char *, const char *);
 
 // What the disk has, from one process to the next: each file, the number of its pages, and these.
 
@@ -114,6 +115,7 @@ __attribute__((constructor)) static void begin(void) {
     real_fsync = dlsym(RTLD_NEXT, "fsync");
     real_fdatasync = dlsym(RTLD_NEXT, "fdatasync");
     real_unlink = dlsym(RTLD_NEXT, "unlink");
+    real_rename = dlsym(RTLD_NEXT, "rename");
     const char *place = getenv("POSTRIDER_FAULT_CONTROL");
     directory = getenv("POSTRIDER_FAULT_DIRECTORY");
     if (!place || !directory) return;
@@ -230,7 +232,7 @@ static __attribute__((noreturn)) void cut_power(void) {
 
 // Boundaries.
 
-enum operation { WRITE, SYNC, REMOVE };
+enum operation { WRITE, SYNC, NAME };
 
 // Counts a boundary and answers what is to happen at it.
 static enum kind boundary(enum operation operation) {
@@ -412,24 +414,47 @@ int fdatasync(int descriptor) {
     return file ? sync_file(file, descriptor) : real_fdatasync(descriptor);
 }
 
+// What has this name is no file of the disk any more; the next of this name is another.
+static void forget_file(const char *path) {
+    struct stat status;
+    if (stat(path, &status) != 0) return;
+    for (int index = 0; index < file_count; index++) {
+        struct file *file = &files[index];
+        if (file->inode != status.st_ino || file->device != status.st_dev) continue;
+        file->path[0] = 0;
+        file->inode = 0;
+    }
+}
+
+// A name that goes, or comes, is a boundary.
+static void meet_name(void) {
+    enum kind kind = boundary(NAME);
+    if (kind == CUT) cut_power();
+    if (kind == KILL || kind == TEAR) die();
+}
+
 int unlink(const char *path) {
     if (!is_watched(path)) return real_unlink(path);
     pthread_mutex_lock(&lock);
-    enum kind kind = boundary(REMOVE);
-    if (kind == CUT) cut_power();
-    if (kind == KILL || kind == TEAR) die();
-    // What had this name is no file of the disk any more; the next of this name is another.
-    struct stat status;
-    if (stat(path, &status) == 0) {
-        for (int index = 0; index < file_count; index++) {
-            struct file *file = &files[index];
-            if (file->inode != status.st_ino || file->device != status.st_dev) continue;
-            file->path[0] = 0;
-            file->inode = 0;
-        }
-    }
+    meet_name();
+    forget_file(path);
     int result = real_unlink(path);
     int code = errno;
+    pthread_mutex_unlock(&lock);
+    errno = code;
+    return result;
+}
+
+int rename(const char *from, const char *to) {
+    if (!is_watched(from)) return real_rename(from, to);
+    pthread_mutex_lock(&lock);
+    meet_name();
+    forget_file(to);
+    int result = real_rename(from, to);
+    int code = errno;
+    for (int index = 0; result == 0 && index < file_count; index++) {
+        if (!strcmp(files[index].path, from)) snprintf(files[index].path, sizeof files[index].path, "%s", to);
+    }
     pthread_mutex_unlock(&lock);
     errno = code;
     return result;

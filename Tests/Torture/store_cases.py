@@ -49,9 +49,9 @@ class StoreCases:
         self.folder = Path(folder)
         self.library = fault.build(folder)
 
-    def boundaries(self, seed):
+    def boundaries(self, seed, steps=STEPS):
         """How many write boundaries the script has where nothing fails."""
-        disk, code = self._run(self._make(f"clean-{seed}"), seed, [])
+        disk, code = self._run(self._make(f"clean-{seed}"), seed, [], steps=steps)
         if code != 0:
             raise RuntimeError(f"the script with seed {seed} fails without a fault")
         return disk.boundaries
@@ -120,13 +120,13 @@ class StoreCases:
         place.mkdir(parents=True)
         return place
 
-    def _run(self, place, seed, plans, first=1):
+    def _run(self, place, seed, plans, first=1, steps=STEPS):
         disk = fault.Disk(self.library, place / "control", place / "store", seed)
         for number, plan in enumerate(plans):
             disk.plan(number, *plan)
         with (place / "told").open("a") as told, (place / "log").open("a") as log:
             code = subprocess.run(
-                [self.program, "run", place / "store", str(seed), str(first), str(first + STEPS - 1)], stdout=told,
+                [self.program, "run", place / "store", str(seed), str(first), str(first + steps - 1)], stdout=told,
                 stderr=log, env=disk.environment,
             ).returncode
         return disk, code

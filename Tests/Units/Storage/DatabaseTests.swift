@@ -1,3 +1,4 @@
+import Foundation
 import Notifications
 import Storage
 import Testing
@@ -33,6 +34,22 @@ import Testing
             #expect(!select.isNull(2) && select.bytes(2) == bytes)
         }
         #expect(try !select.step())
+    }
+
+    @Test("A file is made whole: what an interrupted making has left, and a log without a file, make way")
+    func making() throws {
+        let leftovers = ["", ".new", ".new-wal", ".new-journal", "-wal", "-shm"]
+        for ending in leftovers where !ending.isEmpty {
+            try Data("left over".utf8).write(to: URL(filePath: path + ending))
+        }
+        try Data().write(to: URL(filePath: path))
+        let database = try Database(path: path, schema: first)
+        try database.execute("INSERT INTO thing (number) VALUES (5)")
+        let select = try database.prepare("SELECT number FROM thing")
+        #expect(try select.step() && select.integer(0) == 5)
+        select.reset()
+        let names = try FileManager.default.contentsOfDirectory(atPath: scratch.path)
+        #expect(Set(names) == ["file.sqlite", "file.sqlite-wal", "file.sqlite-shm"])
     }
 
     @Test("A transaction whose body fails makes no change")
