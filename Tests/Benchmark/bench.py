@@ -26,6 +26,7 @@ from peers import NCHAN, Peers
 US = "postrider"
 # How many connections are held or made; a peer's and ours alike.
 CONNECTIONS = 5000
+STORM = 15_000
 
 
 class Bench(Harness):
@@ -112,18 +113,18 @@ class Bench(Harness):
                 yield what, name, self.drive(protocol, server, CONNECTIONS, "idle")["connections/cpu-s"]
 
     def counts(self):
-        """what a push asks for, one at a time and 64 under way (less is better; bounds.json holds the first)"""
+        """allocations of memory for a push, one at a time and 64 under way (less is better; bounds.json holds the first)"""
         for under_way in 1, 64:
             figures = tally.counts(self.program, self.folder / f"tally-{under_way}", under_way)
             if under_way == 1:
-                print("\n".join(tally.excesses(figures, json.loads(tally.BOUNDS.read_text())["release"])), end="")
+                for sentence in tally.excesses(figures, json.loads(tally.BOUNDS.read_text())["release"]):
+                    print(f"  {sentence}")
             for work, kinds in figures.items():
-                for kind, figure in kinds.items():
-                    yield f"{work}, {under_way} under way, {kind}", US, figure
+                yield f"{work}, {under_way} under way", US, kinds["allocations"]
 
     def storm(self):
         """15,000 devices lose their links at once and come back, under 1000 pushes a second (less is better)"""
-        result = self.own("storm", "--devices", 15_000, "--rate", 1000)
+        result = self.own("storm", "--devices", STORM, "--rate", 1000)
         before, during = phase(result, "before"), phase(result, "storm")
         yield "p99 of a 200 before, µs", US, before["acceptance"]["p99"]
         yield "p99 of a 200 meanwhile, µs", US, during["acceptance"]["p99"]
@@ -195,4 +196,5 @@ def main():
         document.put(arguments.document, "bench", f"\n{note}\n\n{document.table(head, lines)}\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,10 @@ figure is the median of its rounds. What is derived is calculated here, from the
 """
 
 import argparse
+import json
 import shutil
+import socket
+import ssl
 import statistics
 import tempfile
 import time
@@ -15,12 +18,13 @@ from pathlib import Path
 
 import document
 import tally
-from harness import OPEN, Harness, main_phase, used
-from machine import SERVER, description, pss, run, stop
+from harness import OPEN, Harness, main_phase, phase, used
+from machine import CLIENT, SERVER, description, pss, run, start, stop
 
 MILLION = 1_000_000
 DEVICES, PROVIDERS, AWAY = 5000, 1000, 100_000
 WORKS = tally.WORKS
+THREADS = ["shard-0", "ledger", "trace"]
 
 # The machine that is spoken of. A quarter of its memory is left to the system and to what comes in bursts; a core each
 # to the ledger and the trace.
@@ -49,11 +53,32 @@ def slab():
     return next(int(line.split()[1]) for line in lines if line.startswith("Slab:"))
 
 
+def handshake_bytes(port, authority):
+    """Bytes of TLS to a server and from it, before anything is said."""
+    context = ssl.create_default_context(cafile=authority)
+    context.set_alpn_protocols(["h2"])
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+    sent = received = 0
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        while True:
+            try:
+                client.do_handshake()
+                return sent + outgoing.pending, received
+            except ssl.SSLWantReadError:
+                sent += outgoing.pending
+                connection.sendall(outgoing.read())
+                bytes = connection.recv(65_536)
+                received += len(bytes)
+                incoming.write(bytes)
+
+
 class Costs(Harness):
     def devices(self):
         """Devices that are there and say nothing but their keepalive; a minute of it."""
         folder = self.folder / "devices"
         relay, values = self.relay(folder, *OPEN, pinned=SERVER)
+        sent, received = handshake_bytes(values["devicePort"], values["authorityFile"])
         before = {"pss": pss(relay.pid), "slab": slab()}
         with self.holding(relay, folder, DEVICES):
             idle = sum(busy(relay.pid).values())
@@ -62,7 +87,8 @@ class Costs(Harness):
             found = {"device KiB": (pss(relay.pid) - before["pss"]) / DEVICES,
                      # Both ends are on this machine.
                      "kernel KiB": (slab() - before["slab"]) / DEVICES / 2,
-                     "keepalive µs": idle / DEVICES * MILLION}
+                     "keepalive µs": idle / DEVICES * MILLION,
+                     "TLS sent": sent, "TLS received": received}
         stop(relay)
         shutil.rmtree(folder)
         return found
@@ -71,39 +97,49 @@ class Costs(Harness):
         """Devices that enrol, and come again; providers."""
         enrol, again = self.returning(DEVICES)
         push = ["push", "--absent", "--now-or-never", "--devices", 10, "--for", f"{self.seconds}s", "--in-flight", 1000]
-        few = main_phase(self.own(*push, "--providers", 1))["server"]["pssKiB"]
-        many = main_phase(self.own(*push, "--providers", PROVIDERS))["server"]["pssKiB"]
+        few, many = self.own(*push, "--providers", 1), self.own(*push, "--providers", PROVIDERS)
+        grown = main_phase(many)["server"]["pssKiB"] - main_phase(few)["server"]["pssKiB"]
+        taken = used(phase(many, "connect")) - used(phase(few, "connect"))
         return {"enrol µs": used(enrol) / enrol["connections"] * MILLION,
                 "return µs": used(again) / again["connections"] * MILLION,
                 "return sent": again["bytesSent"] / again["connections"],
                 "return received": again["bytesReceived"] / again["connections"],
-                "provider KiB": (many - few) / (PROVIDERS - 1)}
+                "provider KiB": grown / (PROVIDERS - 1), "provider µs": taken / (PROVIDERS - 1) * MILLION}
 
     def pushes(self):
-        """µs of each thread, bytes of HTTP/2 and syncs for a push: as often again as before, and the difference."""
+        """µs of each thread, bytes of HTTP/2 and syncs for a push."""
         found = {}
         for work, options in WORKS.items():
             folder = self.folder / work
-            relay, _ = self.relay(folder, *OPEN, pinned=SERVER)
-            seen = []
-            for count in 5000, 10_000 * self.seconds, 20_000 * self.seconds:
-                result = self.load("push", "--directory", folder, "--devices", 1000, "--warm-up", "0s", "--in-flight", 64,
-                                   "--count", count, *options)
-                seen.append((count, busy(relay.pid), main_phase(result)))
+            relay, values = self.relay(folder, *OPEN, pinned=SERVER)
+            push = ["push", "--directory", folder, "--devices", 1000, "--warm-up", "0s", "--in-flight", 64, *options]
+            few = main_phase(self.load(*push, "--count", 5000))
+            found[f"{work} sent"] = few["bytesSent"] / few["accepted"]
+            found[f"{work} received"] = few["bytesReceived"] / few["accepted"]
+            # Of a run that goes on, so that what comes before and after it is not counted.
+            fleet = start(self.program, "load", *push, "--for", "1h", "--processors", CLIENT)
+            before = self.accepted(values)
+            while self.accepted(values) < before + 5000:
+                time.sleep(0.1)
+            first, begin = self.accepted(values), busy(relay.pid)
+            time.sleep(self.seconds)
+            last, end = self.accepted(values), busy(relay.pid)
+            stop(fleet)
             stop(relay)
             shutil.rmtree(folder)
-            (_, zeroth, _), (first, one, _), (second, two, phase) = seen
-            for thread in "shard-0", "ledger", "trace":
-                seconds = (two.get(thread, 0) - one.get(thread, 0)) - (one.get(thread, 0) - zeroth.get(thread, 0))
-                found[f"{work} {thread} µs"] = seconds / (second - first) * MILLION
-            found[f"{work} sent"] = phase["bytesSent"] / second
-            found[f"{work} received"] = phase["bytesReceived"] / second
+            for thread in THREADS:
+                found[f"{work} {thread} µs"] = (end[thread] - begin[thread]) / (last - first) * MILLION
         for under_way in 1, 64, 1000:
             figures = tally.counts(self.program, self.folder / f"tally-{under_way}", under_way)
             for work in WORKS:
                 found[f"{work} syncs at {under_way}"] = max(0, figures[work]["syncs"])
                 found[f"{work} allocations at {under_way}"] = figures[work]["allocations"]
         return found
+
+    def accepted(self, values):
+        """Pushes that a relay has accepted so far, as it says itself."""
+        status = run(self.program, "status", "--json", "--control", values["controlAddress"])
+        return json.loads(status)["counters"]["accepted"]
 
     def stored(self):
         """A relay that has just started, with devices that are away and what waits for them."""
@@ -125,12 +161,12 @@ class Costs(Harness):
 
 
 def push_rows(found):
-    total = {work: sum(found[f"{work} {thread} µs"] for thread in ("shard-0", "ledger", "trace")) for work in WORKS}
+    total = {work: sum(found[f"{work} {thread} µs"] for thread in THREADS) for work in WORKS}
     names = {"accepted": "accepted, now or never, the device away", "stored": "stored, the device away",
              "handed over": "delivered and acknowledged, now or never",
              "delivered": "delivered and acknowledged, kept until then"}
     for work, name in names.items():
-        yield [name, *(f"{found[f'{work} {thread} µs']:.1f}" for thread in ("shard-0", "ledger", "trace")),
+        yield [name, *(f"{found[f'{work} {thread} µs']:.1f}" for thread in THREADS),
                f"{total[work]:.1f}", f"{found[f'{work} sent']:.0f}", f"{found[f'{work} received']:.0f}",
                " / ".join(f"{found[f'{work} syncs at {n}']:.3f}" for n in (1, 64, 1000)),
                " / ".join(f"{found[f'{work} allocations at {n}']:.0f}" for n in (1, 64, 1000))]
@@ -149,6 +185,9 @@ def measured(found):
         ["notification that waits: memory, disk",
          f"{found['waiting bytes']:.0f} bytes, {found['waiting disk']:.0f} bytes", "200 bytes of payload"],
         ["provider's connection: memory of the relay", f"{found['provider KiB']:.1f} KiB", "1000 that push"],
+        ["provider's connection: connection, TLS", f"{found['provider µs']:.0f} µs", ""],
+        ["any connection: handshake of TLS 1.3", f"{found['TLS sent']:.0f} bytes in, {found['TLS received']:.0f} out",
+         "a certificate of P-256, no chain"],
     ]
     head = ["a push (200 bytes of payload, 64 under way)", "shard, µs", "ledger, µs", "trace, µs", "together, µs",
             "bytes to the relay", "bytes from it", "syncs, with 1 / 64 / 1000 under way",
@@ -214,4 +253,5 @@ def main():
     document.put(arguments.document, "derived", f"\n{derived(medians)}\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -126,9 +126,9 @@ def main():
     document.put(arguments.document, "growth", "\n" + "\n\n".join(tables) + "\n")
     if arguments.plot:
         plot.write(arguments.plot, [
-            ("Processor time of a push", "connected devices", " µs",
+            ("Processor time of a push that is delivered", "connected devices", " µs",
              {"delivered": [(size, found["push"]) for size, found in connected.items()]}),
-            ("Processor time of a push", "notifications that wait", " µs",
+            ("Processor time of a push that is stored", "notifications that wait", " µs",
              {"stored": [(size, found["push"]) for size, found in stored.items()]}),
             ("Start until it listens", "notifications that wait", " s",
              {"start": [(size, found["start"]) for size, found in stored.items()]}),
@@ -136,4 +136,5 @@ def main():
         print(f"{Path(arguments.plot)} is written", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -28,7 +28,7 @@ def panel(place, title, axis, unit, series):
         parts += [f'<line x1="{left}" x2="{right}" y1="{y(figure):.1f}" y2="{y(figure):.1f}" stroke="#ddd"/>',
                   f'<text x="{left - 6}" y="{y(figure) + 4:.1f}" text-anchor="end">{figure:g}{unit}</text>']
     for size in sorted(set(sizes)):
-        parts.append(f'<text x="{x(size):.1f}" y="{bottom + 16}" text-anchor="middle">{size:,}</text>')
+        parts.append(f'<text x="{x(size):.1f}" y="{bottom + 16}" text-anchor="middle">{short(size)}</text>')
     for index, (name, points) in enumerate(series.items()):
         colour = COLOURS[index]
         line = " ".join(f"{x(size):.1f},{y(figure):.1f}" for size, figure in points)
@@ -37,6 +37,10 @@ def panel(place, title, axis, unit, series):
         if len(series) > 1:
             parts.append(f'<text x="{left + 8}" y="{TOP + 12 + 16 * index}" fill="{colour}">{name}</text>')
     return parts
+
+
+def short(size):
+    return f"{size / 1e6:g}M" if size >= 1_000_000 else f"{size / 1e3:g}k" if size >= 1000 else f"{size:g}"
 
 
 def ticks(highest):
