@@ -35,7 +35,7 @@ final class AppSession: EndpointOwner {
 
     func opened() { door.opened(self) }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
         var method: CourierMethod?
         block.forEach { name, value in

@@ -145,7 +145,7 @@ final class DeviceConnection: EndpointOwner {
         }
     }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind != .informational, endStream else { return }
         // The trailers; or a response that is nothing but trailers, or no gRPC at all.
         let message = block.value(of: "grpc-message").map { GRPCMessage.decode($0.span) } ?? ""

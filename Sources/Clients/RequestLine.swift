@@ -157,7 +157,7 @@ final class RequestLine: EndpointOwner {
         startWaiting()
     }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard let exchange = exchanges[stream] else { return }
         switch kind {
         case .head: exchange.answer = block

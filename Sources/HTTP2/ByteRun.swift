@@ -35,6 +35,20 @@ public struct ByteRun: Sendable {
         return range
     }
 
+    /// Appends two runs in one move.
+    mutating func append(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) {
+        let end = count + first.count + second.count
+        if end > room.count { grow(to: end) }
+        unsafe room.withUnsafeMutableBufferPointer { room in
+            let target = unsafe room.baseAddress.unsafelyUnwrapped + count
+            if let source = first.baseAddress { unsafe target.update(from: source, count: first.count) }
+            if let source = second.baseAddress {
+                unsafe (target + first.count).update(from: source, count: second.count)
+            }
+        }
+        count = end
+    }
+
     /// Writes over bytes that are in use.
     mutating func overwrite(at position: Int, with part: Span<UInt8>) {
         precondition(

@@ -48,8 +48,17 @@ struct FrameScanner {
                 rest -= step
                 if rest == 0 { endPayload() }
             } else {
-                takeHead(bytes[next])
-                next += 1
+                if headBytes == 0, bytes.count - next >= 9 {
+                    let word = bytes.word(at: next).byteSwapped
+                    length = Int(word >> 40)
+                    kind = UInt8(truncatingIfNeeded: word >> 32)
+                    flags = UInt8(truncatingIfNeeded: word >> 24)
+                    next += 9
+                    beginPayload()
+                } else {
+                    takeHead(bytes[next])
+                    next += 1
+                }
                 if emptyFrames > mostEmptyFrames { return false }
             }
         }

@@ -30,7 +30,7 @@ public struct HeaderBlock: Sendable {
     }
 
     /// Gives back the memory that an unusually large block took: what nobody uses is not kept.
-    mutating func giveBackMemory() {
+    public mutating func giveBackMemory() {
         guard bytes.room.count > Self.keptBytes || fields.capacity > Self.keptFields else { return }
         self = HeaderBlock()
     }
@@ -63,8 +63,14 @@ public struct HeaderBlock: Sendable {
     /// Adds a field that never enters a compression table: its value differs each time (`apns-id`) or is a
     /// secret (`authorization`). RFC 7541, section 7.1.3.
     public mutating func addUnindexed(_ name: StaticString, _ value: Span<UInt8>) {
-        add(name, value)
-        fields[fields.count - 1].isIndexed = false
+        add(name, value, isIndexed: false)
+    }
+
+    /// Adds a field that may enter the table, or not.
+    public mutating func add(_ name: StaticString, _ value: Span<UInt8>, isIndexed: Bool) {
+        append(name)
+        bytes.append(value)
+        endField(nameBytes: name.utf8CodeUnitCount, isIndexed: isIndexed)
     }
 
     /// Adds a text field that never enters a compression table.
@@ -86,12 +92,24 @@ public struct HeaderBlock: Sendable {
 
     /// Calls `body` for each field in the order of the wire. Nothing is copied; the spans end with the call.
     public func forEach(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
-        let room = bytes.room
-        let all = room.span
+        let all = bytes.room.span
         for field in fields {
             body(
                 all.extracting(Int(field.start)..<Int(field.nameEnd)),
                 all.extracting(Int(field.nameEnd)..<Int(field.valueEnd)))
+        }
+    }
+
+    /// The names and values of all fields, one after the other; ``forEachPlace(_:)`` tells where each lies.
+    public var contents: [UInt8] { bytes.room }
+
+    /// The same for those who keep the block: where each value lies in ``contents``.
+    public func forEachPlace(_ body: (_ name: Span<UInt8>, _ value: Range<Int>) -> Void) {
+        let all = bytes.room.span
+        for field in fields {
+            body(
+                all.extracting(Int(field.start)..<Int(field.nameEnd)),
+                Int(field.nameEnd)..<Int(field.valueEnd))
         }
     }
 
@@ -107,14 +125,14 @@ public struct HeaderBlock: Sendable {
         value(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Appends a field as the library decoded it, and tells the size with it: one access for each field.
-    mutating func append(
-        name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
-    ) -> (count: Int, listBytes: Int) {
-        unsafe bytes.append(name)
-        unsafe bytes.append(value)
-        endField(nameBytes: name.count, isIndexed: true)
-        return (count, listBytes)
+    /// Appends a field as the library decoded it.
+    mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        let start = UInt32(truncatingIfNeeded: bytes.count)
+        unsafe bytes.append(name, value)
+        fields.append(
+            Field(
+                start: start, nameEnd: start &+ UInt32(truncatingIfNeeded: name.count),
+                valueEnd: UInt32(truncatingIfNeeded: bytes.count), isIndexed: true))
     }
 
     /// Whether this is the head of an interim answer: `:status` is 1xx, and it is always the first field of

@@ -33,7 +33,7 @@ extension Session {
 
     /// A piece of a body.
     func receivedData(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
-        guard attachedRecord(stream) != nil else { return }
+        guard withAttachedRecord(stream, { _ in true }) != nil else { return }
         unsafe handler.data(stream, bytes.span)
     }
 
@@ -49,7 +49,7 @@ extension Session {
             } else { .head }
         record.hasHead = record.hasHead || kind == .head
         if role == .server { lastStream = max(lastStream, stream) }
-        unsafe handler.headers(stream, block, kind: kind, endStream: endStream)
+        unsafe handler.headers(stream, &block, kind: kind, endStream: endStream)
         block.giveBackMemory()
         if endStream { reportEnd(stream) }
     }
@@ -69,8 +69,7 @@ extension Session {
 
     /// The handler may have ended the session in the call before.
     private func reportEnd(_ stream: Int32) {
-        guard let record = attachedRecord(stream) else { return }
-        record.hasEnded = true
+        guard withAttachedRecord(stream, { $0.hasEnded = true }) != nil else { return }
         unsafe handler.ended(stream)
     }
 

@@ -57,8 +57,10 @@ public final class Session {
     var farewell: (errorCode: UInt32, debug: [UInt8])?
 
     private let memory: SessionMemory
-    private(set) var streams: [StreamRecord] = []
-    private var pool: [StreamRecord] = []
+    /// The first ``streamCount`` are the open streams; behind them lie those that are used again.
+    private var records: [StreamRecord] = []
+    /// How many streams are open (had a head and are not closed).
+    public private(set) var streamCount = 0
     private(set) var hasEnded = false
     /// Whether the library is at work further down the stack: it must not be entered a second time.
     private var isAtWork = false
@@ -145,9 +147,6 @@ public final class Session {
     /// How many requests the peer has begun to make; trailers count as well.
     public var requestsReceived: Int { scanner.headerBlocks }
 
-    /// How many streams are open (had a head and are not closed).
-    public var streamCount: Int { streams.count }
-
     /// The connection is gone: reports every open stream closed with `ErrorCode.cancel`, then nothing any
     /// more.
     public func end() {
@@ -176,26 +175,30 @@ public final class Session {
 // MARK: - Streams
 
 extension Session {
-    /// A record from the pool. It is counted as an open stream from now on.
+    /// The records of the open streams, in no order.
+    var streams: ArraySlice<StreamRecord> { records[..<streamCount] }
+
+    /// A record, an old one where there is one. It is counted as an open stream from now on.
     func makeRecord(_ id: Int32) -> StreamRecord {
-        let record = pool.popLast() ?? StreamRecord()
+        if streamCount == records.count { records.append(StreamRecord(index: streamCount)) }
+        let record = records[streamCount]
+        streamCount += 1
         record.id = id
-        record.index = streams.count
         record.since = moment
-        streams.append(record)
         return record
     }
 
-    /// The record goes back to the pool.
+    /// The record is free to be used again.
     func forget(_ record: StreamRecord) {
-        let last = streams.removeLast()
-        if last !== record {
-            last.index = record.index
-            streams[record.index] = last
+        streamCount -= 1
+        let (place, last) = (record.index, streamCount)
+        if place != last {
+            records[last].index = place
+            record.index = last
+            records.swapAt(place, last)
         }
         endStreaming(record)
         record.clear()
-        pool.append(record)
     }
 
     /// The record of an open stream.
@@ -213,6 +216,14 @@ extension Session {
         return record.id == stream ? record : nil
     }
 
+    /// Lends the record that the library holds for us; nil: there is none.
+    func withAttachedRecord<Result>(_ stream: Int32, _ body: (StreamRecord) -> Result) -> Result? {
+        guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
+        return unsafe Unmanaged<StreamRecord>.fromOpaque(pointer)._withUnsafeGuaranteedRef { record in
+            record.id == stream ? body(record) : nil
+        }
+    }
+
     /// The library has closed a stream.
     func streamClosed(_ stream: Int32, errorCode: UInt32) {
         let record = attachedRecord(stream)
@@ -224,11 +235,11 @@ extension Session {
 
     /// Adds a received field to the block. False: it is one too many or too large.
     func take(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
-        let size = unsafe block.append(name: name, value: value)
-        if size.count <= settings.maxHeaderFields, size.listBytes <= settings.maxHeaderListBytes {
+        unsafe block.append(name: name, value: value)
+        if block.count <= settings.maxHeaderFields, block.listBytes <= settings.maxHeaderListBytes {
             return true
         }
-        failure = size.count > settings.maxHeaderFields ? .tooManyHeaderFields : .headerListTooLarge
+        failure = block.count > settings.maxHeaderFields ? .tooManyHeaderFields : .headerListTooLarge
         return false
     }
 }

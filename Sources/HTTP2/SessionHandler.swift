@@ -15,8 +15,8 @@ public enum BlockKind: Sendable {
 /// another one.
 public protocol SessionHandler: AnyObject {
     /// A complete header block. `endStream`: nothing follows, and `ended` is called next. The block is the
-    /// session's own and is refilled by the next one: read it now.
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool)
+    /// session's own and is refilled by the next one: read it now, or keep it and leave another in its place.
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool)
     /// Bytes of the body, in pieces as they arrive.
     func data(_ stream: Int32, _ bytes: Span<UInt8>)
     /// The peer has said everything on this stream.

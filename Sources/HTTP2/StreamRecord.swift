@@ -1,6 +1,6 @@
 /// What a session keeps of a stream that its owner knows of: above all what is still to be sent.
 ///
-/// Records are pooled and live as long as their session, so that the library may hold unretained pointers.
+/// Records are used again and live as long as their session, so that the library may hold unretained pointers.
 final class StreamRecord {
     /// What happens when the buffer is empty.
     enum Ending {
@@ -12,10 +12,10 @@ final class StreamRecord {
         case trailers(HeaderBlock)
     }
 
-    /// Zero while the record is in the pool.
+    /// Zero while no stream is open here.
     var id: Int32 = 0
     /// Where it stands in the session's list.
-    var index = 0
+    var index: Int
     /// Whether the head has been received; what follows is trailers.
     var hasHead = false
     /// Whether the peer has ended it, or reset it.
@@ -28,7 +28,9 @@ final class StreamRecord {
     var since = 0
     /// Whether the library waits to be told that there is something to send.
     var isDeferred = false
-    var ending = Ending.open
+    var ending = Ending.open { didSet { hasBody = true } }
+    /// Whether anything was to be sent besides a head: else nothing below has changed.
+    private var hasBody = false
     /// Bytes of the body; those before `taken` have left.
     private var outbound: [UInt8] = []
     private var taken = 0
@@ -45,15 +47,19 @@ final class StreamRecord {
     /// Whether it is the peer's turn: to end its request, or to take the answer.
     var isStalled: Bool { !isStreaming && (!hasEnded || isAnswerStuck) }
 
+    init(index: Int) { self.index = index }
+
     var outboundBytes: Int { outbound.count - taken + later.byteCount }
 
     func setBody(_ body: [UInt8]) {
+        hasBody = true
         outbound = body
         taken = 0
         ending = .last
     }
 
     func append(_ bytes: Span<UInt8>) {
+        hasBody = true
         guard !isShared, later.isEmpty else { return later.append(bytes) }
         if taken > outbound.count / 2 {
             outbound.removeSubrange(0..<taken)
@@ -64,6 +70,7 @@ final class StreamRecord {
 
     /// Appends bytes that others send too; they are not copied before they become frames.
     func append(shared bytes: [UInt8]) {
+        hasBody = true
         later.append(shared: bytes)
         if taken == outbound.count { advance() }
     }
@@ -94,7 +101,7 @@ final class StreamRecord {
         return filled
     }
 
-    /// Makes the record fit for the pool.
+    /// Makes the record fit for the next stream.
     func clear() {
         id = 0
         hasHead = false
@@ -102,8 +109,10 @@ final class StreamRecord {
         isAnswered = false
         isStreaming = false
         isDeferred = false
+        guard hasBody else { return }
         ending = .open
         later = OutboundParts()
         advance()
+        hasBody = false
     }
 }

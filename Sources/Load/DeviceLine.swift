@@ -81,7 +81,7 @@ final class DeviceLine: FleetLine {
         }
     }
 
-    override func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind != .informational, endStream else { return }
         let status = block.value(of: "grpc-status").map { GRPCStatus($0.span) } ?? .unknown
         let message = block.value(of: "grpc-message").map { GRPCMessage.decode($0.span) } ?? ""

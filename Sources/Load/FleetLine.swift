@@ -73,7 +73,7 @@ class FleetLine: Transport.Session, SessionHandler {
 
     // MARK: SessionHandler
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {}
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {}
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {}
     func ended(_ stream: Int32) {}
     func closed(_ stream: Int32, errorCode: UInt32) {}

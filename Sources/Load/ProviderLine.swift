@@ -19,7 +19,7 @@ final class ProviderLine: FleetLine {
         case broadcast(UInt64)
     }
 
-    private var exchanges: [Int32: Exchange] = [:]
+    private var exchanges = StreamTable<Exchange>()
     private var refusals: [Int32: Refusal] = [:]
     /// How many streams the server takes at once; it is believed to take one until it has spoken.
     private var streamLimit = 1
@@ -31,7 +31,6 @@ final class ProviderLine: FleetLine {
         settings.maxHeaderListBytes = 65_536
         mostStreams = streams
         super.init(of: lane, settings: settings)
-        exchanges.reserveCapacity(streams)
     }
 
     /// Whether another request can be made now.
@@ -40,7 +39,7 @@ final class ProviderLine: FleetLine {
     /// Makes a request. False: the connection takes no more.
     func send(_ head: HeaderBlock, _ body: [UInt8], _ exchange: Exchange) -> Bool {
         do throws(SessionError) {
-            exchanges[try streams.request(head, body: body)] = exchange
+            exchanges.add(exchange, for: try streams.request(head, body: body))
         } catch {
             isEnding = true
             close()
@@ -54,7 +53,7 @@ final class ProviderLine: FleetLine {
         lane.providerOpened()
     }
 
-    override func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
         var status = 0
         block.forEach { name, value in
@@ -63,7 +62,7 @@ final class ProviderLine: FleetLine {
             for index in value.indices { status = status * 10 + Int(value[index] &- 0x30) }
         }
         if status == 200 {
-            guard let exchange = exchanges.removeValue(forKey: stream) else { return }
+            guard let exchange = exchanges.remove(stream) else { return }
             lane.accepted(exchange)
         } else {
             refusals[stream] = Refusal(status: status)
@@ -77,14 +76,14 @@ final class ProviderLine: FleetLine {
 
     override func ended(_ stream: Int32) {
         guard let refusal = refusals.removeValue(forKey: stream),
-            let exchange = exchanges.removeValue(forKey: stream)
+            let exchange = exchanges.remove(stream)
         else { return }
         lane.refused(exchange, Self.reason(refusal))
     }
 
     override func closed(_ stream: Int32, errorCode: UInt32) {
         refusals[stream] = nil
-        guard let exchange = exchanges.removeValue(forKey: stream) else { return }
+        guard let exchange = exchanges.remove(stream) else { return }
         if errorCode == ErrorCode.refusedStream {
             lane.refused(exchange, "stream refused")
         } else {

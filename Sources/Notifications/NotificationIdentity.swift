@@ -13,6 +13,8 @@ public struct NotificationIdentity: Hashable, Sendable {
     /// The number of characters in the canonical 8-4-4-4-12 form (RFC 9562 section 4).
     public static let textByteCount = 36
 
+    private static let dash = UInt8(ascii: "-")
+
     /// An identity from its two words.
     public init(high: UInt64, low: UInt64) {
         self.high = high
@@ -38,24 +40,18 @@ public struct NotificationIdentity: Hashable, Sendable {
 
     /// An identity from the canonical text form with digits of either case, or nil.
     public init?(text: Span<UInt8>) {
-        guard text.count == Self.textByteCount else { return nil }
-        var words = (high: UInt64(0), low: UInt64(0))
-        var digits = 0
-        for index in 0..<Self.textByteCount {
-            switch index {
-            case 8, 13, 18, 23:
-                guard text[index] == UInt8(ascii: "-") else { return nil }
-            default:
-                guard let value = Hexadecimal.value(text[index]) else { return nil }
-                if digits < 16 {
-                    words.high = words.high << 4 | UInt64(value)
-                } else {
-                    words.low = words.low << 4 | UInt64(value)
-                }
-                digits += 1
-            }
-        }
-        self.init(high: words.high, low: words.low)
+        guard text.count == Self.textByteCount, text[8] == Self.dash, text[13] == Self.dash,
+            text[18] == Self.dash, text[23] == Self.dash
+        else { return nil }
+        // Around the dashes: 8, 4 and 4, 4 and 4, 8 and 4 digits.
+        guard let first = Hexadecimal.bytes(text.octet(at: 0)),
+            let second = Hexadecimal.bytes(text.octet(at: 9) & 0xFFFF_FFFF | text.octet(at: 14) << 32),
+            let third = Hexadecimal.bytes(text.octet(at: 19) & 0xFFFF_FFFF | text.octet(at: 24) << 32),
+            let fourth = Hexadecimal.bytes(text.octet(at: 28))
+        else { return nil }
+        self.init(
+            high: UInt64(first.byteSwapped) << 32 | UInt64(second.byteSwapped),
+            low: UInt64(third.byteSwapped) << 32 | UInt64(fourth.byteSwapped))
     }
 
     /// An identity from the canonical text form with digits of either case, or nil.
@@ -90,16 +86,26 @@ public struct NotificationIdentity: Hashable, Sendable {
 
     /// The canonical form without an allocation; `letterA` is the digit of ten: `A` or `a`.
     public func letters(letterA: UInt8) -> InlineArray<36, UInt8> {
-        var letters = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
-        var index = 0
-        for nibble in 0..<32 {
-            if index == 8 || index == 13 || index == 18 || index == 23 { index += 1 }
-            let word = nibble < 16 ? high : low
-            let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - nibble % 16 * 4)) & 0x0F
-            letters[index] = value < 10 ? 0x30 + value : letterA + value - 10
-            index += 1
-        }
+        var letters = InlineArray<36, UInt8>(repeating: Self.dash)
+        // Around the dashes: 8, 4 and 4, 4 and 4, 8 digits.
+        letters.write(high >> 32, at: 0, letterA)
+        letters.write(high, at: 9, gap: 1, letterA)
+        letters.write(low >> 32, at: 19, gap: 1, letterA)
+        letters.write(low, at: 28, letterA)
         return letters
+    }
+}
+
+extension InlineArray where Element == UInt8 {
+    /// Writes the low half of a word as eight digits, with a gap after four of them.
+    @inline(__always)
+    fileprivate mutating func write(_ word: UInt64, at start: Int, gap: Int = 0, _ letterA: UInt8) {
+        let bytes = UInt32(truncatingIfNeeded: word).byteSwapped
+        let digits = Hexadecimal.digits(bytes, letterA: letterA)
+        for digit in 0..<8 {
+            self[start + digit + (digit < 4 ? 0 : gap)] = UInt8(
+                truncatingIfNeeded: digits >> UInt64(8 * digit))
+        }
     }
 }
 

@@ -14,8 +14,9 @@ public enum PushType: String, CaseIterable, Sendable {
 
     /// A push type from the bytes of the header, or nil when Apple's documentation knows none of that name.
     public init?(_ text: Span<UInt8>) {
-        guard let text = try? UTF8Span(validating: text) else { return nil }
-        self.init(rawValue: String(copying: text))
+        // By far the most are alerts; no text is made to find out.
+        guard let type = Self.allCases.first(where: { text.spells($0.rawValue) }) else { return nil }
+        self = type
     }
 
     /// What goes with a push type (the contract's section 2.3).

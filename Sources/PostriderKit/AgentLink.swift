@@ -187,7 +187,7 @@ final class AgentLink: EndpointOwner {
         askForChannels()
     }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {}
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {}
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
         framing.feed(bytes)

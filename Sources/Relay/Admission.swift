@@ -4,23 +4,32 @@ import Notifications
 
 /// Whether a push is taken on, in the order of checks that the contract prescribes (section 4.4). The
 /// device's home completes it: only the home knows whether the registration inside the token is good.
-struct Admission {
-    let authority: Authority
-    let tokens: ProviderTokens
-    let seal: TokenSeal
-    let topics: TopicReader
-    let environment: Environment
-    let fidelity: Fidelity
-    let now: Moment
-    /// The `apns-unique-id` that the provider will be told, if any.
-    var uniqueIdentity: NotificationIdentity?
+///
+/// A connection has one, and asks it about every push.
+final class Admission {
+    private let tokens: ProviderTokens
+    private let seal: TokenSeal
+    private let topics: TopicReader
+    private let environment: Environment
+    private let fidelity: Fidelity
+
+    init(
+        tokens: ProviderTokens, seal: TokenSeal, topics: TopicReader, environment: Environment,
+        fidelity: Fidelity
+    ) {
+        self.tokens = tokens
+        self.seal = seal
+        self.topics = topics
+        self.environment = environment
+        self.fidelity = fidelity
+    }
 
     /// The notification that a complete request stands for.
     ///
     /// - Throws: the first rejection in the order of checks.
-    func admit(_ request: PushRequest, _ credentials: inout ProviderCredentials) throws(Rejection)
-        -> Notification
-    {
+    func admit(
+        _ request: PushRequest, _ credentials: inout ProviderCredentials, by authority: Authority, now: Moment
+    ) throws(Rejection) -> Notification {
         let fields = request.values
         let values = fields.span
 
@@ -40,12 +49,12 @@ struct Admission {
             request.range(.authorization), in: values, of: environment, tokens, authority, now: now)
 
         // 5 to 9 · How the notification is to be treated.
-        guard let identity = request.echo.identity else { throw .badMessageIdentifier }
-        let expiration = try expiration(request)
-        let statedPriority = try priority(request, values)
-        let pushType = try pushType(request, values)
+        guard let identity = request.identity else { throw .badMessageIdentifier }
+        let expiration = try Self.expiration(request, now)
+        let statedPriority = try Self.priority(request, values)
+        let pushType = try Self.pushType(request, values)
         let priority = try priority(statedPriority, for: pushType)
-        let collapseIdentifier = try collapseIdentifier(request, values)
+        let collapseIdentifier = try Self.collapseIdentifier(request, values)
 
         // 10 · For which app.
         let topic = try topic(request, values, for: pushType, permission.defaultTopic)
@@ -78,7 +87,7 @@ struct Admission {
             collapseIdentifier: collapseIdentifier,
             payload: payload,
             acceptedAt: now,
-            uniqueIdentity: uniqueIdentity,
+            uniqueIdentity: request.uniqueIdentity,
             proof: permission.proof
         )
     }
@@ -106,13 +115,14 @@ struct Admission {
     }
 
     /// `apns-expiration`, or the storage limit.
-    private func expiration(_ request: PushRequest) throws(Rejection) -> Expiration {
+    private static func expiration(_ request: PushRequest, _ now: Moment) throws(Rejection) -> Expiration {
         let latest = now.advanced(byMilliseconds: Limits.storedDays * 24 * 60 * 60 * 1000)
         guard let moment = try request.expirationMoment() else { return .at(latest) }
         return Expiration(moment, now: now, latest: latest)
     }
 
-    private func priority(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Priority? {
+    private static func priority(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Priority?
+    {
         guard let range = request.range(.priority) else { return nil }
         guard let priority = Priority(values.extracting(range)) else { throw .badPriority }
         return priority
@@ -127,13 +137,14 @@ struct Admission {
         return min(stated, allowed.upperBound)
     }
 
-    private func pushType(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> PushType? {
+    private static func pushType(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> PushType?
+    {
         guard let range = request.range(.pushType) else { return nil }
         guard let type = PushType(values.extracting(range)) else { throw .invalidPushType }
         return type
     }
 
-    private func collapseIdentifier(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection)
+    private static func collapseIdentifier(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection)
         -> String?
     {
         guard let range = request.range(.collapseIdentifier), !range.isEmpty else { return nil }

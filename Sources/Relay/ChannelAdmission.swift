@@ -103,7 +103,7 @@ struct ChannelAdmission {
     private func identity(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection)
         -> NotificationIdentity
     {
-        guard let identity = request.echo.identity else { throw .badMessageIdentifier }
+        guard let identity = request.identity else { throw .badMessageIdentifier }
         guard let range = request.range(.requestIdentifier) else { return identity }
         guard let identity = NotificationIdentity(text: values.extracting(range)) else {
             throw .badMessageIdentifier

@@ -39,7 +39,7 @@ final class ControlSession: EndpointOwner {
         }
     }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head, let method = block.text(of: ":method"), let path = block.text(of: ":path") else {
             return
         }

@@ -68,7 +68,7 @@ final class DeviceSession: EndpointOwner {
         arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
     }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
         var method: CourierMethod?
         var isGRPC = false

@@ -30,8 +30,7 @@ extension ProviderSession {
 
     /// Admits a complete request and sends it to the home of the app's channels, or answers why not.
     func takeOrder(_ request: PushRequest, _ stream: Int32) {
-        let echo = ChannelEcho(request)
-        exchanges[stream] = .ordering(echo)
+        request.phase = .ordering(ChannelEcho(request))
         let receipt = Receipt(shard: Int32(shard.index), stream: stream, connection: number)
         do throws(Rejection) {
             guard !isDraining else { throw .shutdown }
@@ -48,7 +47,8 @@ extension ProviderSession {
 
     /// Tells the provider what became of its order. One that was reset meanwhile is forgotten.
     func answer(_ stream: Int32, _ answer: ChannelAnswer) {
-        guard case .ordering(let echo) = exchanges.removeValue(forKey: stream) else { return }
+        guard case .ordering(let echo) = exchanges[stream]?.phase else { return }
+        forget(stream)
         raiseStreamLimit()
         var body: [UInt8] = []
         shard.reply.removeAll()

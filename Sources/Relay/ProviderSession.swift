@@ -10,28 +10,22 @@ import Transport
 /// 1.5): a 200 is HEADERS with END_STREAM and nothing else, an error is HEADERS and exactly one DATA frame
 /// with END_STREAM.
 final class ProviderSession: EndpointOwner {
-    /// A stream that has not been answered.
-    enum Exchange {
-        /// The request is still arriving.
-        case receiving(PushRequest)
-        /// The push is with the device's home; these are the `apns-id` and, in the development environment, the
-        /// `apns-unique-id` of the reply.
-        case waiting(echo: PushRequest.Echo, unique: NotificationIdentity?)
-        /// The order is with the home of the app's channels.
-        case ordering(ChannelEcho)
-    }
-
     /// The connection's number, never used again, by which answers find it.
     let number: UInt64
     /// What its pushes are for.
     let environment: Environment
-    unowned let shard: Shard
+    /// The shard lets go of this when the connection ends.
+    let shard: Shard
     private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
-    var exchanges: [Int32: Exchange] = [:]
+    /// The requests that have not been answered.
+    var exchanges = StreamTable<PushRequest>()
+    private let admission: Admission
     var credentials = ProviderCredentials()
     private var idleTimer: (any LoopTimer)?
     private var lastRequestAt: UInt64
     private(set) var isDraining = false
+    /// Whether no push has been answered.
+    private var isFirstAnswer = true
     /// Whether the provider was told that it may have one stream open, and not yet that it may have them all.
     private var isHeldBack = false
 
@@ -47,14 +41,17 @@ final class ProviderSession: EndpointOwner {
         self.number = number
         self.environment = environment
         self.shard = shard
+        admission = Admission(
+            tokens: shard.tokens, seal: shard.seal, topics: shard.topics, environment: environment,
+            fidelity: shard.fidelity)
         lastRequestAt = shard.scheduler.now
     }
 
     /// Tells the provider what became of a push. One that was reset meanwhile is forgotten.
     func answer(_ stream: Int32, _ verdict: Verdict) {
-        guard case .waiting(let echo, let unique) = exchanges.removeValue(forKey: stream) else { return }
-        if case .rejected(let rejection, _) = verdict { noteRefused(rejection, echo, topic: nil) }
-        respond(stream, verdict, echo, unique)
+        guard let request = exchanges[stream], case .waiting = request.phase else { return }
+        if case .rejected(let rejection, _) = verdict { noteRefused(rejection, request, topic: nil) }
+        respond(stream, verdict, request)
         closeIfDrained()
     }
 
@@ -81,16 +78,16 @@ final class ProviderSession: EndpointOwner {
         endpoint.streams.announceStreamLimit(1)
     }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
         let request = shard.takeRequest()
-        request.begin(block) { NotificationIdentity(random: shard.random.next(), shard.random.next()) }
-        exchanges[stream] = .receiving(request)
+        request.begin(&block) { NotificationIdentity(random: shard.random.next(), shard.random.next()) }
+        exchanges.add(request, for: stream)
         lastRequestAt = shard.scheduler.now
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
-        guard case .receiving(let request) = exchanges[stream] else { return }
+        guard let request = exchanges[stream], case .receiving = request.phase else { return }
         request.append(bytes)
         guard request.bodyByteCount > Limits.drainedBodyBytes else { return }
         forget(stream)
@@ -99,22 +96,17 @@ final class ProviderSession: EndpointOwner {
     }
 
     func ended(_ stream: Int32) {
-        guard case .receiving(let request) = exchanges[stream] else { return }
-        let echo = request.echo
+        guard let request = exchanges[stream], case .receiving = request.phase else { return }
         // What Apple's console finds a notification by; in production it is not told.
-        let unique =
+        request.uniqueIdentity =
             environment == .development
             ? NotificationIdentity(random: shard.random.next(), shard.random.next()) : nil
         if isAboutChannels(request) {
             takeOrder(request, stream)
-        } else if let rejection = take(request, stream, unique) {
-            exchanges[stream] = nil
-            noteRefused(rejection, echo, topic: request.text(.topic).flatMap(Topic.init))
-            respond(stream, .rejected(rejection), echo, nil)
-        } else {
-            exchanges[stream] = .waiting(echo: echo, unique: unique)
+        } else if let rejection = take(request, stream) {
+            noteRefused(rejection, request, topic: request.text(.topic).flatMap(Topic.init))
+            respond(stream, .rejected(rejection), request)
         }
-        shard.recycle(request)
     }
 
     func closed(_ stream: Int32, errorCode: UInt32) {
@@ -134,58 +126,54 @@ final class ProviderSession: EndpointOwner {
     // MARK: A request's way
 
     /// Admits a complete request and sends it to the device's home, or tells why not.
-    private func take(
-        _ request: PushRequest, _ stream: Int32, _ unique: NotificationIdentity?
-    ) -> Rejection? {
+    private func take(_ request: PushRequest, _ stream: Int32) -> Rejection? {
         guard !isDraining else { return .shutdown }
-        let admission = Admission(
-            authority: shard.authority,
-            tokens: shard.tokens,
-            seal: shard.seal,
-            topics: shard.topics,
-            environment: environment,
-            fidelity: shard.fidelity,
-            now: shard.now,
-            uniqueIdentity: unique
-        )
+        let shard = shard
         do throws(Rejection) {
-            let notification = try admission.admit(request, &credentials)
+            let notification = try admission.admit(
+                request, &credentials, by: shard.authority, now: shard.now)
             let home = shard.home(of: notification.device)
             guard !shard.switchboard.isCongested(home) else { return .tooManyRequests }
+            request.phase = .waiting
             let receipt = Receipt(shard: Int32(shard.index), stream: stream, connection: number)
-            shard.switchboard.send(.deliver(notification, receipt), to: home)
+            if home == shard.index {
+                shard.offer(notification, receipt)
+            } else {
+                shard.switchboard.send(.deliver(notification, receipt), to: home)
+            }
             return nil
         } catch {
             return error
         }
     }
 
-    private func noteRefused(_ reason: Rejection, _ echo: PushRequest.Echo, topic: @autoclosure () -> Topic?)
-    {
+    private func noteRefused(
+        _ reason: Rejection, _ request: PushRequest, topic: @autoclosure () -> Topic?
+    ) {
         shard.trace.note(at: shard.now) {
             TraceRefusal(
-                reason, at: shard.now, of: echo.identity, topic: topic(), in: environment,
+                reason, at: shard.now, of: request.identity, topic: topic(), in: environment,
                 on: TraceEvent.connection(number, ofShard: shard.index))
         }
     }
 
-    /// The stream will not be answered.
-    private func forget(_ stream: Int32) {
-        if case .receiving(let request) = exchanges.removeValue(forKey: stream) {
-            shard.recycle(request)
-        }
+    /// The stream is answered, or never will be.
+    func forget(_ stream: Int32) {
+        guard let request = exchanges.remove(stream) else { return }
+        request.rest()
+        shard.recycle(request)
     }
 
-    private func respond(
-        _ stream: Int32, _ verdict: Verdict, _ echo: PushRequest.Echo, _ unique: NotificationIdentity?
-    ) {
+    private func respond(_ stream: Int32, _ verdict: Verdict, _ request: PushRequest) {
         raiseStreamLimit()
+        let shard = shard
+        let endpoint = endpoint
         shard.reply.removeAll()
         switch verdict {
         case .accepted:
             shard.reply.add(":status", "200")
-            add(echo)
-            if let unique {
+            request.addEcho(to: &shard.reply, isFirst: isFirstAnswer)
+            if let unique = request.uniqueIdentity {
                 let letters = unique.letters(letterA: UInt8(ascii: "a"))
                 shard.reply.addUnindexed("apns-unique-id", letters.span)
             }
@@ -193,22 +181,15 @@ final class ProviderSession: EndpointOwner {
         case .rejected(let rejection, let since):
             shard.reply.add(":status", String(rejection.status))
             shard.reply.add("content-type", "application/json")
-            add(echo)
+            request.addEcho(to: &shard.reply, isFirst: isFirstAnswer)
             endpoint.streams.respond(
                 stream, shard.reply,
                 body: rejection.body(
                     since: since, usesLiveSpellings: shard.fidelity.usesLiveSpellings))
         }
+        isFirstAnswer = false
+        forget(stream)
         endpoint.setNeedsFlush()
-    }
-
-    private func add(_ echo: PushRequest.Echo) {
-        switch echo {
-        case .sent(let text): shard.reply.addUnindexed("apns-id", text.span)
-        case .drawn(let identity):
-            let letters = identity.letters(letterA: UInt8(ascii: "A"))
-            shard.reply.addUnindexed("apns-id", letters.span)
-        }
     }
 
     /// A provider that is known may have as many streams open as any other, from this flush on: one that is held back

@@ -1,11 +1,20 @@
 import HTTP2
 import Notifications
 
-/// One request as a provider sends it: the fields that matter, byte for byte, and the body.
+/// One request as a provider sends it: its fields, byte for byte, and the body. It lives until the request is answered.
 ///
-/// Pooled: its arrays keep their room from one push to the next. Fields that the relay does not use are not
-/// kept.
+/// Pooled: its header block keeps its room from one push to the next.
 final class PushRequest {
+    /// How far it has come.
+    enum Phase {
+        /// The request is still arriving.
+        case receiving
+        /// The push is with the device's home.
+        case waiting
+        /// The order is with the home of the app's channels.
+        case ordering(ChannelEcho)
+    }
+
     /// The fields that matter.
     enum Field: Int, CaseIterable {
         case method
@@ -39,10 +48,14 @@ final class PushRequest {
         }
     }
 
-    /// The values of all fields, one after the other; ``range(_:)`` tells where each lies.
-    var values: [UInt8] { run.room }
-    private var run = ByteRun()
-    private var ranges = [Range<Int>?](repeating: nil, count: Field.allCases.count)
+    var phase = Phase.receiving
+    /// The `apns-unique-id` of the reply, in the development environment.
+    var uniqueIdentity: NotificationIdentity?
+    /// The block that the request came with.
+    private var block = HeaderBlock()
+    /// Where the value of each field lies in ``values``; nothing has a value that begins at 0.
+    private var ends = InlineArray<11, UInt32>(repeating: 0)
+    private var starts = InlineArray<11, UInt32>(repeating: 0)
     /// Whether a field came twice.
     private(set) var hasDuplicates = false
     /// The body, up to the largest payload of any push type; ``bodyByteCount`` tells how long it was in
@@ -50,8 +63,33 @@ final class PushRequest {
     private(set) var body: [UInt8] = []
     /// Bytes of the body as sent.
     private(set) var bodyByteCount = 0
+    /// The identity of one that came without `apns-id`.
+    private var drawnIdentity: NotificationIdentity?
+
     /// The `apns-id` of the reply.
-    private(set) var echo = Echo.sent([])
+    var echo: Echo {
+        if let drawnIdentity { return .drawn(drawnIdentity) }
+        return .sent(range(.identifier).map { Array(values[$0]) } ?? [])
+    }
+
+    /// The identity that the push has; nil where its `apns-id` spells none.
+    var identity: NotificationIdentity? {
+        if let drawnIdentity { return drawnIdentity }
+        let values = values
+        return range(.identifier).flatMap { NotificationIdentity(text: values.span.extracting($0)) }
+    }
+
+    /// Adds `apns-id` to a reply. Its value differs each time: it is not to enter the compression table, except for the
+    /// first on a connection, after which the name is in there.
+    func addEcho(to reply: inout HeaderBlock, isFirst: Bool) {
+        if let drawnIdentity {
+            let letters = drawnIdentity.letters(letterA: UInt8(ascii: "A"))
+            reply.add("apns-id", letters.span, isIndexed: isFirst)
+        } else if let range = range(.identifier) {
+            let values = values
+            reply.add("apns-id", values.span.extracting(range), isIndexed: isFirst)
+        }
+    }
 
     /// What a reply says in `apns-id`.
     enum Echo {
@@ -59,14 +97,6 @@ final class PushRequest {
         case sent([UInt8])
         /// One that was drawn because the request has none.
         case drawn(NotificationIdentity)
-
-        /// The identity that it spells, if it spells one.
-        var identity: NotificationIdentity? {
-            switch self {
-            case .sent(let text): NotificationIdentity(text: text.span)
-            case .drawn(let identity): identity
-            }
-        }
 
         /// As the reply writes it.
         var text: [UInt8] {
@@ -77,25 +107,32 @@ final class PushRequest {
         }
     }
 
-    /// Begins a request with its header block. `drawIdentity` is asked only where the provider sent no
-    /// `apns-id`.
-    func begin(_ block: borrowing HeaderBlock, drawIdentity: () -> NotificationIdentity) {
-        run.removeAll()
-        for index in ranges.indices { ranges[index] = nil }
+    /// Begins a request with its header block, which it keeps; in its place it leaves the last one's. `drawIdentity` is
+    /// asked only where the provider sent no `apns-id`.
+    func begin(_ received: inout HeaderBlock, drawIdentity: () -> NotificationIdentity) {
+        swap(&block, &received)
+        starts = InlineArray(repeating: 0)
         hasDuplicates = false
         body = []
         bodyByteCount = 0
-        block.forEach { name, value in
+        phase = .receiving
+        block.forEachPlace { name, value in
             guard let field = Field(name) else { return }
-            if ranges[field.rawValue] != nil { hasDuplicates = true }
-            ranges[field.rawValue] = run.append(value)
+            if starts[field.rawValue] != 0 { hasDuplicates = true }
+            starts[field.rawValue] = UInt32(truncatingIfNeeded: value.lowerBound)
+            ends[field.rawValue] = UInt32(truncatingIfNeeded: value.upperBound)
         }
-        if let range = ranges[Field.identifier.rawValue] {
-            echo = .sent(Array(values[range]))
-        } else {
-            echo = .drawn(drawIdentity())
-        }
+        drawnIdentity = range(.identifier) == nil ? drawIdentity() : nil
     }
+
+    /// Gives back what is kept for the next request and is unusually large.
+    func rest() {
+        block.giveBackMemory()
+        body = []
+    }
+
+    /// The bytes in which the values lie; ``range(_:)`` tells where.
+    var values: [UInt8] { block.contents }
 
     /// Adds bytes of the body. What exceeds every payload limit is counted, not kept.
     func append(_ bytes: Span<UInt8>) {
@@ -106,7 +143,10 @@ final class PushRequest {
     }
 
     /// Where a field's value lies in ``values``, or nil where the provider sent none.
-    func range(_ field: Field) -> Range<Int>? { ranges[field.rawValue] }
+    func range(_ field: Field) -> Range<Int>? {
+        let start = Int(starts[field.rawValue])
+        return start == 0 ? nil : start..<Int(ends[field.rawValue])
+    }
 
     /// A field's value as text, which costs; nil where the provider sent none.
     func text(_ field: Field) -> String? { range(field).map { String(decoding: values[$0], as: UTF8.self) } }

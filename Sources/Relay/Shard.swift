@@ -212,7 +212,7 @@ final class Shard {
 
     // MARK: The home's part of a push
 
-    private func offer(_ notification: Notification, _ receipt: Receipt) {
+    func offer(_ notification: Notification, _ receipt: Receipt) {
         guard let seat = seats[notification.device] else {
             answer(receipt, .rejected(.badDeviceToken))
             return
@@ -277,6 +277,7 @@ final class Shard {
 
     /// Answers a push wherever its provider is connected.
     func answer(_ receipt: Receipt, _ verdict: Verdict) {
+        guard Int(receipt.shard) != index else { return open(.answer(receipt, verdict)) }
         switchboard.send(.answer(receipt, verdict), to: Int(receipt.shard))
     }
 

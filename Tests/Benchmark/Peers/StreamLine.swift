@@ -55,7 +55,7 @@ class StreamLine: Transport.Session, SessionHandler {
 
     // MARK: SessionHandler
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {}
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {}
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {}
     func ended(_ stream: Int32) {}
     func closed(_ stream: Int32, errorCode: UInt32) {}
@@ -67,7 +67,7 @@ class StreamLine: Transport.Session, SessionHandler {
 final class StreamCaller: StreamLine {
     override func opened() { get("/", accept: "*/*") }
 
-    override func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         crowd.subscriberIsReady()
     }
 }
@@ -85,7 +85,7 @@ final class StreamReader: StreamLine {
 
     override func opened() { get("/read/\(number)", accept: "text/event-stream") }
 
-    override func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard block.text(of: ":status") == "200", !endStream else {
             wire?.close(.protocolError("a subscriber was refused"))
             return
@@ -143,7 +143,7 @@ final class StreamWriter: StreamLine, Publisher {
         crowd.roomWasMade()
     }
 
-    override func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         // 201: a subscriber was there; 202: none was.
         guard block.text(of: ":status") == "201" else {
             wire?.close(.protocolError("a message was refused: \(block.text(of: ":status") ?? "")"))

@@ -52,7 +52,8 @@ enum Requests {
     private static func admit(
         _ block: HeaderBlock, _ body: [UInt8], step: Int, _ request: PushRequest, _ door: Door
     ) throws(Contradiction) -> Outcome {
-        request.begin(block) { NotificationIdentity(high: 3, low: 4) }
+        var received = block
+        request.begin(&received) { NotificationIdentity(high: 3, low: 4) }
         for start in stride(from: 0, to: body.count, by: step) {
             request.append(body.span.extracting(start..<min(start + step, body.count)))
         }
@@ -74,12 +75,13 @@ enum Requests {
         _ block: HeaderBlock, _ body: [UInt8], _ request: PushRequest, _ door: Door
     ) throws(Contradiction) -> Outcome {
         let admission = Admission(
-            authority: FuzzedProvider.authority, tokens: door.tokens, seal: door.seal,
-            topics: door.topics, environment: .production, fidelity: Fidelity(), now: FuzzedProvider.now)
+            tokens: door.tokens, seal: door.seal, topics: door.topics, environment: .production,
+            fidelity: Fidelity())
         var credentials = ProviderCredentials()
         let notification: Notification
         do throws(Rejection) {
-            notification = try admission.admit(request, &credentials)
+            notification = try admission.admit(
+                request, &credentials, by: FuzzedProvider.authority, now: FuzzedProvider.now)
         } catch {
             return .rejected(error)
         }

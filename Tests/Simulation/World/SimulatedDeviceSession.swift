@@ -192,7 +192,7 @@ final class SimulatedDeviceSession: EndpointOwner {
 
     // MARK: What the relay says
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard enrolments[stream] != nil, let status = block.text(of: "grpc-status"), status != "0" else {
             return
         }

@@ -86,7 +86,7 @@ final class SimulatedProvider: EndpointOwner {
 
     func opened() { isOpen = true }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         findings.expect(kind == .head && statuses[stream] == nil, .answers, "a stream is answered twice")
         guard !takeAnswer(stream, block) else { return }
         let status = block.text(of: ":status").flatMap { Int($0) } ?? 0

@@ -91,7 +91,7 @@ final class FakeSession: EndpointOwner {
 
     func opened() { server.onConnect(self) }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         requests[stream] = Request(stream: stream, head: block)
         mostRequests = max(mostRequests, requests.count)
         server.onHead(self, stream)

@@ -45,6 +45,21 @@ import Testing
         #expect(areEmptyEqual)
     }
 
+    @Test("Comparison in constant time looks at every bit of every byte")
+    func everyBit() {
+        for length in 1...40 {
+            let secret = (0..<length).map { UInt8(truncatingIfNeeded: 37 * $0) }
+            let isEqual = constantTimeEquals(secret.span, Array(secret).span)
+            #expect(isEqual)
+            for bit in 0..<8 * length {
+                var other = secret
+                other[bit / 8] ^= 1 << UInt8(bit % 8)
+                let isStillEqual = constantTimeEquals(secret.span, other.span)
+                #expect(!isStillEqual, "bit \(bit) of \(length) bytes")
+            }
+        }
+    }
+
     @Test("Random numbers do not repeat within or across batches, nor between two sources")
     func entropy() {
         let sources = [Entropy(), Entropy()]

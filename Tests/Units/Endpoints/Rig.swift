@@ -18,7 +18,7 @@ final class Owner: EndpointOwner {
 
     func opened() {}
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         heads += 1
         onHead(stream)
     }

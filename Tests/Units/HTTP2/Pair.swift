@@ -10,7 +10,7 @@ final class Recorder: SessionHandler {
     var onClosed: (Int32) -> Void = { _ in }
     var onWritable: (Int32) -> Void = { _ in }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         var text: [String] = []
         block.forEach { name, value in text.append("\(String(name)): \(String(value))") }
         events.append("\(kind) \(stream)\(endStream ? " end" : "") [\(text.joined(separator: ", "))]")

@@ -146,7 +146,7 @@ private final class FaultySession: EndpointOwner {
 
     func opened() {}
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
         let identity = block.value(of: "apns-id").flatMap { NotificationIdentity(text: $0.span) }
         let request = Request(path: block.text(of: ":path") ?? "", identity: identity)

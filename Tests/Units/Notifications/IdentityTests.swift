@@ -15,6 +15,29 @@ import Testing
         #expect(digits == Array("0123456789ABCDEFabcdef".utf8))
     }
 
+    @Test("eight digits at a time are read as they are one by one, whatever byte stands where, and written")
+    func eightDigits() {
+        for place in 0..<8 {
+            for byte in 0...255 as ClosedRange<UInt8> {
+                var digits = Array("0aF9b3C7".utf8)
+                digits[place] = byte
+                let word = digits.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+                let expected = Hexadecimal.bytes(String(decoding: digits, as: UTF8.self))
+                let known = expected?.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+                #expect(Hexadecimal.bytes(word) == known, "\(byte) at \(place)")
+                guard let known else { continue }
+                for letterA in [UInt8(ascii: "a"), UInt8(ascii: "A")] {
+                    let written = Hexadecimal.digits(known, letterA: letterA)
+                    let text = (0..<8).map { UInt8(truncatingIfNeeded: written >> UInt64(8 * $0)) }
+                    let lower = text.map { $0 >= 0x41 && $0 <= 0x46 ? $0 + 0x20 : $0 }
+                    #expect(Hexadecimal.bytes(written) == known)
+                    #expect(String(decoding: lower, as: UTF8.self) == Hexadecimal.text(expected ?? []))
+                    #expect(text.allSatisfy { $0 < 0x41 || letterA..<letterA + 6 ~= $0 })
+                }
+            }
+        }
+    }
+
     @Test("a device identity is 12 bytes, most significant first")
     func deviceIdentity() {
         let identity = DeviceIdentity(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C)

@@ -219,7 +219,8 @@ struct AdmissionTests {
 struct PushRequestTests {
     private func request(_ fields: HeaderBlock) -> PushRequest {
         let request = PushRequest()
-        request.begin(fields) { NotificationIdentity(high: 0, low: 0xAB) }
+        var fields = fields
+        request.begin(&fields) { NotificationIdentity(high: 0, low: 0xAB) }
         return request
     }
 
@@ -248,11 +249,12 @@ struct PushRequestTests {
     func reuse() {
         let request = request(["apns-id": "a", "apns-topic": "b", "apns-priority": "1"])
         request.append(Array("{}".utf8).span)
-        let next: HeaderBlock = ["apns-topic": "c", "apns-topic": "d"]
-        request.begin(next) { NotificationIdentity(high: 0, low: 0) }
+        var next: HeaderBlock = ["apns-topic": "c", "apns-topic": "d"]
+        request.begin(&next) { NotificationIdentity(high: 0, low: 0) }
         #expect(request.hasDuplicates && request.range(.priority) == nil && request.body.isEmpty)
         #expect(request.bodyByteCount == 0 && request.echo.text.first == UInt8(ascii: "0"))
-        request.begin([:]) { NotificationIdentity(high: 0, low: 0) }
+        var nothing = HeaderBlock()
+        request.begin(&nothing) { NotificationIdentity(high: 0, low: 0) }
         #expect(!request.hasDuplicates && request.range(.topic) == nil)
     }
 }

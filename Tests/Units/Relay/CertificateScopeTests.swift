@@ -119,7 +119,7 @@ struct CertificateScopeTests {
             block.add(":method", "GET")
             block.add(":path", "/1/apps/\(app)/all-channels")
             let request = PushRequest()
-            request.begin(block) { NotificationIdentity(high: 3, low: 4) }
+            request.begin(&block) { NotificationIdentity(high: 3, low: 4) }
             let admission = ChannelAdmission(
                 authority: Provider.shared.authority, tokens: ProviderTokens(), environment: .production,
                 now: Samples.now)

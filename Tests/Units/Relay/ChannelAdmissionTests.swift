@@ -49,7 +49,7 @@ struct ChannelAdmissionTests {
         for (name, value) in fields { block.add(name, value) }
         for name in doubled { block.add(name, "1") }
         let request = PushRequest()
-        request.begin(block) { NotificationIdentity(high: 3, low: 4) }
+        request.begin(&block) { NotificationIdentity(high: 3, low: 4) }
         let bytes = Array((body ?? kind.body).utf8)
         request.append(bytes.span)
         let admission = ChannelAdmission(

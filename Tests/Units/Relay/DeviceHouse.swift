@@ -201,7 +201,7 @@ final class DeviceLine: SessionHandler {
         return !bytes.isEmpty || !sent.isEmpty
     }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard endStream, let text = block.value(of: "grpc-status") else { return }
         status = GRPCStatus(text.span)
     }

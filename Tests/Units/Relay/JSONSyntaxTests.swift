@@ -129,6 +129,25 @@ struct JSONSyntaxTests {
         #expect(agreed.valid > 500 && agreed.invalid > 500)
     }
 
+    @Test("finds what may not stand in a string, and what ends it, at whatever place")
+    func everyByteEverywhere() {
+        for length in 1...20 {
+            for place in 0..<length {
+                for byte in 0...255 as ClosedRange<UInt8> {
+                    var letters = (0..<length).map { UInt8(ascii: "a") + UInt8($0) }
+                    letters[place] = byte
+                    let isPlain = 0x20..<0x80 ~= byte && byte != UInt8(ascii: "\"")
+                    // Behind a backslash comes a letter of this alphabet, or the string's end.
+                    let next = place + 1 < length ? letters[place + 1] : UInt8(ascii: "\"")
+                    let isEscape = "bfnrt".utf8.contains(next)
+                    let expected = byte == UInt8(ascii: "\\") ? isEscape : isPlain
+                    let text = Array(#"{"a":""#.utf8) + letters + Array(#""}"#.utf8)
+                    #expect(isObject(text) == expected, "\(byte) at \(place) of \(length)")
+                }
+            }
+        }
+    }
+
     /// What Foundation sees otherwise: it refuses keys that come twice, lone surrogates and numbers beyond a Double,
     /// and passes over a comma before a closing bracket.
     private static func isDisputed(_ text: String) -> Bool {

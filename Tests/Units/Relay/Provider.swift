@@ -119,16 +119,16 @@ struct Provider {
         var block = HeaderBlock()
         for (name, value) in fields { block.add(name, value) }
         let request = PushRequest()
-        request.begin(block) { NotificationIdentity(high: 3, low: 4) }
+        request.begin(&block) { NotificationIdentity(high: 3, low: 4) }
         request.append(body.span)
         let admission = Admission(
-            authority: authority ?? self.authority, tokens: ProviderTokens(),
-            seal: try TokenSeal(secrets: [Self.secret]), topics: TopicReader(),
-            environment: environment, fidelity: fidelity, now: now)
+            tokens: ProviderTokens(), seal: try TokenSeal(secrets: [Self.secret]), topics: TopicReader(),
+            environment: environment, fidelity: fidelity)
         var credentials = ProviderCredentials()
         do throws(Rejection) {
             try credentials.adopt(certificate, in: environment)
-            return .success(try admission.admit(request, &credentials))
+            return .success(
+                try admission.admit(request, &credentials, by: authority ?? self.authority, now: now))
         } catch {
             return .failure(error)
         }

@@ -151,7 +151,7 @@ final class Answers: SessionHandler {
 
     func status(_ stream: Int32) -> Int? { all[stream]?.status }
 
-    func headers(_ stream: Int32, _ block: HeaderBlock, kind: BlockKind, endStream: Bool) {
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         var answer = Answer()
         answer.status = block.text(of: ":status").flatMap { Int($0) } ?? 0
         for name in ["apns-id", "apns-unique-id"] { answer.fields[name] = block.text(of: name) }
