@@ -57,7 +57,8 @@ final class FleetDevice {
         dial()
     }
 
-    private func dial() {
+    /// Connects, where nothing has changed meanwhile.
+    func dial() {
         guard isWanted, line == nil else { return }
         let line = DeviceLine(self, of: lane)
         self.line = line
@@ -137,7 +138,7 @@ final class FleetDevice {
         let delay = backoff.delayMilliseconds(
             afterLinkUp: up, retryAfterMilliseconds: line.goodbye?.retryAfterMilliseconds ?? 0,
             random: lane.random())
-        let pause = self.pause ?? lane.loop.makeTimer { [unowned self] in dial() }
+        let pause = self.pause ?? lane.loop.makeTimer { [unowned self] in lane.redial(self) }
         self.pause = pause
         pause.arm(afterMilliseconds: delay)
     }

@@ -4,6 +4,9 @@ import Transport
 
 /// What a lane's devices tell it.
 extension Lane {
+    private static let lostAtOnce = 10
+    private static let dialledAtOnce = 2
+
     /// The device waits for its turn to connect.
     func enqueue(_ device: FleetDevice) {
         waiting.append(device)
@@ -31,6 +34,40 @@ extension Lane {
             firstWaiting = 0
         }
         isBeginning = false
+    }
+
+    /// Devices lose their links: the order is obeyed when the last has.
+    func cut(_ devices: ArraySlice<FleetDevice>) {
+        losing = devices.reversed()
+        lose()
+    }
+
+    /// Cuts devices off, some at a time: pushes are to leave when they are due meanwhile.
+    private func lose() {
+        for device in losing.suffix(Self.lostAtOnce) { device.lose() }
+        losing.removeLast(min(losing.count, Self.lostAtOnce))
+        guard losing.isEmpty else {
+            let timer = loser ?? loop.makeTimer { [unowned self] in lose() }
+            loser = timer
+            return timer.arm(afterMilliseconds: 1)
+        }
+        loser = nil
+        obeyed += 1
+    }
+
+    /// A device that lost its link may come back: some of them at a time, and others soon.
+    func redial(_ device: FleetDevice) {
+        dialling.append(device)
+        let timer = dialler ?? loop.makeTimer { [unowned self] in dialNext() }
+        dialler = timer
+        if !timer.isArmed { timer.arm(afterMilliseconds: 1) }
+    }
+
+    private func dialNext() {
+        let some = dialling.prefix(Self.dialledAtOnce)
+        dialling.removeFirst(some.count)
+        for device in some { device.dial() }
+        if !dialling.isEmpty { dialler?.arm(afterMilliseconds: 1) }
     }
 
     func deviceReady(_ device: FleetDevice) { readyCount += 1 }
@@ -102,5 +139,18 @@ extension Lane {
         let payload = payload(bytes: bytes.count)
         for index in bytes.indices where bytes[index] != payload[index] { return false }
         return payload.count == bytes.count
+    }
+
+    /// Connects to an address of the device port, from one of the sources.
+    func dial(_ line: DeviceLine, of device: FleetDevice) {
+        guard let port = setup.target.devices else { return }
+        var origin: SocketAddress?
+        if setup.fleet.sources > 1, port.address.host?.hasPrefix("127.") == true {
+            let number = (device.index + setup.index) % setup.fleet.sources + 1
+            origin = try? SocketAddress(host: "127.0.\(number / 250).\(number % 250 + 1)", port: 0)
+        }
+        loop.connect(
+            to: port.address, tls: (port.tls, port.name), from: origin, limits: limits, isPatient: true,
+            session: line)
     }
 }

@@ -73,7 +73,7 @@ final class Lane {
     var firstWaiting = 0
     var isBeginning = false
     var placesTaken = 0
-    private let limits: ConnectionLimits
+    let limits: ConnectionLimits
 
     var providers: [ProviderLine] = []
     var heads: RequestHeads
@@ -96,9 +96,18 @@ final class Lane {
     private var ticker: (any LoopTimer)?
     private var ticks = 0
     /// Orders carried out.
-    private var obeyed = 0
+    var obeyed = 0
+
+    /// Devices that are still to be cut off, the next one last.
+    var losing: [FleetDevice] = []
+    var loser: (any LoopTimer)?
+    /// Devices whose time to come back has come, in this order.
+    var dialling: [FleetDevice] = []
+    var dialler: (any LoopTimer)?
 
     private static let tickMilliseconds = 50
+    /// Microseconds of a turn for handshakes of devices: the clock of a push is to be read when it is due.
+    private static let handshakeMicroseconds = 500
 
     init(_ setup: Setup, on loop: EventLoop) throws(TransportError) {
         self.setup = setup
@@ -129,6 +138,8 @@ final class Lane {
         devices = (0..<(setup.target.devices == nil ? 0 : setup.devices)).map {
             FleetDevice(index: $0, of: self)
         }
+        loop.pace = HandshakePace(
+            budgetMicroseconds: Self.handshakeMicroseconds, horizonMilliseconds: 1, least: .max)
         pacer = try loop.makePreciseTimer { [unowned self] in pump() }
         loop.turnEnded = { [unowned self] in if needsPump { pump() } }
         ticker = loop.makeTimer { [unowned self] in tick() }
@@ -254,7 +265,8 @@ final class Lane {
         case .connect(let count): for device in devices.prefix(count) { device.come() }
         case .disconnect(let count, let isOrderly):
             for device in devices.filter(\.isWanted).suffix(count) { device.leave(isOrderly: isOrderly) }
-        case .storm(let count): for device in devices.filter(\.isWanted).prefix(count) { device.lose() }
+        case .storm(let count):
+            return cut(devices.filter(\.isWanted).prefix(count))
         case .start(let traffic): start(traffic)
         case .stop: stopTraffic()
         case .subscribe(let channel):
@@ -281,17 +293,5 @@ final class Lane {
                     lane: setup.index, records: records, total: tally, lost: lost.count,
                     lostIdentities: identities)))
         loop.stop()
-    }
-
-    /// Connects to an address of the device port, from one of the sources.
-    func dial(_ line: DeviceLine, of device: FleetDevice) {
-        guard let port = setup.target.devices else { return }
-        var origin: SocketAddress?
-        if setup.fleet.sources > 1, port.address.host?.hasPrefix("127.") == true {
-            let number = (device.index + setup.index) % setup.fleet.sources + 1
-            origin = try? SocketAddress(host: "127.0.\(number / 250).\(number % 250 + 1)", port: 0)
-        }
-        loop.connect(
-            to: port.address, tls: (port.tls, port.name), from: origin, limits: limits, session: line)
     }
 }

@@ -26,10 +26,37 @@ final class DeviceSeat {
     /// found there at the next start beside what was changed since: two good registrations of one app.
     private var doubtful: [RegistrationNumber: RegistrationRecord] = [:]
 
+    /// What was found on the disk at start-up, in order of rows, until something happens to the device: most devices
+    /// are away, and those that are not need not wait for the queues of all others to be made.
+    private(set) var found: [QueueEntry] = []
+    /// The first of these to expire.
+    private var foundExpiresAt = Moment(milliseconds: .max)
+
     /// Whose place it is.
     var identity: DeviceIdentity { device.record.identity }
 
+    /// The number of notifications that wait for the device.
+    var pendingCount: Int { device.pendingCount + found.count }
+
     init(_ record: DeviceRecord) { device = Device(record) }
+
+    /// Something was found on the disk; rows rise.
+    func keep(_ entry: QueueEntry) {
+        found.append(entry)
+        foundExpiresAt = min(foundExpiresAt, entry.expiresAt)
+    }
+
+    /// Takes out what was found on the disk.
+    func takeFound() -> [QueueEntry] {
+        foundExpiresAt = Moment(milliseconds: .max)
+        defer { found = [] }
+        return found
+    }
+
+    /// Whether time alone asks for something to be done.
+    func isDue(at now: Moment) -> Bool {
+        foundExpiresAt <= now || device.hasExpired(at: now) || device.isGroupDue(at: now)
+    }
 
     /// A connection has to wait for its welcome; the newest of them wins.
     func keepWaiting(_ session: DeviceSession, _ hello: Hello) {

@@ -82,12 +82,7 @@ final class Ledger {
         batch.queue.settled += owed
         owed = []
         annihilatedCount += UInt64(batch.annihilated)
-        for change in batch.registryChanges {
-            store.apply(change.changes) { [self] result in
-                if case .failure(let error) = result { log.error("the registry was not changed: \(error)") }
-                post(.applied(ticket: change.ticket, result), change.shard)
-            }
-        }
+        change(batch.registryChanges)
         if batch.queue.isEmpty {
             finish(batch)
             return
@@ -100,6 +95,23 @@ final class Ledger {
             tell(batch, result)
             finish(batch)
             commitNext()
+        }
+    }
+
+    /// Changes of the registry that came together share one transaction: devices enrol by the thousand. Where that
+    /// fails, each has one of its own, so that nobody fails for another's sake.
+    private func change(_ orders: [LedgerBatch.RegistryOrder]) {
+        guard orders.count > 1 else { return orders.forEach(changeAlone) }
+        store.apply(orders.flatMap(\.changes)) { [self] result in
+            guard case .success = result else { return orders.forEach(changeAlone) }
+            for order in orders { post(.applied(ticket: order.ticket, result), order.shard) }
+        }
+    }
+
+    private func changeAlone(_ order: LedgerBatch.RegistryOrder) {
+        store.apply(order.changes) { [self] result in
+            if case .failure(let error) = result { log.error("the registry was not changed: \(error)") }
+            post(.applied(ticket: order.ticket, result), order.shard)
         }
     }
 
@@ -192,8 +204,11 @@ extension StoreError {
 
 /// Letters to the ledger, sorted into what one transaction does.
 struct LedgerBatch {
+    /// Changes of the registry, and who waits for them.
+    typealias RegistryOrder = (changes: [RegistryChange], shard: Int, ticket: UInt64)
+
     var queue = QueueBatch()
-    var registryChanges: [(changes: [RegistryChange], shard: Int, ticket: UInt64)] = []
+    var registryChanges: [RegistryOrder] = []
     var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
     var backups: [BackupOrder] = []
     var annihilated = 0

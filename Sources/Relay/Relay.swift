@@ -74,7 +74,7 @@ public final class Relay: Sendable {
         let (trace, tracedRow) = await startTrace(configuration, mailboxes, log, openTrace)
         // A row that never reached the disk may be in the trace.
         let rows = RowCounter(after: max(loaded.lastRow, tracedRow))
-        let stopped = Countdown(from: configuration.shards)
+        let (ready, stopped) = (Countdown(from: configuration.shards), Countdown(from: configuration.shards))
         var configuration = configuration
         var listening: ShardThread.Listening?
         for index in 0..<configuration.shards {
@@ -86,7 +86,8 @@ public final class Relay: Sendable {
                 mailboxes: mailboxes,
                 rows: rows,
                 authority: authority,
-                loaded: loaded,
+                loaded: Parcel(loaded),
+                ready: ready,
                 drained: drained,
                 stopped: stopped,
                 trace: trace,
@@ -100,6 +101,7 @@ public final class Relay: Sendable {
             listening = addresses
         }
         guard let listening else { preconditionFailure("a relay has at least one shard") }
+        await ready.reachesZero()
         return Relay(
             listening, tls, mailboxes, drained: drained, closed: closed, stopped: stopped, trace)
     }
@@ -170,6 +172,21 @@ final class RelayMailboxes: Sendable {
     /// Posts one of the rare letters of the relay's end, which a busy shard must get, too.
     func postToAllShards(_ letter: Letter) {
         for mailbox in shards { mailbox.postEvenIfFull(letter) }
+    }
+}
+
+/// Something that is handed to another thread, which takes it out: it is not kept alive by who still holds the parcel.
+final class Parcel<Content: Sendable>: Sendable {
+    private let content: Mutex<Content?>
+
+    init(_ content: Content) { self.content = Mutex(content) }
+
+    /// What is in it; nil for all but the first who asks.
+    func take() -> Content? {
+        content.withLock { content in
+            defer { content = nil }
+            return content
+        }
     }
 }
 

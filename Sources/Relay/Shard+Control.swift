@@ -57,7 +57,7 @@ extension Shard {
         ShardReport(
             index: index,
             tally: tally,
-            waiting: seats.values.reduce(0) { $0 + UInt64($1.device.pendingCount) },
+            waiting: seats.values.reduce(0) { $0 + UInt64($1.pendingCount) },
             deferred: admittance.deferred,
             refused: listeners.reduce(0) { $0 + UInt64($1.refusedCount) },
             providerConnections: providers.count,
@@ -74,7 +74,7 @@ extension Shard {
         return DeviceReport(
             record: seat.device.record,
             isConnected: seat.device.isConnected,
-            pending: seat.device.pendingCount,
+            pending: seat.pendingCount,
             registrations: seat.device.registrations
                 .filter { $0.value.unregisteredAt == nil }
                 .sorted { $0.key < $1.key }

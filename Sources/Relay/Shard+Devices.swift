@@ -97,7 +97,7 @@ extension Shard {
         }
         // What an older connection has asked of the registry is under way: the welcome tells how that ended.
         guard seat.requests.isEmpty else { return seat.keepWaiting(session, hello) }
-        if seat.device.pendingCount > 0, let wait = admittance.slot(now: scheduler.now) {
+        if seat.pendingCount > 0, let wait = admittance.slot(now: scheduler.now) {
             session.leave(
                 .overloaded, retryAfterMilliseconds: wait,
                 "many devices have returned at once; come back then")
@@ -113,6 +113,7 @@ extension Shard {
             .sorted { $0.key < $1.key }
             .map { registered($0.value.topic, as: $0.key, on: identity) }
         noteSeen(seat)
+        settleIn(seat)
         session.welcome(seat, hello, registrations: registrations)
         seat.session = session
         with(seat) { device, now, tally, effects in

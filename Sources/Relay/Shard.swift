@@ -62,7 +62,7 @@ final class Shard {
     private var requestPool: [PushRequest] = []
     var reply = HeaderBlock()
     private var frame: [UInt8] = []
-    private var effects: [Device.Effect] = []
+    var effects: [Device.Effect] = []
     private var ownLetters: [Letter] = []
     private var lastNumber: UInt64 = 0
     private var sweepTimer: (any LoopTimer)?
@@ -140,28 +140,6 @@ final class Shard {
     /// The shard that owns a device.
     func home(of device: DeviceIdentity) -> Int { device.home(among: switchboard.shardCount) }
 
-    /// Takes on what the store holds of the devices whose home this is.
-    func restore(_ loaded: LoadedStore) {
-        for record in loaded.registry.devices where home(of: record.identity) == index {
-            seats[record.identity] = DeviceSeat(record)
-        }
-        for record in loaded.registry.registrations {
-            guard let seat = seats[record.device] else { continue }
-            seat.device.apply(record, &tally, &effects)
-        }
-        restoreChannels(loaded.registry)
-        precondition(effects.isEmpty, "nothing is pending before it is restored")
-        for entry in loaded.entries[index] {
-            if let seat = seats[entry.device] {
-                seat.device.restore(entry, deviceRules, &tally, &effects)
-                perform(for: seat)
-            } else {
-                // The device was removed, and the relay stopped before its queue was settled.
-                switchboard.send(.settle(entry.row))
-            }
-        }
-    }
-
     // MARK: Letters
 
     /// Works off letters from other threads.
@@ -217,6 +195,7 @@ final class Shard {
             answer(receipt, .rejected(.badDeviceToken))
             return
         }
+        settleIn(seat)
         let row = rows.draw()
         seat.device.offer(notification, at: row, for: receipt, now: now, deviceRules, &tally, &effects)
         perform(for: seat)
@@ -253,12 +232,13 @@ final class Shard {
     func with(
         _ seat: DeviceSeat, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Void
     ) {
+        settleIn(seat)
         change(&seat.device, now, &tally, &effects)
         perform(for: seat)
     }
 
     /// Does what a device's events ask for, in order.
-    private func perform(for seat: DeviceSeat) {
+    func perform(for seat: DeviceSeat) {
         for effect in effects {
             switch effect {
             case .answer(let receipt, let verdict): answer(receipt, verdict)
@@ -283,7 +263,8 @@ final class Shard {
 
     private func sweep() {
         // In an order that does not depend on hashes: the same seed has to be the same run.
-        let due = seats.values.filter { $0.device.hasExpired(at: now) || $0.device.isGroupDue(at: now) }
+        let now = now
+        let due = seats.values.filter { $0.isDue(at: now) }
             .sorted { ($0.identity.high, $0.identity.low) < ($1.identity.high, $1.identity.low) }
         for seat in due {
             with(seat) { device, now, tally, effects in

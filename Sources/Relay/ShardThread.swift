@@ -19,14 +19,16 @@ struct ShardThread: Sendable {
     let mailboxes: RelayMailboxes
     let rows: RowCounter
     let authority: Authority
-    let loaded: LoadedStore
+    let loaded: Parcel<LoadedStore>
+    /// Counted down when the shard has taken on what was loaded.
+    let ready: Countdown
     let drained: Countdown
     let stopped: Countdown
     /// Nil: nothing is traced.
     let trace: TraceThread?
     let log: Log
 
-    /// Starts the thread; the shard listens when this returns.
+    /// Starts the thread. The shard listens when this returns, and serves whoever comes when it is ready.
     func start() async throws -> Listening {
         try await withCheckedThrowingContinuation { continuation in
             do {
@@ -40,24 +42,33 @@ struct ShardThread: Sendable {
     private func run(_ continuation: CheckedContinuation<Listening, any Error>) {
         do {
             let loop = try EventLoop()
-            let shard = try makeShard(on: loop)
-            shard.restore(loaded)
-            let listening = try listen(shard, on: loop)
+            let shard = try begin(on: loop, continuation)
             shard.start()
-            continuation.resume(returning: listening)
+            ready.countDown()
             withExtendedLifetime(shard) { loop.run() }
         } catch {
             continuation.resume(throwing: error)
         }
     }
 
-    private func makeShard(on loop: EventLoop) throws -> Shard {
+    /// The other shards listen and take on what is theirs at the same time. What was loaded is let go of at the end.
+    private func begin(
+        on loop: EventLoop, _ continuation: CheckedContinuation<Listening, any Error>
+    ) throws -> Shard {
+        guard let loaded = loaded.take() else { preconditionFailure("a shard begins once") }
+        let shard = try makeShard(loaded.registry, on: loop)
+        continuation.resume(returning: try listen(shard, loaded.registry, on: loop))
+        shard.restore(loaded)
+        return shard
+    }
+
+    private func makeShard(_ registry: Registry, on loop: EventLoop) throws -> Shard {
         let shard = Shard(
             index: index,
             scheduler: loop,
             switchboard: mailboxes.switchboard(ofShard: index),
             rows: rows,
-            seal: try TokenSeal(secrets: loaded.registry.tokenSecrets),
+            seal: try TokenSeal(secrets: registry.tokenSecrets),
             authority: authority,
             random: Entropy(),
             fidelity: configuration.fidelity,
@@ -79,7 +90,7 @@ struct ShardThread: Sendable {
         return shard
     }
 
-    private func listen(_ shard: Shard, on loop: EventLoop) throws -> Listening {
+    private func listen(_ shard: Shard, _ registry: Registry, on loop: EventLoop) throws -> Listening {
         let provider = try listenForProviders(
             of: .production, at: configuration.providerAddress, shard, on: loop)
         let development = try configuration.developmentProviderAddress.map {
@@ -89,14 +100,15 @@ struct ShardThread: Sendable {
             [unowned shard] _ in
             shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
         }
-        device.pace = HandshakePace(
+        device.isPaced = true
+        loop.pace = HandshakePace(
             budgetMicroseconds: Limits.handshakeMicroseconds,
             horizonMilliseconds: Limits.handshakeMilliseconds,
             least: Limits.handshakesLeast)
         shard.listeners = [provider, device] + (development.map { [$0] } ?? [])
         for listener in shard.listeners { guardListener(listener) }
         if index == 0 {
-            let desk = ControlDesk(loaded.registry, shard: shard)
+            let desk = ControlDesk(registry, shard: shard)
             shard.listeners.append(
                 try loop.listen(configuration.controlAddress) { _ in
                     ControlSession(desk: desk, user: configuration.user, log: log).endpoint

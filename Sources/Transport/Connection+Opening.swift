@@ -7,8 +7,7 @@ extension Connection {
     func begin(for listener: Listener) {
         self.listener = listener
         guard tls == nil else {
-            isPaced = listener.pace != nil
-            listener.pace?.began()
+            beginPace()
             setDeadline(limits.handshakeMilliseconds)
             return
         }
@@ -36,7 +35,7 @@ extension Connection {
     }
 
     func continueHandshake() {
-        guard let loop, let pace = listener?.pace else { return shakeHands() }
+        guard isPatient, let loop, let pace = loop.pace else { return shakeHands() }
         // Without time it is still ready in the next turn.
         guard pace.hasTime(in: loop.turnNumber) else { return }
         let start = EventLoop.read(CLOCK_MONOTONIC)
@@ -66,6 +65,7 @@ extension Connection {
         phase = .open
         ticket?.handshakeEnded()
         leavePace()
+        guard leaveLobby() else { return end(.overloaded) }
         if let tls {
             peer.negotiatedProtocol = tls.negotiatedProtocol
             peer.certificate = tls.peerCertificate
@@ -89,17 +89,24 @@ extension Connection {
         if tls != nil { readInput() }
     }
 
+    /// The handshake begins to count.
+    private func beginPace() {
+        guard isPatient, let pace = loop?.pace else { return }
+        isPaced = true
+        pace.began()
+    }
+
     /// The handshake is over.
     func leavePace() {
         guard isPaced else { return }
         isPaced = false
-        listener?.pace?.ended()
+        loop?.pace?.ended()
     }
 }
 
 extension EventLoop {
     /// Has the time counted that a part of a handshake took.
     func spend(_ pace: HandshakePace, since start: UInt64) {
-        pace.spend(Self.read(CLOCK_MONOTONIC) - start, in: turnNumber)
+        pace.spend(Self.read(CLOCK_MONOTONIC) - start, in: turnNumber, isHandshake: true)
     }
 }

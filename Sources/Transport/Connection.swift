@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Glibc
 
 /// One socket, plain or with TLS, and the session that it serves. It belongs to one loop at a time, on
 /// whose thread everything happens; `detach()` and `EventLoop.adopt` take it to another.
@@ -26,7 +27,9 @@ public final class Connection: Wire {
     var session: (any Session)?
     /// Who accepted it, until it has a session.
     var listener: Listener?
-    /// Whether its handshake is one of those that the listener's pace counts.
+    /// Whether it is one of thousands that may come, and go, at once: it waits for the time that the loop has for that.
+    let isPatient: Bool
+    /// Whether its handshake is one of those that the loop's pace counts.
     var isPaced = false
     /// Its place in the counts of the gate that let it in, if there is one.
     var ticket: SourceTicket?
@@ -63,7 +66,7 @@ public final class Connection: Wire {
 
     init(
         _ descriptor: consuming Descriptor, _ phase: Phase, on loop: EventLoop, tls: TLSStream?, peer: Peer,
-        limits: ConnectionLimits
+        limits: ConnectionLimits, isPatient: Bool = false
     ) throws(SystemError) {
         number = descriptor.number
         self.descriptor = consume descriptor
@@ -72,6 +75,7 @@ public final class Connection: Wire {
         self.tls = tls
         self.peer = peer
         self.limits = limits
+        self.isPatient = isPatient
         if case .connecting = phase { handshakeAwaits = .writable } else { handshakeAwaits = .readable }
         try watch(on: loop)
     }
@@ -112,6 +116,17 @@ public final class Connection: Wire {
 
     /// The socket is ready for something.
     func ready(_ readiness: Readiness) {
+        guard isPatient, !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error]), let loop,
+            let pace = loop.pace, case .open = phase
+        else { return hear(readiness) }
+        // Thousands may be cut at once. What has no time now is reported again in the next turn.
+        guard pace.hasTime(in: loop.turnNumber) else { return }
+        let start = EventLoop.read(CLOCK_MONOTONIC)
+        hear(readiness)
+        pace.spend(EventLoop.read(CLOCK_MONOTONIC) - start, in: loop.turnNumber, isHandshake: false)
+    }
+
+    private func hear(_ readiness: Readiness) {
         guard let loop else { return }
         let token = token
         switch phase {
@@ -225,8 +240,22 @@ extension Connection {
     /// Starts to be watched by `loop`.
     func watch(on loop: EventLoop) throws(SystemError) {
         registeredInterest = interest
-        token = try loop.watch(number, registeredInterest, .connection(self))
+        token = try loop.watch(number, registeredInterest, .connection(self), inLobby: isInLobby)
         loop.connectionCount += 1
+    }
+
+    private var isInLobby: Bool {
+        switch phase {
+        case .connecting, .handshaking: isPatient
+        case .open, .closing, .lingering, .moving, .ended: false
+        }
+    }
+
+    /// The handshake is over. False: there is no room for the connection.
+    func leaveLobby() -> Bool {
+        guard isPatient, let loop else { return true }
+        registeredInterest = interest
+        return loop.move(number, intoLobby: false, registeredInterest, token)
     }
 
     /// Whether a peer that does not listen is not listened to.
@@ -245,7 +274,9 @@ extension Connection {
         case .open, .closing:
             var interest = outputAwaits
             if inputAwaitsWritable { interest.insert(.writable) }
-            if !hasInputEnded && !isReadingPaused { interest.insert(.readable) }
+            if !hasInputEnded && !isReadingPaused {
+                interest.insert(isPatient ? [.readable, .peerEnded] : .readable)
+            }
             return interest
         }
     }

@@ -4,15 +4,17 @@ internal import Glibc
 /// One thread's loop: sockets, timers and mailboxes, worked off in turns. It is created, used and left on the
 /// thread that runs it; a `Mailbox` is the only way in from elsewhere.
 ///
-/// One turn: poll → read the clocks once → timers → readable sockets → mailboxes → closed connections →
-/// `turnEnded` → flush → apply changes of interest. So locks and system calls scale with turns, not with
-/// work.
+/// One turn: poll → read the clocks once → timers → readable sockets → handshakes, as long as they have time →
+/// mailboxes → closed connections → `turnEnded` → flush → apply changes of interest. So locks and system calls
+/// scale with turns, not with work.
 @safe public final class EventLoop: Scheduler {
     /// What a descriptor number stands for. The generation tells a late event of a closed descriptor from an
     /// event of the one that got its number.
-    private struct Slot {
+    struct Slot {
         var generation: UInt32 = 0
         var watched: Watched = .nothing
+        /// Whether the lobby watches it.
+        var isInLobby = false
     }
 
     /// Who hears of a descriptor's events. Connections, being many, are called directly.
@@ -27,11 +29,21 @@ internal import Glibc
     typealias Token = UInt64
 
     private static let inputCapacity = 64 * 1024
+    /// Many: nobody is to wait behind those who have to wait themselves.
+    private static let reportsPerTurn = 4096
+    /// Few: when their time is up, those that were reported for nothing are heard last the next time.
+    static let lobbyReports = 8
+    private static let lobbyToken = Token.max
     /// An output buffer that grew beyond this is given back.
     private static let keptOutputCapacity = 1024 * 1024
 
-    private let poller: Poller
-    private var slots: [Slot] = []
+    let poller: Poller
+    /// Watches connections that come, and those that shake hands, in place of ``poller``: thousands of them that wait
+    /// for their time cost nothing there.
+    let lobby: Poller
+    /// Whether it has reports.
+    var isLobbyReady = false
+    var slots: [Slot] = []
     private let timers: TimerTable
     private var isStopping = false
     private var isInTurn = false
@@ -56,6 +68,10 @@ internal import Glibc
     /// How many connections this loop holds, those included that are being established or ended.
     public internal(set) var connectionCount = 0
 
+    /// What handshakes may take of a turn, and the ends of connections that come by the thousand, too. Nil: what they
+    /// need. To be set before the first turn.
+    public var pace: HandshakePace?
+
     /// Called when a turn's events have been handled, before the flush, and again after a flush: here letters
     /// that were gathered during the turn are posted.
     public var turnEnded: (() -> Void)?
@@ -63,7 +79,10 @@ internal import Glibc
     /// A loop that does nothing yet.
     public init() throws(TransportError) {
         do {
-            poller = try Poller()
+            poller = try Poller(capacity: Self.reportsPerTurn)
+            lobby = try Poller(capacity: Self.lobbyReports)
+            // Its reports are asked for in every turn: that it has some is all that this one is to know.
+            try poller.add(lobby.number, .readable, token: Self.lobbyToken)
         } catch {
             throw TransportError("Cannot make an event loop: \(error.text).")
         }
@@ -134,6 +153,7 @@ extension EventLoop {
         timers.advance(to: now)
         readUnread()
         for index in 0..<count { dispatch(poller[index]) }
+        if isLobbyReady { visitLobby() }
         deliverLetters()
         tellDeparted()
         turnEnded?()
@@ -162,6 +182,7 @@ extension EventLoop {
     }
 
     func dispatch(_ event: (token: Token, readiness: Readiness)) {
+        guard event.token != Self.lobbyToken else { return isLobbyReady = true }
         let number = Int(truncatingIfNeeded: event.token & 0xFFFF_FFFF)
         guard slots[number].generation == UInt32(event.token >> 32) else { return }
         switch slots[number].watched {
@@ -232,44 +253,6 @@ extension EventLoop {
 // MARK: - What the loop's own sources ask of it
 
 extension EventLoop {
-    /// Watches `number` and returns the token under which its events come.
-    func watch(_ number: Int32, _ interest: Readiness, _ watched: Watched) throws(SystemError) -> Token {
-        let index = Int(number)
-        while slots.count <= index { slots.append(Slot()) }
-        if case .nothing = slots[index].watched {} else { preconditionFailure("bug: watched twice") }
-        slots[index].generation &+= 1
-        let token = UInt64(slots[index].generation) << 32 | UInt64(index)
-        try poller.add(number, interest, token: token)
-        slots[index].watched = watched
-        return token
-    }
-
-    func change(_ number: Int32, _ interest: Readiness, _ token: Token) {
-        precondition(holds(token))
-        do {
-            try poller.modify(number, interest, token: token)
-        } catch {
-            preconditionFailure("bug: epoll_ctl, \(error.text)")
-        }
-    }
-
-    /// Ends the watch; events of it that are still to be dispatched are dropped.
-    func unwatch(_ number: Int32) {
-        do {
-            try poller.remove(number)
-        } catch {
-            preconditionFailure("bug: epoll_ctl, \(error.text)")
-        }
-        slots[Int(number)].watched = .nothing
-        slots[Int(number)].generation &+= 1
-    }
-
-    /// Whether a descriptor is still what it was. The one question that may be asked after a call into a
-    /// session: the connection itself may already belong to another thread.
-    func holds(_ token: Token) -> Bool {
-        slots[Int(truncatingIfNeeded: token & 0xFFFF_FFFF)].generation == UInt32(token >> 32)
-    }
-
     func heardBell(of source: any LetterSource) { rung.append(source) }
 
     func needsFlush(_ token: Token) { dirty.append(token) }

@@ -1,14 +1,15 @@
-/// How much of a loop's time the TLS handshakes of a listener may take, and how many may be under way.
+/// How much of a loop's time TLS handshakes may take, and how many may be under way.
 ///
 /// When thousands return at once their handshakes would keep everybody else on the loop waiting for seconds. So in
 /// each turn they get a budget of time; what is over stays with the kernel until the next turn, when those whose
-/// handshake is done have had theirs. And no more are begun than can be done before their clients lose patience, by
+/// handshake is done have had theirs. The ends of connections are paid from the same budget: thousands may be cut at
+/// once, too. And no more are begun than can be done before their clients lose patience, by
 /// what handshakes have been seen to cost: the others are closed at once, which costs next to nothing, and come back
 /// with their back-off.
 ///
 /// It belongs to one loop. Pure: it is told the turn and what was spent.
 public final class HandshakePace {
-    /// Nanoseconds of each turn for handshakes. One that has begun is not interrupted.
+    /// Nanoseconds of each turn for handshakes and ends. One that has begun is not interrupted.
     private let budget: UInt64
     /// Nanoseconds within which a handshake that is begun now should be done.
     private let horizon: UInt64
@@ -39,11 +40,11 @@ public final class HandshakePace {
     /// Whether there is time for handshakes left in a turn.
     func hasTime(in turn: UInt64) -> Bool { turn != self.turn || spent < budget }
 
-    /// A handshake took so much of a turn. Nanoseconds.
-    func spend(_ nanoseconds: UInt64, in turn: UInt64) {
+    /// A handshake, or the end of a connection, took so much of a turn. Nanoseconds.
+    func spend(_ nanoseconds: UInt64, in turn: UInt64, isHandshake: Bool = true) {
         if turn != self.turn { (self.turn, spent) = (turn, 0) }
         spent += nanoseconds
-        spentSince += nanoseconds
+        if isHandshake { spentSince += nanoseconds }
     }
 
     /// A handshake has begun.

@@ -28,12 +28,19 @@ public final class Listener: EventSource {
     private var rest: (any LoopTimer)?
     /// Counts connections by source; nil: they are not counted. To be set before the first turn.
     public var gate: SourceGate?
-    /// Keeps handshakes from taking the whole of the loop's time; nil: they take what they need. To be set before the
-    /// first turn.
-    public var pace: HandshakePace?
+    /// Whether those who come have to wait for the time that the loop's ``EventLoop/pace`` gives them. To be set before
+    /// the first turn.
+    public var isPaced = false {
+        didSet {
+            if let loop, let number = descriptor?.number {
+                _ = loop.move(number, intoLobby: isPaced, .readable, token)
+            }
+        }
+    }
     /// Called for a refused connection, with its address and how many have been refused since the last call: at most
     /// once a second.
     public var onRefusals: ((_ refusal: Refusal, _ address: String, _ count: Int) -> Void)?
+    private var pace: HandshakePace? { isPaced ? loop?.pace : nil }
     private var unreportedCount = 0
     private var lastReport: UInt64?
     /// Nil refuses the connection.
@@ -114,7 +121,7 @@ public final class Listener: EventSource {
             }
             let connection = try Connection(
                 accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
-                limits: limits)
+                limits: limits, isPatient: isPaced && stream != nil)
             acceptedCount += 1
             connection.ticket = ticket
             connection.begin(for: self)

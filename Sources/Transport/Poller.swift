@@ -7,6 +7,8 @@ struct Readiness: OptionSet {
 
     static let readable = Readiness(rawValue: EPOLLIN.rawValue)
     static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
+    /// The peer will send nothing more: known before what it sent is read.
+    static let peerEnded = Readiness(rawValue: EPOLLRDHUP.rawValue)
     /// Both directions are closed; reported without being asked for.
     static let hangUp = Readiness(rawValue: EPOLLHUP.rawValue)
     /// Reported without being asked for.
@@ -17,16 +19,20 @@ struct Readiness: OptionSet {
 
 /// One epoll instance and the room for what it reports. Level-triggered unless asked otherwise.
 @safe struct Poller: ~Copyable {
-    static let capacity = 256
-
+    /// How many reports one wait answers at most; what is beyond them comes with the next, before these.
+    let capacity: Int
     private let descriptor: Descriptor
     private let events: UnsafeMutablePointer<epoll_event>
 
-    init() throws(SystemError) {
+    /// Its own number, for another poller that is to watch it.
+    var number: Int32 { descriptor.number }
+
+    init(capacity: Int) throws(SystemError) {
+        self.capacity = capacity
         descriptor = Descriptor(
             owning: Int32(try systemCall("epoll_create1") { Int(epoll_create1(Int32(EPOLL_CLOEXEC))) }.get()))
-        unsafe events = .allocate(capacity: Self.capacity)
-        unsafe events.initialize(repeating: epoll_event(), count: Self.capacity)
+        unsafe events = .allocate(capacity: capacity)
+        unsafe events.initialize(repeating: epoll_event(), count: capacity)
     }
 
     deinit { unsafe events.deallocate() }
@@ -47,7 +53,7 @@ struct Readiness: OptionSet {
     /// Waits for something to be ready; -1 waits without end. Returns how many reports there are.
     func wait(milliseconds: Int32) -> Int {
         let result = systemCall("epoll_wait") {
-            unsafe Int(epoll_wait(descriptor.number, events, Int32(Self.capacity), milliseconds))
+            unsafe Int(epoll_wait(descriptor.number, events, Int32(capacity), milliseconds))
         }
         guard case .done(let count) = result else { preconditionFailure("bug: epoll_wait") }
         return count
@@ -55,7 +61,7 @@ struct Readiness: OptionSet {
 
     /// One report of the last wait.
     subscript(index: Int) -> (token: UInt64, readiness: Readiness) {
-        precondition(index < Self.capacity)
+        precondition(index < capacity)
         let event = unsafe events[index]
         return unsafe (event.data.u64, Readiness(rawValue: event.events))
     }

@@ -31,7 +31,7 @@ extension SimulatedRelay {
             shard.tally.isBalanced, .conservation, "the counters of shard \(shard.index) do not balance")
         guard thoroughly else { return }
         if house.fault == .channelsForget { shard.channels.audience = Audience() }
-        let pending = shard.seats.values.reduce(0) { $0 + $1.device.pendingCount }
+        let pending = shard.seats.values.reduce(0) { $0 + $1.pendingCount }
         findings.expect(
             shard.tally.pending == UInt64(pending), .conservation,
             "shard \(shard.index) counts \(shard.tally.pending) pending, its devices \(pending)")

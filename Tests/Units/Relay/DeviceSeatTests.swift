@@ -52,4 +52,21 @@ struct DeviceSeatTests {
         #expect(
             seat.withCorrections([again], now: later) == [Samples.registration(), again])
     }
+
+    @Test("counts what was found on the disk as waiting, knows when it is due, and lets it be taken once")
+    func found() {
+        let seat = DeviceSeat(Samples.record)
+        #expect(!seat.isDue(at: Moment(milliseconds: .max - 1)))
+        for (row, expiry) in [(1, 9_000), (2, 5_000), (3, 7_000)] as [(Int64, Int64)] {
+            seat.keep(
+                QueueEntry(
+                    row: QueueRow(row), device: Samples.device, registration: Samples.registration().number,
+                    slot: .latest(Samples.registration().number), priority: .immediate,
+                    expiresAt: Samples.now.advanced(byMilliseconds: expiry)))
+        }
+        #expect(seat.pendingCount == 3)
+        #expect(!seat.isDue(at: Samples.now.advanced(byMilliseconds: 4_999)) && seat.isDue(at: later))
+        #expect(seat.takeFound().map(\.row.value) == [1, 2, 3])
+        #expect(seat.pendingCount == 0 && seat.takeFound().isEmpty && !seat.isDue(at: later))
+    }
 }

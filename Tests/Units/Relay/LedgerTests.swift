@@ -13,6 +13,10 @@ private final class SlowStore: Store {
     var batches: [QueueBatch] = []
     var isClosed = false
     var cannotBeCopied = false
+    /// Changes in each transaction of the registry that was asked for.
+    var transactions: [Int] = []
+    /// A change that cannot be made.
+    var refused: RegistryChange?
 
     private final class Copy: StoreSnapshot {
         func copy(to directory: String) throws(StoreError) {}
@@ -27,6 +31,10 @@ private final class SlowStore: Store {
     func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow { try disk.scanQueue(visit) }
 
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
+        transactions.append(changes.count)
+        guard !changes.contains(where: { $0 == refused }) else {
+            return completion(.failure(StoreError(.conflict, "It cannot be made.")))
+        }
         disk.apply(changes, completion: completion)
     }
 
@@ -209,6 +217,26 @@ struct LedgerTests {
     func registry() {
         ledger.receive([.apply([.removeDevice(Samples.device)], shard: 1, ticket: 5)])
         #expect(post.lines == ["1 applied 5 true"])
+    }
+
+    @Test(
+        "makes changes of the registry that came together at once, or, where that fails, each by itself"
+    )
+    func registryTogether() {
+        let changes = Self.devices.map { RegistryChange.removeDevice($0) }
+        let orders = changes.enumerated().map { number, change in
+            LedgerLetter.apply([change], shard: number % 2, ticket: UInt64(number))
+        }
+        ledger.receive(orders)
+        #expect(store.transactions == [4])
+        #expect(
+            post.lines == ["0 applied 0 true", "1 applied 1 true", "0 applied 2 true", "1 applied 3 true"])
+        post.lines = []
+        store.refused = changes[2]
+        ledger.receive(orders)
+        #expect(store.transactions == [4, 4, 1, 1, 1, 1])
+        #expect(
+            post.lines == ["0 applied 0 true", "1 applied 1 true", "0 applied 2 false", "1 applied 3 true"])
     }
 
     @Test("commits everything before a close, closes once, and hears nothing after it")

@@ -1,0 +1,82 @@
+/// Who hears of which descriptor, from which of the loop's two pollers.
+extension EventLoop {
+    /// Goes on with handshakes while they have time.
+    func visitLobby() {
+        isLobbyReady = false
+        while pace?.hasTime(in: turnNumber) ?? true {
+            let count = lobby.wait(milliseconds: 0)
+            for index in 0..<count { dispatch(lobby[index]) }
+            guard count == Self.lobbyReports else { return }
+        }
+    }
+
+    /// Watches `number` and returns the token under which its events come.
+    ///
+    /// - Parameter inLobby: it comes, or shakes hands: it is heard while there is time for that.
+    func watch(
+        _ number: Int32, _ interest: Readiness, _ watched: Watched, inLobby: Bool = false
+    ) throws(SystemError) -> Token {
+        let index = Int(number)
+        while slots.count <= index { slots.append(Slot()) }
+        if case .nothing = slots[index].watched {} else { preconditionFailure("bug: watched twice") }
+        slots[index].generation &+= 1
+        let token = UInt64(slots[index].generation) << 32 | UInt64(index)
+        if inLobby {
+            try lobby.add(number, interest, token: token)
+        } else {
+            try poller.add(number, interest, token: token)
+        }
+        slots[index].watched = watched
+        slots[index].isInLobby = inLobby
+        return token
+    }
+
+    /// The handshake is over, or has yet to begin. False: the process has no room for it.
+    func move(_ number: Int32, intoLobby: Bool, _ interest: Readiness, _ token: Token) -> Bool {
+        guard slots[Int(number)].isInLobby != intoLobby else { return true }
+        do {
+            if intoLobby {
+                try lobby.add(number, interest, token: token)
+                try poller.remove(number)
+            } else {
+                try poller.add(number, interest, token: token)
+                try lobby.remove(number)
+            }
+        } catch {
+            return false
+        }
+        slots[Int(number)].isInLobby = intoLobby
+        return true
+    }
+
+    func change(_ number: Int32, _ interest: Readiness, _ token: Token) {
+        precondition(holds(token))
+        do {
+            if slots[Int(number)].isInLobby {
+                try lobby.modify(number, interest, token: token)
+            } else {
+                try poller.modify(number, interest, token: token)
+            }
+        } catch {
+            preconditionFailure("bug: epoll_ctl, \(error.text)")
+        }
+    }
+
+    /// Ends the watch; events of it that are still to be dispatched are dropped.
+    func unwatch(_ number: Int32) {
+        do {
+            if slots[Int(number)].isInLobby { try lobby.remove(number) } else { try poller.remove(number) }
+        } catch {
+            preconditionFailure("bug: epoll_ctl, \(error.text)")
+        }
+        slots[Int(number)].watched = .nothing
+        slots[Int(number)].isInLobby = false
+        slots[Int(number)].generation &+= 1
+    }
+
+    /// Whether a descriptor is still what it was. The one question that may be asked after a call into a
+    /// session: the connection itself may already belong to another thread.
+    func holds(_ token: Token) -> Bool {
+        slots[Int(truncatingIfNeeded: token & 0xFFFF_FFFF)].generation == UInt32(token >> 32)
+    }
+}
