@@ -65,6 +65,9 @@ struct FrameScanner {
         return true
     }
 
+    /// Whether everything so far belongs to frames that are complete.
+    var isBetweenFrames: Bool { hasPreface && rest == 0 && headBytes == 0 && !isInsideHeaderBlock }
+
     /// Takes back what frames without content have cost the peer so far.
     mutating func forgiveEmptyFrames() { emptyFrames = 0 }
 

@@ -88,7 +88,9 @@ extension Session {
     /// reset what it does not want to hear the rest of (RFC 9113, section 8.1). Whatever else waits is dropped.
     public func reset(_ stream: Int32, errorCode: UInt32) {
         guard let record = record(stream) else { return }
-        if record.isAnswered, !record.isStreaming {
+        if parked != nil {
+            resetParked(stream, errorCode: errorCode)
+        } else if record.isAnswered, !record.isStreaming {
             lateResets.append((stream, errorCode))
         } else {
             unsafe nghttp2_submit_rst_stream(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, errorCode)
@@ -155,6 +157,7 @@ extension Session {
     private func resume(_ record: StreamRecord) {
         guard record.isDeferred else { return }
         record.isDeferred = false
+        guard parked == nil else { return }
         unsafe nghttp2_session_resume_data(raw, record.id)
     }
 }

@@ -24,7 +24,11 @@ public final class Session {
     /// verdict.
     public internal(set) var failure: SessionError?
 
-    let raw: OpaquePointer
+    var raw: OpaquePointer
+    /// What takes the library's place on a link on which nothing happens; `raw` is not to be used then.
+    var parked: ParkedLink?
+    /// The beginning of a frame that has come to a parked session only in part.
+    var partial: [UInt8] = []
     let settings: SessionSettings
     unowned(unsafe) let handler: any SessionHandler
     /// The header block that is being received; blocks of one connection never interleave.
@@ -58,12 +62,12 @@ public final class Session {
 
     private let memory: SessionMemory
     /// The first ``streamCount`` are the open streams; behind them lie those that are used again.
-    private var records: [StreamRecord] = []
+    var records: [StreamRecord] = []
     /// How many streams are open (had a head and are not closed).
     public private(set) var streamCount = 0
     private(set) var hasEnded = false
     /// Whether the library is at work further down the stack: it must not be entered a second time.
-    private var isAtWork = false
+    var isAtWork = false
 
     /// Makes a session; its SETTINGS wait in the first `drain`.
     ///
@@ -81,7 +85,7 @@ public final class Session {
     }
 
     deinit {
-        unsafe nghttp2_session_del(raw)
+        if parked == nil { unsafe nghttp2_session_del(raw) }
     }
 
     /// Takes what arrived and calls the handler for it.
@@ -93,6 +97,11 @@ public final class Session {
         precondition(!isAtWork, "receive and drain must not be called from a handler")
         if let failure { throw failure }
         guard !hasEnded else { return }
+        if parked != nil {
+            try receiveParked(bytes)
+            if let failure { throw failure }
+            return
+        }
         isAtWork = true
         let result = unsafe bytes.withUnsafeBufferPointer {
             unsafe nghttp2_session_mem_recv(raw, $0.baseAddress, $0.count)
@@ -117,6 +126,7 @@ public final class Session {
     /// rest.
     public func drain(into output: inout [UInt8]) {
         precondition(!isAtWork, "receive and drain must not be called from a handler")
+        if parked != nil { return drainParked(into: &output) }
         let start = output.count
         repeat {
             guard !isBroken else { return }
@@ -135,13 +145,14 @@ public final class Session {
 
     /// Whether nothing more will be read or sent: close the connection.
     public var isFinished: Bool {
-        let mayRead = unsafe failure == nil && nghttp2_session_want_read(raw) != 0
+        let mayRead = failure == nil && wantsToRead
         return isBroken || !mayRead && !wantsToSend
     }
 
     /// Whether there is something to send besides the farewell.
     var hasMore: Bool {
-        unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty || !lateResets.isEmpty
+        guard parked == nil else { return hasMoreParked || !lateResets.isEmpty }
+        return unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty || !lateResets.isEmpty
     }
 
     /// How many requests the peer has begun to make; trailers count as well.
@@ -169,7 +180,7 @@ public final class Session {
     }
 
     /// `drain` stops asking for more of streaming bodies above this many bytes.
-    private static let drainBytes = 256 * 1024
+    static let drainBytes = 256 * 1024
 }
 
 // MARK: - Streams
@@ -211,6 +222,7 @@ extension Session {
     /// The record that the library holds for us. A stream that was reported closed has none, even inside
     /// the report.
     func attachedRecord(_ stream: Int32) -> StreamRecord? {
+        guard parked == nil else { return streams.first { $0.id == stream } }
         guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
         let record = unsafe Unmanaged<StreamRecord>.fromOpaque(pointer).takeUnretainedValue()
         return record.id == stream ? record : nil
@@ -218,6 +230,7 @@ extension Session {
 
     /// Lends the record that the library holds for us; nil: there is none.
     func withAttachedRecord<Result>(_ stream: Int32, _ body: (StreamRecord) -> Result) -> Result? {
+        guard parked == nil else { return attachedRecord(stream).map(body) }
         guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
         return unsafe Unmanaged<StreamRecord>.fromOpaque(pointer)._withUnsafeGuaranteedRef { record in
             record.id == stream ? body(record) : nil
@@ -265,7 +278,7 @@ extension Session {
     }
 
     /// False: there was nobody to tell.
-    private func notifyEmptied() -> Bool {
+    func notifyEmptied() -> Bool {
         guard !emptied.isEmpty else { return false }
         let streams = emptied
         emptied.removeAll(keepingCapacity: true)

@@ -101,6 +101,18 @@ final class StreamRecord {
         return filled
     }
 
+    /// Moves this many bytes, which are there, to the end of `output`.
+    func take(_ count: Int, onto output: inout [UInt8]) {
+        var left = count
+        while left > 0 {
+            let step = min(left, outbound.count - taken)
+            output += outbound[taken..<taken + step]
+            taken += step
+            left -= step
+            if taken == outbound.count { advance() }
+        }
+    }
+
     /// Makes the record fit for the next stream.
     func clear() {
         id = 0

@@ -32,16 +32,20 @@ final class DeviceSession: EndpointOwner {
     private(set) var linkStream: Int32?
     /// What the device wants of channels; its wishes end with the link.
     var subscriptions: [Wish: Subscription] = [:]
-    private var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
-    private var isAwaitingPong = false
-    private var isEnding = false
+    var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
+    var isAwaitingPong = false
+    /// Whether the link has been there for a moment only.
+    var isFresh = false
+    private(set) var isEnding = false
     /// How the link's stream will end, once the relay has said goodbye and while acknowledgements still count.
-    private var farewell: (status: GRPCStatus, detail: String)?
+    private(set) var farewell: (status: GRPCStatus, detail: String)?
     /// First for the hello, then for the keepalive.
-    private var timer: (any LoopTimer)?
+    var timer: (any LoopTimer)?
 
+    /// After how long a link is taken for one on which little happens, and does without what many streams would need.
+    static let freshSeconds: UInt32 = 3
     /// How long a PING may stay unanswered at most.
-    private static let pongSeconds: UInt32 = 20
+    static let pongSeconds: UInt32 = 20
     /// How long a device may take to acknowledge what is under way when the relay says goodbye.
     private static let farewellSeconds: UInt32 = 2
     /// How long a device may take to end a stream that the relay has ended.
@@ -53,6 +57,8 @@ final class DeviceSession: EndpointOwner {
         settings.maxHeaderListBytes = Limits.headerListBytes
         settings.maxHeaderFields = Limits.headerFields
         settings.connectionWindowSize = 65_535
+        // Requests are few, and a link without a table can be parked.
+        settings.headerTableSize = 0
         return settings
     }()
 
@@ -169,7 +175,8 @@ final class DeviceSession: EndpointOwner {
         )
         say(.welcome(welcome))
         _ = endpoint.takeHeard()
-        arm(seconds: keepaliveSeconds)
+        isFresh = keepaliveSeconds > Self.freshSeconds
+        arm(seconds: isFresh ? Self.freshSeconds : keepaliveSeconds)
     }
 
     /// Sends a notification as the delivery of this number. After a goodbye nothing is sent; it stays
@@ -230,7 +237,7 @@ final class DeviceSession: EndpointOwner {
     }
 
     /// Ends the link as the relay's goodbye said, or well where the device is the one who leaves.
-    private func endAsSaid() {
+    func endAsSaid() {
         end(farewell?.status ?? .ok, farewell?.detail ?? "")
     }
 
@@ -265,36 +272,6 @@ final class DeviceSession: EndpointOwner {
             if farewell != nil, link.outstandingCount == 0 { endAsSaid() }
         case .reported(let report): shard.reported(report, by: self)
         case .goodbye: endAsSaid()
-        }
-    }
-
-    // MARK: Time
-
-    private func arm(seconds: UInt32) {
-        let timer = self.timer ?? shard.scheduler.makeTimer { [unowned self] in timeIsUp() }
-        self.timer = timer
-        timer.arm(afterMilliseconds: Int(seconds) * 1000)
-    }
-
-    /// No hello in time; or a keepalive interval is over. A device that was silent for one is asked with a
-    /// PING, and is dead if it stays silent.
-    private func timeIsUp() {
-        guard farewell == nil || isEnding else { return endAsSaid() }
-        guard seat != nil, !isEnding else {
-            endpoint.close(isEnding ? .localClose : .idleTimeout)
-            return
-        }
-        endpoint.streams.forgiveEmptyFrames()
-        if endpoint.takeHeard() {
-            isAwaitingPong = false
-            arm(seconds: keepaliveSeconds)
-        } else if isAwaitingPong {
-            endpoint.wire?.abort(.idleTimeout)
-        } else {
-            isAwaitingPong = true
-            endpoint.streams.ping()
-            endpoint.setNeedsFlush()
-            arm(seconds: min(keepaliveSeconds, Self.pongSeconds))
         }
     }
 }

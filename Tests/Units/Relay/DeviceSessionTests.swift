@@ -1,4 +1,6 @@
 import Courier
+import Endpoints
+import HTTP2
 import Notifications
 import Testing
 
@@ -101,6 +103,29 @@ struct DeviceSessionTests {
         house.shard.sweepChannels()
         try house.run()
         #expect(house.ledger.removedChannels.isEmpty)
+    }
+
+    @Test("needs little on a link on which nothing has happened for a moment, and everything works on")
+    func parked() throws {
+        let house = try DeviceHouse()
+        let line = try house.connect()
+        try house.advance(byMilliseconds: 2_999)
+        #expect(!line.session.endpoint.streams.isParked)
+        try house.advance(byMilliseconds: 1)
+        #expect(line.session.endpoint.streams.isParked)
+        try house.push(1)
+        #expect(line.delivered == [1])
+        line.acknowledgeAll()
+        try house.run()
+        #expect(house.shard.tally.delivered == 1)
+        try house.push(2)
+        #expect(line.delivered == [1, 2])
+        line.acknowledgeAll()
+        // It is asked for a sign of life, and gives one, for as long as it is there.
+        for _ in 1...3 { try house.advance(byMilliseconds: 1800 * 1000) }
+        line.session.leave(.replaced, "the device has a newer connection")
+        try house.run()
+        #expect(line.goodbye?.reason == .replaced && line.status == Goodbye.Reason.replaced.status)
     }
 
     @Test("is refused a development token where no provider could use it")

@@ -1,0 +1,59 @@
+/// The nine bytes before each frame (RFC 9113, section 4.1).
+struct FrameHead: Equatable {
+    enum Kind: UInt8 {
+        case data, headers, priority, reset, settings, push, ping, goaway, windowUpdate, continuation
+    }
+
+    static let byteCount = 9
+    static let acknowledgement: UInt8 = 0x1
+    static let endStream: UInt8 = 0x1
+    static let endHeaders: UInt8 = 0x4
+    private static let padded: UInt8 = 0x8
+
+    /// Nil: one that is to be ignored.
+    let kind: Kind?
+    let flags: UInt8
+    let stream: Int32
+    /// Bytes of the payload.
+    let count: Int
+
+    init(kind: Kind, flags: UInt8, stream: Int32, count: Int) {
+        self.kind = kind
+        self.flags = flags
+        self.stream = stream
+        self.count = count
+    }
+
+    /// Reads the head that begins at a place in these bytes; nil where it is not all there.
+    init?(_ bytes: Span<UInt8>, at start: Int) {
+        guard bytes.count - start >= Self.byteCount else { return nil }
+        count = Int(bytes.bigEndianWord(at: start) >> 8)
+        kind = Kind(rawValue: bytes[start + 3])
+        flags = bytes[start + 4]
+        stream = Int32(bytes.bigEndianWord(at: start + 5) & 0x7FFF_FFFF)
+    }
+
+    var isAcknowledgement: Bool { flags & Self.acknowledgement != 0 }
+    var endsStream: Bool { flags & Self.endStream != 0 }
+    var endsHeaders: Bool { flags & Self.endHeaders != 0 }
+    var isPadded: Bool { flags & Self.padded != 0 }
+
+    /// Appends the nine bytes of one of our own.
+    func write(to output: inout [UInt8]) {
+        let length = UInt32(count).bytes
+        output += [length[1], length[2], length[3], kind?.rawValue ?? 0, flags]
+        output += UInt32(stream).bytes
+    }
+}
+
+extension UInt32 {
+    /// Most significant first.
+    var bytes: [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> $0) } }
+}
+
+extension Span where Element == UInt8 {
+    /// Four bytes, most significant first.
+    func bigEndianWord(at start: Int) -> UInt32 {
+        (0..<4).reduce(0) { $0 << 8 | UInt32(self[start + $1]) }
+    }
+}

@@ -1,0 +1,258 @@
+import Testing
+
+@testable import HTTP2
+
+/// A pair with one stream on which both ends go on speaking.
+final class LongCall {
+    let pair: Pair
+    private(set) var stream: Int32 = 0
+
+    init(
+        client: SessionSettings = .init(), server change: (inout SessionSettings) -> Void = { _ in },
+        isParked: Bool = true
+    ) throws {
+        var settings = SessionSettings()
+        settings.headerTableSize = 0
+        change(&settings)
+        pair = Pair(client: client, server: settings)
+        pair.atServer.onHeaders = { [unowned pair] stream, _ in
+            pair.server.openResponse(stream, [":status": "200"])
+        }
+        stream = try pair.client.openRequest(post)
+        try pair.run()
+        if isParked { #expect(pair.server.park() && pair.server.isParked) }
+        pair.atServer.events = []
+        pair.atClient.events = []
+    }
+
+    /// What the server says to a frame.
+    func answer(to frames: [Frame]) -> [Frame] {
+        _ = try? pair.server.receive(frames.flatMap(\.bytes))
+        return Frame.all(in: pair.server.drained())
+    }
+}
+
+@Suite("A parked session")
+struct ParkingTests {
+    @Test("carries bodies both ways, beyond the windows, however the bytes arrive", arguments: [1, 7, .max])
+    func bodies(step: Int) throws {
+        let call = try LongCall()
+        call.pair.step = step
+        let up = (0..<150_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
+        let down = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 * 11) }
+        call.pair.client.send(call.stream, up)
+        call.pair.server.send(call.stream, down)
+        try call.pair.run()
+        #expect(call.pair.atServer.bodies[call.stream] == up)
+        #expect(call.pair.atClient.bodies[call.stream] == down)
+        #expect(call.pair.atServer.events.contains("writable \(call.stream)"))
+        call.pair.server.send(call.stream, shared: [1, 2, 3])
+        try call.pair.run()
+        #expect(call.pair.atClient.bodies[call.stream] == down + [1, 2, 3])
+    }
+
+    @Test("sends no more than the peer's windows let out")
+    func windows() throws {
+        var settings = SessionSettings()
+        settings.initialWindowSize = 1000
+        settings.automaticWindowUpdates = false
+        let call = try LongCall(client: settings)
+        call.pair.server.send(call.stream, [UInt8](repeating: 1, count: 2500))
+        try call.pair.run()
+        #expect(call.pair.atClient.bodies[call.stream]?.count == 1000)
+        #expect(call.pair.server.outboundBytes(call.stream) == 1500)
+        call.pair.client.consume(call.stream, 1000)
+        try call.pair.run()
+        #expect(call.pair.atClient.bodies[call.stream]?.count == 2000)
+        _ = call.answer(to: [Frame(kind: .settings, payload: [0, 4, 0, 0, 0, 100])])
+        #expect(call.pair.server.outboundBytes(call.stream) == 500)
+        let grown = call.answer(to: [Frame(kind: .settings, payload: [0, 4, 0, 0, 5, 0])])
+        #expect(grown.map(\.kind) == [.settings, .data])
+    }
+
+    @Test("ends with trailers and the peer's end, in either order", arguments: [true, false])
+    func ends(isServerFirst: Bool) throws {
+        let call = try LongCall()
+        let trailers: HeaderBlock = ["grpc-status": "0", "grpc-message": String(repeating: "m", count: 300)]
+        if isServerFirst {
+            call.pair.server.send(call.stream, [9])
+            call.pair.server.finish(call.stream, trailers: trailers)
+            try call.pair.run()
+            #expect(call.pair.atServer.closings == [])
+            call.pair.client.finish(call.stream)
+        } else {
+            call.pair.client.finish(call.stream)
+            try call.pair.run()
+            #expect(call.pair.atServer.streamEvents == ["ended 1"])
+            call.pair.server.send(call.stream, [9])
+            call.pair.server.finish(call.stream, trailers: trailers)
+        }
+        try call.pair.run()
+        #expect(call.pair.atServer.closings == ["closed 1 0"] && call.pair.server.streamCount == 0)
+        #expect(call.pair.atClient.bodies[1] == [9] && call.pair.atClient.closings == ["closed 1 0"])
+        let message = String(repeating: "m", count: 300)
+        #expect(
+            call.pair.atClient.events.contains("trailers 1 end [grpc-status: 0, grpc-message: \(message)]"))
+        #expect(!call.pair.server.isFinished)
+        call.pair.server.goaway(debug: Array("bye".utf8))
+        try call.pair.run()
+        #expect(call.pair.server.isFinished && call.pair.atClient.events.contains("goaway 1 0 bye"))
+    }
+
+    @Test("is reset by either end", arguments: [true, false])
+    func resets(byServer: Bool) throws {
+        let call = try LongCall()
+        if byServer {
+            call.pair.server.reset(1, errorCode: ErrorCode.cancel)
+        } else {
+            call.pair.client.reset(1, errorCode: ErrorCode.cancel)
+        }
+        try call.pair.run()
+        #expect(
+            call.pair.atServer.closings == ["closed 1 8"] && call.pair.atClient.closings == ["closed 1 8"])
+        call.pair.server.send(1, [1])
+        call.pair.server.finish(1)
+        #expect(!call.pair.server.wantsToSend)
+    }
+
+    @Test("answers and makes PINGs")
+    func pings() throws {
+        let call = try LongCall()
+        call.pair.server.ping()
+        call.pair.client.ping()
+        try call.pair.run()
+        #expect(call.pair.atServer.events == ["pong"] && call.pair.atClient.events.contains("pong"))
+    }
+
+    @Test("refuses other streams, and the one goes on")
+    func otherStreams() throws {
+        let call = try LongCall()
+        _ = try call.pair.client.request(post, body: [1, 2, 3])
+        try call.pair.run()
+        #expect(call.pair.atClient.closings == ["closed 3 7"])
+        call.pair.client.send(1, [4])
+        try call.pair.run()
+        #expect(call.pair.atServer.bodies == [1: [4]])
+    }
+
+    @Test("ends for a peer that has nearly all of its streams refused")
+    func manyStreams() throws {
+        let call = try LongCall()
+        #expect(throws: SessionError.tooManyResets) {
+            for stream in 1...2000 as ClosedRange<UInt32> {
+                try call.pair.server.receive(
+                    Frame(kind: .headers, flags: 5, stream: 2 * stream + 1, payload: Frame.postBlock).bytes)
+            }
+        }
+        #expect(Frame.all(in: call.pair.server.drained()).last?.kind == .goaway)
+        #expect(call.pair.server.isFinished || call.pair.server.streamCount == 1)
+    }
+
+    @Test("takes what has to be ignored: padding, unknown frames and settings, what is late")
+    func ignored() throws {
+        let call = try LongCall()
+        let unknown = [0, 0, 3, 99, 0, 0, 0, 0, 1, 1, 2, 3] as [UInt8]
+        try call.pair.server.receive(unknown)
+        let answers = call.answer(to: [
+            Frame(kind: .data, flags: 8, stream: 1, payload: [2, 42, 0, 0]),
+            Frame(kind: .settings, payload: [0, 99, 1, 1, 1, 1]),
+            Frame(kind: .settings, flags: 1),
+            Frame(kind: .priority, stream: 1, payload: [0, 0, 0, 0, 1]),
+            Frame(kind: .headers, flags: 4, stream: 3, payload: Frame.postBlock),
+            Frame(kind: .data, flags: 1, stream: 3, payload: [1]),
+            Frame(kind: .reset, stream: 3, payload: [0, 0, 0, 8]),
+            Frame(kind: .windowUpdate, stream: 3, payload: [0, 0, 0, 8]),
+        ])
+        #expect(call.pair.atServer.bodies == [1: [42]])
+        #expect(answers.map(\.kind) == [.settings, .reset] && call.pair.server.failure == nil)
+    }
+
+    @Test("is not parked while anything is under way, and is later")
+    func notYet() throws {
+        let call = try LongCall(isParked: false)
+        let (client, server) = (call.pair.client, call.pair.server)
+        let situations: [(String, () throws -> Void, () throws -> Void)] = [
+            (
+                "a second stream",
+                {
+                    _ = try client.openRequest(post); try call.pair.run()
+                },
+                {
+                    client.reset(3, errorCode: ErrorCode.cancel); try call.pair.run()
+                }
+            ),
+            ("something to be sent", { server.send(1, [1]) }, { try call.pair.run() }),
+            ("a PING to be sent", { server.ping() }, { try call.pair.run() }),
+            (
+                "half a frame",
+                { try server.receive(Array(Frame(kind: .data, stream: 1, payload: [1]).bytes.prefix(4))) },
+                { try server.receive(Array(Frame(kind: .data, stream: 1, payload: [1]).bytes.dropFirst(4))) }
+            ),
+            (
+                "settings that are not acknowledged",
+                {
+                    server.updateMaxConcurrentStreams(3); _ = server.drained()
+                },
+                { try server.receive(Frame(kind: .settings, flags: 1).bytes) }
+            ),
+        ]
+        for (what, begin, end) in situations {
+            try begin()
+            #expect(!server.park(), "\(what)")
+            try end()
+        }
+        #expect(server.park())
+        client.send(1, [7])
+        try call.pair.run()
+        #expect(call.pair.atServer.bodies[1]?.last == 7)
+    }
+
+    @Test("is never parked with header tables, after the end, or by a client")
+    func never() throws {
+        let table = try LongCall(server: { $0.headerTableSize = 4096 }, isParked: false)
+        #expect(!table.pair.server.park())
+        let call = try LongCall(isParked: false)
+        #expect(!call.pair.client.park())
+        call.pair.server.goaway()
+        #expect(!call.pair.server.park())
+        call.pair.server.end()
+        #expect(!call.pair.server.park())
+    }
+
+    @Test("says and hears what one does that is not parked", arguments: 1...40)
+    func asBefore(seed: UInt64) throws {
+        var state = seed
+        func draw(_ count: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % count
+        }
+        let calls = [try LongCall(isParked: false), try LongCall(isParked: true)]
+        for _ in 0..<30 {
+            let (what, count) = (draw(6), draw(9) == 0 ? draw(90_000) : draw(200))
+            for call in calls {
+                let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: count), count: count)
+                switch what {
+                case 0: call.pair.client.send(1, bytes)
+                case 1: call.pair.server.send(1, bytes)
+                case 2: call.pair.client.ping()
+                case 3: call.pair.server.ping()
+                case 4: call.pair.step = max(1, count)
+                default: try call.pair.run()
+                }
+            }
+        }
+        for call in calls {
+            call.pair.server.finish(1, trailers: ["grpc-status": "0"])
+            try call.pair.run()
+            call.pair.client.finish(1)
+            call.pair.server.goaway()
+            try call.pair.run()
+        }
+        #expect(calls[0].pair.atServer.bodies == calls[1].pair.atServer.bodies)
+        #expect(calls[0].pair.atClient.bodies == calls[1].pair.atClient.bodies)
+        let heard = calls.map { $0.pair.atClient.streamEvents.filter { $0 != "writable 1" } }
+        #expect(heard[0] == heard[1])
+        let served = calls.map { $0.pair.atServer.streamEvents.filter { $0 != "writable 1" } }
+        #expect(served[0] == served[1])
+    }
+}
