@@ -42,7 +42,8 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
 /// OpenSSL's queue of errors, one per thread. It is emptied before a call whose failure will be explained,
 /// and drained by whoever explains it, so that no reason is ever told of the wrong call.
 enum ErrorQueue {
-    static func clear() { ERR_clear_error() }
+    /// Clearing goes over every place of the queue; whether it is empty is told at once.
+    static func clear() { if ERR_peek_error() != 0 { ERR_clear_error() } }
 
     /// The oldest reason in the queue, which is the root cause; the queue is empty afterwards.
     static func takeReason() -> String {

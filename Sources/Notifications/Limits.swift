@@ -148,6 +148,9 @@ public enum Limits {
     public static let sightingMilliseconds: Int64 = 24 * 60 * 60 * 1000
     /// Such notes in one transaction, and in one round of the search for those that are due.
     public static let sightingsAtOnce = 1024
+    /// Milliseconds for which a notification that is in a device's hands waits for its acknowledgement before it goes
+    /// to the disk. Its 200 comes so much later where the device, against its habit, does not acknowledge at once.
+    public static let acknowledgementMilliseconds = 10
     /// Letters in one shard's or the ledger's mailbox. At about 100 bytes each: 6 MiB. A full one answers
     /// 429.
     public static let letters = 65_536
@@ -162,11 +165,12 @@ public enum Limits {
     public static let traceSegments = 16
     /// Letters on their way to the trace, each with up to ``traceHandover`` records. At about 150 bytes a record:
     /// 40 MiB. Beyond that they are lost, and counted.
-    public static let traceLetters = 512
+    public static let traceLetters = 256
     /// Records that a shard collects before it hands them over.
-    public static let traceHandover = 512
-    /// Milliseconds after which it hands over what it has.
-    public static let traceDelayMilliseconds = 20
+    public static let traceHandover = 1024
+    /// Milliseconds after which it hands over what it has. Each time another thread wakes, perhaps on the same
+    /// processor, and a push that comes right then is late.
+    public static let traceDelayMilliseconds = 100
     /// Refused pushes that the trace keeps: at 384 bytes each, 4 MiB of disk.
     public static let tracedRefusals = 10_000
     /// Refusals that a shard writes down in a second; the others are counted only.

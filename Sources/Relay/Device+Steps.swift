@@ -5,15 +5,16 @@ import Notifications
 extension Device {
     /// Why a push to one of this device's registrations is refused, or nil; then it is counted.
     mutating func refusal(of notification: Notification, _ now: Moment, _ rules: DeviceRules) -> Verdict? {
-        guard let registration = registrations[notification.registration] else {
+        guard let place = registrations.index(forKey: notification.registration) else {
             return .rejected(.badDeviceToken)
         }
+        let registration = registrations.values[place]
         guard registration.topic == notification.topic else { return .rejected(.deviceTokenNotForTopic) }
         if let moment = registration.unregisteredAt { return .rejected(.unregistered, since: moment) }
         if let moment = expiredAt(rules), moment <= now { return .rejected(.expiredToken, since: moment) }
         guard let rate = rules.pushesPerSecond else { return nil }
-        let isInTime = registrations[notification.registration]?.allowance.take(now: now, perSecond: rate)
-        return isInTime == true ? nil : .rejected(.tooManyRequests)
+        let isInTime = registrations.values[place].allowance.take(now: now, perSecond: rate)
+        return isInTime ? nil : .rejected(.tooManyRequests)
     }
 
     /// When the device's tokens expire if it does not come back; nil: never, or it is there.
@@ -64,7 +65,7 @@ extension Device {
                 delivery: nil
             )
         )
-        registrations[notification.registration]?.pending += 1
+        count(1, pendingFor: notification.registration)
         tally.pending += 1
         effects.append(
             expiresAt == nil
@@ -159,7 +160,7 @@ extension Device {
         }
         queue.putBack(older)
         effects.append(.note(.recalled, older.row))
-        registrations[older.registration]?.pending += 1
+        count(1, pendingFor: older.registration)
         tally.pending += 1
         tally.replaced -= 1
     }
@@ -201,7 +202,7 @@ extension Device {
                 return
             }
             guard let delivery = self.link?.window.advance() else { return }
-            self.link?.rows[delivery] = pending.row
+            self.link?.rows.append(delivery, pending.row)
             self.link?.isAwake = true
             if pending.isHeld {
                 queue.advance(held: pending.row, delivery: delivery)
@@ -242,11 +243,17 @@ extension Device {
         answerAll(pending, verdict, &effects)
     }
 
+    /// One more, or one less, is pending for an app.
+    mutating func count(_ change: Int, pendingFor registration: RegistrationNumber) {
+        guard let place = registrations.index(forKey: registration) else { return }
+        registrations.values[place].pending += change
+    }
+
     /// Takes a notification out of the queue. What becomes of it is the caller's to count.
     mutating func takeOut(_ row: QueueRow, _ tally: inout Tally) -> Pending? {
         guard let pending = queue.remove(row) else { return nil }
         tally.pending -= 1
-        registrations[pending.registration]?.pending -= 1
+        count(-1, pendingFor: pending.registration)
         return pending
     }
 

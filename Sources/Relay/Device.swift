@@ -43,7 +43,7 @@ struct Device {
     struct Link {
         var window = DeliveryWindow(size: Limits.deliveryWindow)
         /// What each delivery under way carries.
-        var rows: [UInt64: QueueRow] = [:]
+        var rows = DeliveredRows()
         /// How the device wants to be sent what waits for it.
         var reception = LinkReception()
         /// Whether what is held back goes out too, because the device is sent something else or asks for it.
@@ -108,7 +108,7 @@ struct Device {
                 delivery: nil
             )
         )
-        registrations[entry.registration]?.pending += 1
+        count(1, pendingFor: entry.registration)
         tally.pending += 1
     }
 
@@ -196,7 +196,7 @@ struct Device {
         let stranger = link?.window.acknowledge(deliveries)
         precondition(stranger == nil, "the session has refused what is not under way")
         for delivery in deliveries {
-            guard let row = link?.rows.removeValue(forKey: delivery) else { continue }
+            guard let row = link?.rows.remove(delivery) else { continue }
             // One that was replaced or dropped while it was in flight is accounted for already.
             guard let pending = takeOut(row, &tally) else { continue }
             tally.delivered += 1

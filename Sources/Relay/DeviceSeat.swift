@@ -17,6 +17,8 @@ final class DeviceSeat {
     var session: DeviceSession?
     /// Requests that have not been answered; the first is with the ledger.
     var requests: [(request: Request, session: DeviceSession)] = []
+    /// How soon it acknowledges.
+    var promptness = Promptness()
     /// What it may report to the trace.
     var unreported = ReportAllowance()
 

@@ -14,8 +14,8 @@ final class DeviceSession: EndpointOwner {
         case enrolRequest(MessageFraming)
         /// `Enroll`: the home makes the device durable; this is the secret that the answer carries.
         case enrolling(secret: [UInt8])
-        /// `Connect`.
-        case connect(MessageFraming)
+        /// `Connect`; its messages are cut by the session's own framing.
+        case connect
     }
 
     /// The connection's number on its present shard.
@@ -28,6 +28,8 @@ final class DeviceSession: EndpointOwner {
     var ownSeat: DeviceSeat? { seat.flatMap { $0.session === self ? $0 : nil } }
     var calls: [Int32: Call] = [:]
     private var link = RelayLink()
+    /// Of the link's stream.
+    private var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
     /// The stream of `Connect`; a connection has one.
     private(set) var linkStream: Int32?
     /// What the device wants of channels; its wishes end with the link.
@@ -82,7 +84,6 @@ final class DeviceSession: EndpointOwner {
             if name.spells(":path") { method = CourierMethod(path: value) }
             if name.spells("content-type") { isGRPC = value.begins(with: "application/grpc") }
         }
-        let framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
         switch method {
         case _ where !isGRPC:
             refuse(stream, .invalidArgument, "This port speaks gRPC: content-type must be application/grpc.")
@@ -91,29 +92,24 @@ final class DeviceSession: EndpointOwner {
                 stream, .unimplemented,
                 "The service is postrider.courier.v1.Courier, its methods Enroll and Connect.")
         case .enroll:
-            calls[stream] = .enrolRequest(framing)
+            calls[stream] = .enrolRequest(MessageFraming(maxMessageBytes: Limits.deviceMessageBytes))
         case .connect where linkStream != nil:
             refuse(stream, .failedPrecondition, "A connection carries one Connect stream.")
         case .connect:
             linkStream = stream
-            calls[stream] = .connect(framing)
+            calls[stream] = .connect
+            framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
             endpoint.streams.openResponse(stream, Self.responseHead)
             endpoint.setNeedsFlush()
         }
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
-        guard let call = calls.removeValue(forKey: stream) else { return }
-        switch call {
-        case .enrolRequest(var framing):
-            framing.feed(bytes)
-            calls[stream] = .enrolRequest(framing)
-        case .enrolling:
-            calls[stream] = call
-        case .connect(var framing):
-            framing.feed(bytes)
-            receive(stream, &framing)
-        }
+        guard stream != linkStream else { return receive(bytes) }
+        guard case .enrolRequest(var framing) = calls[stream] else { return }
+        calls[stream] = nil
+        framing.feed(bytes)
+        calls[stream] = .enrolRequest(framing)
     }
 
     func ended(_ stream: Int32) {
@@ -244,13 +240,12 @@ final class DeviceSession: EndpointOwner {
     /// Whether the device still waits for its welcome.
     var awaitsWelcome: Bool { linkStream != nil && !isEnding && seat == nil }
 
-    private func receive(_ stream: Int32, _ framing: inout MessageFraming) {
-        // While messages are worked off the call is out of the table.
+    private func receive(_ bytes: Span<UInt8>) {
+        guard !isEnding else { return }
         do throws(CourierError) {
-            while let message = try framing.next(DeviceMessage.self) {
-                if let event = try link.receive(message) { take(event) }
+            try framing.takeAll(bytes) { message throws(CourierError) in
+                if let event = try link.receive(try DeviceMessage(decoding: message)) { take(event) }
             }
-            if stream == linkStream { calls[stream] = .connect(framing) }
         } catch {
             shard.log.info("device connection \(number) is ended: \(error)")
             say(.goodbye(error.goodbye))

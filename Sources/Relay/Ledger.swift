@@ -70,15 +70,19 @@ final class Ledger {
     private func commitNext() {
         while !isCommitting, !waiting.isEmpty {
             let count = min(waiting.count, Limits.ledgerBatch)
-            let letters = Array(waiting[..<count])
-            waiting.removeFirst(count)
-            commit(letters)
+            var batch = LedgerBatch()
+            for letter in waiting[..<count] { batch.add(letter) }
+            if count == waiting.count {
+                waiting.removeAll(keepingCapacity: count <= Limits.ledgerBatch)
+            } else {
+                waiting.removeFirst(count)
+            }
+            commit(batch)
         }
     }
 
-    private func commit(_ letters: [LedgerLetter]) {
-        var batch = LedgerBatch()
-        for letter in letters { batch.add(letter) }
+    private func commit(_ letters: LedgerBatch) {
+        var batch = letters
         batch.queue.settled += owed
         owed = []
         annihilatedCount += UInt64(batch.annihilated)
@@ -129,7 +133,7 @@ final class Ledger {
     /// The rest is over: removes what is owed, unless a batch has done so meanwhile or is under way.
     func settleOwed() {
         guard !owed.isEmpty, !isCommitting, !isClosed else { return }
-        commit([])
+        commit(LedgerBatch())
     }
 
     /// Says when storing begins to fail and when it succeeds again, instead of once for each batch. That a row which
@@ -213,16 +217,20 @@ struct LedgerBatch {
     var backups: [BackupOrder] = []
     var annihilated = 0
     var closes = false
+    /// Where the first so many of ``queue``'s stand: looked up only where something may be settled that is stored in
+    /// the same batch.
     private var places: [QueueRow: Int] = [:]
+    private var placed = 0
+    private var lowest = QueueRow(.max)
 
     /// Adds one letter. A row that is stored and settled in the same batch disappears from it.
     mutating func add(_ letter: LedgerLetter) {
         switch letter {
         case .store(let queued):
-            places[queued.row] = queue.enqueued.count
+            lowest = min(lowest, queued.row)
             queue.enqueued.append(queued)
         case .settle(let row):
-            if let place = places.removeValue(forKey: row) {
+            if row >= lowest, let place = takePlace(of: row) {
                 annihilate(place)
             } else {
                 queue.settled.append(row)
@@ -238,10 +246,19 @@ struct LedgerBatch {
         }
     }
 
+    private mutating func takePlace(of row: QueueRow) -> Int? {
+        while placed < queue.enqueued.count {
+            places[queue.enqueued[placed].row] = placed
+            placed += 1
+        }
+        return places.removeValue(forKey: row)
+    }
+
     /// Takes an enqueued notification out by putting the last one in its place.
     private mutating func annihilate(_ place: Int) {
         annihilated += 1
         let last = queue.enqueued.removeLast()
+        placed -= 1
         guard place < queue.enqueued.count else { return }
         queue.enqueued[place] = last
         places[last.row] = place

@@ -88,7 +88,9 @@ struct PendingQueue {
     /// Takes the notification at a row out.
     mutating func remove(_ row: QueueRow) -> Pending? {
         guard let pending = entries.removeValue(forKey: row) else { return nil }
-        if slots[pending.slot] == row { slots[pending.slot] = nil }
+        if let place = slots.index(forKey: pending.slot), slots.values[place] == row {
+            slots.remove(at: place)
+        }
         closeHoles()
         return pending
     }

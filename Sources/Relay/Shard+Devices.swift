@@ -116,6 +116,7 @@ extension Shard {
         settleIn(seat)
         session.welcome(seat, hello, registrations: registrations)
         seat.session = session
+        seat.promptness = Promptness()
         with(seat) { device, now, tally, effects in
             device.connected(by: hello.reception, now: now, &tally, &effects)
         }

@@ -68,6 +68,11 @@ final class Shard {
     private var sweepTimer: (any LoopTimer)?
     private var retryTimer: (any LoopTimer)?
     var drainTimer: (any LoopTimer)?
+    /// What waits for the acknowledgements of its devices before it goes to the ledger.
+    var held = HeldStores()
+    private(set) var heldTimer: (any LoopTimer)?
+    /// Counts the ends of turns.
+    var turn = 0
 
     /// How often expired notifications of absent devices are looked for.
     private static let sweepMilliseconds = 10_000
@@ -111,6 +116,7 @@ final class Shard {
         sweepTimer = scheduler.makeTimer { [unowned self] in sweep() }
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
         retryTimer = scheduler.makeTimer {}
+        heldTimer = scheduler.makeTimer {}
         trace.start(on: scheduler)
     }
 
@@ -156,6 +162,7 @@ final class Shard {
             switchboard.takeOwn(into: &ownLetters)
         }
         sendDepartures()
+        releaseHeld()
         trace.turnEnded()
         if !switchboard.post() {
             // A mailbox was full: have another turn soon, even if nothing else happens.
@@ -201,33 +208,6 @@ final class Shard {
         perform(for: seat)
     }
 
-    private func stored(_ rows: [StoredRow], _ failure: Rejection?) {
-        for stored in rows {
-            guard let seat = seats[stored.device] else { continue }
-            seat.device.stored(stored.row, failure: failure, &tally, &effects)
-            perform(for: seat)
-        }
-    }
-
-    private func loaded(
-        _ device: DeviceIdentity,
-        _ asked: [QueueRow],
-        _ result: Result<[QueuedNotification], StoreError>
-    ) {
-        admittance.ended(now: scheduler.now)
-        guard let seat = seats[device] else { return }
-        switch result {
-        case .success(let found):
-            seat.device.loaded(asked, found, now: now, &tally, &effects)
-            perform(for: seat)
-        case .failure:
-            // What waits on the disk cannot be had now. The device is asked to come back; its return asks
-            // again.
-            seat.session?.leave(
-                .overloaded, retryAfterMilliseconds: 5_000, "stored notifications cannot be read now")
-        }
-    }
-
     /// Lets `change` happen to a device and does what follows from it.
     func with(
         _ seat: DeviceSeat, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Void
@@ -239,12 +219,22 @@ final class Shard {
 
     /// Does what a device's events ask for, in order.
     func perform(for seat: DeviceSeat) {
+        // The last one that is to be stored: whether it is sent, too, or is over already, is said after that.
+        var unstored: QueuedNotification?
         for effect in effects {
             switch effect {
             case .answer(let receipt, let verdict): answer(receipt, verdict)
-            case .send(let delivery, let queued): send(queued, as: delivery, to: seat)
-            case .store(let queued): switchboard.send(.store(queued))
-            case .settle(let row): switchboard.send(.settle(row))
+            case .send(let delivery, let queued):
+                send(queued, as: delivery, to: seat)
+                if unstored?.row == queued.row {
+                    store(queued, of: seat, isSent: true)
+                    unstored = nil
+                }
+            case .store(let queued):
+                if let unstored { store(unstored, of: seat, isSent: false) }
+                unstored = queued
+            case .settle(let row) where row == unstored?.row: unstored = nil
+            case .settle(let row): settle(row, of: seat)
             case .load(let rows):
                 admittance.began(now: scheduler.now)
                 switchboard.send(.load(seat.device.record.identity, rows))
@@ -252,6 +242,7 @@ final class Shard {
             case .note(let kind, let row, let detail): trace.note(kind, row, detail: detail, at: now)
             }
         }
+        if let unstored { store(unstored, of: seat, isSent: false) }
         effects.removeAll(keepingCapacity: true)
     }
 

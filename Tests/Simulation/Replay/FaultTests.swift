@@ -6,7 +6,7 @@ struct FaultTests {
     private static let table: [(fault: DeliberateFault, checkers: Set<Checker>)] = [
         (.storeLies, [.loss]),
         (.diskForgets, [.loss]),
-        (.diskKeeps, [.conservation, .order]),
+        (.diskKeeps, [.conservation, .order, .newest]),
         (.storeProlongs, [.expiration]),
         (.storeSeparates, [.newest, .conservation]),
         (.storePostdates, [.answers]),
