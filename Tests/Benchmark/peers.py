@@ -3,6 +3,7 @@ processor. A peer yields its process and its port."""
 
 import contextlib
 import getpass
+import shutil
 import textwrap
 
 from machine import SERVER, free_port, start, stop, wait_for
@@ -75,6 +76,8 @@ class Peers:
     @contextlib.contextmanager
     def redis(self):
         port = free_port()
+        # Each begins with nothing: one that reads what another has left refuses everybody meanwhile.
+        shutil.rmtree(self.folder / "appendonlydir", ignore_errors=True)
         with self.serving(port, "redis-server", "--port", 0, "--tls-port", port, "--bind", "127.0.0.1",
                           "--tls-auth-clients", "no", "--tls-cert-file", self.certificate, "--tls-key-file", self.key,
                           "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--dir",
