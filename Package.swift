@@ -161,7 +161,8 @@ let package = Package(
         ),
         // The benchmark's client for brokers with other protocols: `make bench`.
         .executableTarget(
-            name: "peer-load", dependencies: ["Crypto", "HTTP2", "Load", "Transport"],
+            name: "peer-load",
+            dependencies: ["Crypto", "Endpoints", "HTTP2", "Load", "Notifications", "Transport"],
             path: "Tests/Benchmark/Peers", swiftSettings: house
         ),
         // Makes the stores that the benchmark starts a relay on.

@@ -25,8 +25,11 @@ final class AgentState {
     /// The processes of those that the agent has started.
     let processes: ProcessRegister
 
-    /// Told when what was stored in a transaction is not stored after all.
-    var whenRolledBack: (() -> Void)?
+    /// Told at the end of each transaction whether its changes are made.
+    var whenTransactionEnds: ((_ isCommitted: Bool) -> Void)? {
+        get { database.whenTransactionEnds }
+        set { database.whenTransactionEnds = newValue }
+    }
 
     private let directory: OwnedDirectory
     let trusted: TrustedFile<AgentFile>
@@ -88,11 +91,6 @@ final class AgentState {
 
     /// Runs the body in one transaction: all that it changes is safe when this returns, or nothing is changed.
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-        do throws(StoreError) {
-            try database.transaction(body)
-        } catch {
-            whenRolledBack?()
-            throw error
-        }
+        try database.transaction(body)
     }
 }

@@ -107,8 +107,9 @@ final class AppDesk {
             stream.tell(.unregistered(topic: text))
             return
         }
-        guard !give(up: record, for: stream) else { return }
-        stream.tell(.refused(Refused(topic: text, reason: "The agent cannot store the change now.")))
+        if !give(up: record, for: stream) {
+            stream.tell(.refused(Refused(topic: text, reason: "The agent cannot store the change now.")))
+        }
     }
 
     /// An app is done with deliveries. False: one of them was never sent to it.
@@ -242,7 +243,6 @@ final class AppDesk {
             failures.removeAll(keepingCapacity: true)
             if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
         } catch {
-            state.whenRolledBack?()
             log.error("\(error)")
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
             if !arrivals.isEmpty { line?.startAnew() }

@@ -16,6 +16,8 @@ final class Presenter {
     private var manifests: [String: AppManifest] = [:]
     private var machine: PresentationDesk
     private var screen: DesktopScreen?
+    /// What is being stored, in this transaction.
+    private var storing: [Alert] = []
     /// What has been stored since the last turn's end.
     private var fresh: [Alert] = []
     /// What apps are asked: by which stream it is answered, and until when.
@@ -38,7 +40,7 @@ final class Presenter {
         screen = line.map { line in DesktopScreen(on: line, log: log) { [unowned self] in heard($0) } }
         declare(manifests)
         state.inbox.whenStored = { [weak self] arrival throws(StoreError) in try self?.store(arrival) }
-        state.whenRolledBack = { [weak self] in self?.fresh = [] }
+        state.whenTransactionEnds = { [weak self] isCommitted in self?.ended(isCommitted) }
     }
 
     /// How apps are declared from now on.
@@ -76,7 +78,13 @@ final class Presenter {
             let notice = LocalNotice(request: request, at: Moment(milliseconds: scheduler.wallMilliseconds))
             try state.timetable.put(notice, of: arrival.app, as: .delivered)
         }
-        fresh.append(alert)
+        storing.append(alert)
+    }
+
+    /// A transaction has ended.
+    private func ended(_ isCommitted: Bool) {
+        if isCommitted { fresh += storing }
+        storing = []
     }
 
     /// What was stored is safe: it may be shown.

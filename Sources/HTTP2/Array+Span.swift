@@ -18,15 +18,4 @@ extension Span where Element == UInt8 {
             return true
         }
     }
-
-    /// The eight bytes from `index` on as one word, the first of them lowest: what looks at every byte is fast
-    /// where it looks at eight at a time.
-    @inlinable
-    @inline(__always)
-    public func word(at index: Int) -> UInt64 {
-        precondition(index >= 0 && index <= count - 8, "a word lies within the bytes")
-        return unsafe withUnsafeBytes {
-            unsafe UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-        }
-    }
 }

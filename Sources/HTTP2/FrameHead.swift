@@ -54,6 +54,8 @@ extension UInt32 {
 extension Span where Element == UInt8 {
     /// Four bytes, most significant first.
     func bigEndianWord(at start: Int) -> UInt32 {
-        (0..<4).reduce(0) { $0 << 8 | UInt32(self[start + $1]) }
+        var word: UInt32 = 0
+        for index in start..<start + 4 { word = word << 8 | UInt32(self[index]) }
+        return word
     }
 }

@@ -48,12 +48,11 @@ struct FrameScanner {
                 rest -= step
                 if rest == 0 { endPayload() }
             } else {
-                if headBytes == 0, bytes.count - next >= 9 {
-                    let word = bytes.word(at: next).byteSwapped
-                    length = Int(word >> 40)
-                    kind = UInt8(truncatingIfNeeded: word >> 32)
-                    flags = UInt8(truncatingIfNeeded: word >> 24)
-                    next += 9
+                if headBytes == 0, bytes.count - next >= FrameHead.byteCount {
+                    length = Int(bytes.bigEndianWord(at: next) >> 8)
+                    kind = bytes[next + 3]
+                    flags = bytes[next + 4]
+                    next += FrameHead.byteCount
                     beginPayload()
                 } else {
                     takeHead(bytes[next])

@@ -42,9 +42,10 @@ struct ParkedLink {
     let stream: Int32
     /// The last stream that the peer began, refused ones included.
     private(set) var lastStream: Int32
-    /// Whether the stream is open at both ends, at one, or at none.
+    /// Whether the peer has said everything on the stream, and whether we have.
     private(set) var isPeerDone = false
     var isOwnDone = false
+    /// Whether one of both has reset it.
     private(set) var isReset = false
     private(set) var windows: Windows
     /// Bytes of a DATA frame at most.
@@ -210,7 +211,7 @@ extension ParkedLink {
                 guard (16_384...16_777_215).contains(value) else {
                     throw .violation(ErrorCode.protocolError, "no such size of frames is allowed")
                 }
-                frameBytes = min(Int(value), 16_384)
+                frameBytes = min(Int(value), FrameBuffer.payloadBytes)
             default: break
             }
         }
@@ -286,8 +287,12 @@ extension SessionError {
     fileprivate static func violation(_ code: UInt32, _ reason: String) -> SessionError {
         .protocolViolation(errorCode: code, reason: reason)
     }
-    fileprivate static var size: SessionError { violation(6, "a frame has a wrong size") }
-    fileprivate static var overflow: SessionError { violation(3, "a window overflows") }
+    fileprivate static var size: SessionError {
+        violation(ErrorCode.frameSizeError, "a frame has a wrong size")
+    }
+    fileprivate static var overflow: SessionError {
+        violation(ErrorCode.flowControlError, "a window overflows")
+    }
     fileprivate static var wrongStream: SessionError {
         violation(ErrorCode.protocolError, "a frame is for a stream that it cannot be for")
     }

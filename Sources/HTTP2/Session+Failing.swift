@@ -15,27 +15,28 @@ extension Session {
     /// The library ends connections by itself, and the GOAWAY it sends is the only sign of it (RFC 9113,
     /// section 6.8). It names a stream whose head has only begun, as if it had been served.
     private func noteGoaway(_ output: inout [UInt8], _ start: Int) {
-        let named = Self.word(output, start + 9)
+        let named = output.span.bigEndianWord(at: start + 9)
         if role == .server, named != UInt32(Int32.max), named > UInt32(lastStream) {
             for byte in 0..<4 {
                 output[start + 9 + byte] = UInt8(truncatingIfNeeded: lastStream >> Int32(24 - 8 * byte))
             }
         }
-        let errorCode = Self.word(output, start + 13)
+        let errorCode = output.span.bigEndianWord(at: start + 13)
         guard failure == nil, errorCode != ErrorCode.noError, errorCode != saidErrorCode else { return }
         let reason = String(decoding: output[(start + 17)...], as: UTF8.self)
         failure = .protocolViolation(errorCode: errorCode, reason: reason)
     }
 
-    private static func word(_ bytes: [UInt8], _ start: Int) -> UInt32 {
-        bytes[start..<start + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-    }
-
     /// Ends the session with a GOAWAY that says why: in the error's words, if there are no better ones.
     func fail(_ error: SessionError, saying debug: String? = nil) {
         failure = error
-        let code = error == .notHTTP2 ? ErrorCode.protocolError : ErrorCode.enhanceYourCalm
-        goaway(errorCode: code, debug: Array((debug ?? error.description).utf8))
+        let (code, reason) =
+            switch error {
+            case .notHTTP2: (ErrorCode.protocolError, error.description)
+            case .protocolViolation(let errorCode, let reason): (errorCode, reason)
+            default: (ErrorCode.enhanceYourCalm, error.description)
+            }
+        goaway(errorCode: code, debug: Array((debug ?? reason).utf8))
         _ = sayFarewell()
     }
 

@@ -81,14 +81,14 @@ extension Session {
                 if taken == whole.count { partial = [] } else { partial.removeFirst(taken) }
             }
         } catch {
-            failParked(error)
+            fail(error)
         }
         guard !hasEnded, failure == nil else { return }
         let waiting = parked?.output.count ?? 0
         if waiting > settings.maxQueuedFrames * FrameHead.byteCount
             || !scanner.advance(over: bytes, mostEmptyFrames: settings.maxEmptyFrames)
         {
-            failParked(.flooded)
+            fail(.flooded)
         }
     }
 
@@ -97,7 +97,7 @@ extension Session {
         var start = 0
         while !hasEnded, let head = FrameHead(bytes, at: start) {
             guard head.count <= FrameBuffer.payloadBytes else {
-                throw .protocolViolation(errorCode: 6, reason: "a frame is too large")
+                throw .protocolViolation(errorCode: ErrorCode.frameSizeError, reason: "a frame is too large")
             }
             let payload = start + FrameHead.byteCount
             guard bytes.count - payload >= head.count else { break }
@@ -144,18 +144,6 @@ extension Session {
         let stream = record.id
         forget(record)
         unsafe handler.closed(stream, errorCode: errorCode)
-    }
-
-    /// Ends a parked session with a GOAWAY that says why.
-    private func failParked(_ error: SessionError) {
-        failure = error
-        var code = ErrorCode.enhanceYourCalm
-        var reason = error.description
-        if case .protocolViolation(let errorCode, let sentence) = error {
-            (code, reason) = (errorCode, sentence)
-        }
-        goaway(errorCode: code, debug: Array(reason.utf8))
-        _ = sayFarewell()
     }
 
     // MARK: What goes

@@ -221,16 +221,11 @@ extension Session {
 
     /// The record that the library holds for us. A stream that was reported closed has none, even inside
     /// the report.
-    func attachedRecord(_ stream: Int32) -> StreamRecord? {
-        guard parked == nil else { return streams.first { $0.id == stream } }
-        guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
-        let record = unsafe Unmanaged<StreamRecord>.fromOpaque(pointer).takeUnretainedValue()
-        return record.id == stream ? record : nil
-    }
+    func attachedRecord(_ stream: Int32) -> StreamRecord? { withAttachedRecord(stream) { $0 } }
 
-    /// Lends the record that the library holds for us; nil: there is none.
+    /// Lends that record; nil: there is none.
     func withAttachedRecord<Result>(_ stream: Int32, _ body: (StreamRecord) -> Result) -> Result? {
-        guard parked == nil else { return attachedRecord(stream).map(body) }
+        guard parked == nil else { return streams.first { $0.id == stream }.map(body) }
         guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
         return unsafe Unmanaged<StreamRecord>.fromOpaque(pointer)._withUnsafeGuaranteedRef { record in
             record.id == stream ? body(record) : nil

@@ -40,10 +40,14 @@ public enum ErrorCode {
     public static let protocolError: UInt32 = 1
     /// Our own fault.
     public static let internalError: UInt32 = 2
+    /// More was sent than there was a window for.
+    public static let flowControlError: UInt32 = 3
     /// The acknowledgement of SETTINGS did not come in time.
     public static let settingsTimeout: UInt32 = 4
     /// The stream is closed already.
     public static let streamClosed: UInt32 = 5
+    /// A frame has a size that it cannot have.
+    public static let frameSizeError: UInt32 = 6
     /// The stream was not processed: the request may be repeated.
     public static let refusedStream: UInt32 = 7
     /// The stream is no longer wanted.

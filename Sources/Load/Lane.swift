@@ -54,7 +54,7 @@ final class Lane {
     let deviceAuthority: String
     /// The monotonic clock, as it was when it was read last.
     private(set) var clock: UInt64
-    private var randomState: UInt64
+    private var chance: SplitMix64
 
     var tally = LoadTally()
     var book = PushBook()
@@ -116,7 +116,7 @@ final class Lane {
         enrolmentKey = setup.target.devices?.enrolmentKey ?? ""
         deviceAuthority = setup.target.devices?.name ?? ""
         clock = EventLoop.monotonicNanoseconds
-        randomState = setup.seed &+ UInt64(setup.index) &* 0x9E37_79B9_7F4A_7C15
+        chance = SplitMix64(seed: setup.seed &+ UInt64(setup.index) &* SplitMix64.step)
         records = [PhaseRecord](repeating: PhaseRecord(), count: max(1, setup.phases))
         phaseStart = (clock, LoadTally())
         sliceStart = (clock, LoadTally())
@@ -174,14 +174,8 @@ final class Lane {
     /// The clock, counted from the run's start.
     var sinceStart: UInt64 { clock - setup.epoch }
 
-    /// 64 random bits, the same in every run with this seed (SplitMix64).
-    func random() -> UInt64 {
-        randomState &+= 0x9E37_79B9_7F4A_7C15
-        var word = randomState
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
-    }
+    /// 64 random bits, the same in every run with this seed.
+    func random() -> UInt64 { chance.next() }
 
     /// The run cannot go on.
     func fail(_ sentence: String) {

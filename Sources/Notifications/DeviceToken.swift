@@ -53,14 +53,3 @@ extension DeviceToken: CustomStringConvertible {
     /// The first eight digits only: a whole token is a capability, and descriptions end up in logs.
     public var description: String { Hexadecimal.text(Array(bytes[..<4])) + "…" }
 }
-
-extension Span where Element == UInt8 {
-    /// Eight bytes as one word, the first of them lowest. The compiler makes one load of it.
-    @inline(__always)
-    func octet(at index: Int) -> UInt64 {
-        precondition(index >= 0 && index <= count - 8, "eight bytes lie within the span")
-        var word: UInt64 = 0
-        for byte in 0..<8 { word |= UInt64(self[index + byte]) << UInt64(8 * byte) }
-        return word
-    }
-}

@@ -1,4 +1,3 @@
-import HTTP2
 import Notifications
 
 /// Whether bytes are one JSON object (RFC 8259): syntax, UTF-8 and depth, nothing of what it means.
@@ -132,7 +131,7 @@ struct JSONSyntax {
             // Most bytes are plain: they are passed over eight at a time, and the last few one by one.
             var next = index
             while next + 8 <= bytes.count {
-                let plain = Self.plainBytes(bytes.word(at: next))
+                let plain = Self.plainBytes(bytes.octet(at: next))
                 next += plain
                 guard plain == 8 else { break }
             }

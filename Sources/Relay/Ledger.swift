@@ -81,8 +81,8 @@ final class Ledger {
         }
     }
 
-    private func commit(_ letters: LedgerBatch) {
-        var batch = letters
+    private func commit(_ gathered: LedgerBatch) {
+        var batch = gathered
         batch.queue.settled += owed
         owed = []
         annihilatedCount += UInt64(batch.annihilated)

@@ -12,10 +12,10 @@ struct ChannelEcho {
 
     init(_ request: PushRequest) {
         let named = request.range(.requestIdentifier).map { Array(request.values[$0]) }
-        requestIdentifier = named ?? request.echo.text
+        requestIdentifier = named ?? request.echo
         let isBroadcast = request.range(.path).map { request.values[$0].starts(with: "/4/".utf8) } ?? false
         let hasIdentifier = request.range(.identifier) != nil
-        identifier = isBroadcast ? (hasIdentifier ? request.echo.text : requestIdentifier) : nil
+        identifier = isBroadcast ? (hasIdentifier ? request.echo : requestIdentifier) : nil
     }
 }
 

@@ -66,10 +66,9 @@ final class PushRequest {
     /// The identity of one that came without `apns-id`.
     private var drawnIdentity: NotificationIdentity?
 
-    /// The `apns-id` of the reply.
-    var echo: Echo {
-        if let drawnIdentity { return .drawn(drawnIdentity) }
-        return .sent(range(.identifier).map { Array(values[$0]) } ?? [])
+    /// The `apns-id` of the reply: the request's own, byte for byte, be it good or not, or one that was drawn. A copy.
+    var echo: [UInt8] {
+        drawnIdentity.map(\.upperCaseText) ?? range(.identifier).map { Array(values[$0]) } ?? []
     }
 
     /// The identity that the push has; nil where its `apns-id` spells none.
@@ -88,22 +87,6 @@ final class PushRequest {
         } else if let range = range(.identifier) {
             let values = values
             reply.add("apns-id", values.span.extracting(range), isIndexed: isFirst)
-        }
-    }
-
-    /// What a reply says in `apns-id`.
-    enum Echo {
-        /// The request's own, byte for byte, be it good or not.
-        case sent([UInt8])
-        /// One that was drawn because the request has none.
-        case drawn(NotificationIdentity)
-
-        /// As the reply writes it.
-        var text: [UInt8] {
-            switch self {
-            case .sent(let text): text
-            case .drawn(let identity): identity.upperCaseText
-            }
         }
     }
 

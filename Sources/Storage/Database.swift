@@ -13,6 +13,9 @@ public import Notifications
     /// Pages in the write-ahead log after the last commit on this connection.
     public var logPages: Int { connection.logPages }
 
+    /// Told at the end of each transaction whether its changes are made.
+    public var whenTransactionEnds: ((_ isCommitted: Bool) -> Void)?
+
     private let connection: DatabaseConnection
     private let beginStatement: Statement
     private let commitStatement: Statement
@@ -88,8 +91,10 @@ public import Notifications
         } catch {
             // Some failures have rolled back already.
             if unsafe sqlite3_get_autocommit(handle) == 0 { try? rollbackStatement.run() }
+            whenTransactionEnds?(false)
             throw error
         }
+        whenTransactionEnds?(true)
     }
 
     /// Copies committed pages from the log into the file as far as that disturbs nobody. When all of them

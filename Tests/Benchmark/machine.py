@@ -70,16 +70,6 @@ def cpu(process):
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def threads(process):
-    """The same for each of its threads, by their names."""
-    used = {}
-    for folder in Path(f"/proc/{process}/task").iterdir():
-        fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        name = (folder / "comm").read_text().strip()
-        used[name] = used.get(name, 0) + (int(fields[11]) + int(fields[12])) / TICKS
-    return used
-
-
 def pss(process):
     """KiB of memory, shared pages by their part."""
     for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HTTP2
 import Load
+import Notifications
 import Transport
 
 /// Sends messages to any of the subscribers.
@@ -37,7 +38,7 @@ final class Crowd {
 
     private var clock = EventLoop.monotonicNanoseconds
     private var message = [UInt8](repeating: UInt8(ascii: "m"), count: 200)
-    private var randomState: UInt64 = 1
+    private var chance = SplitMix64(seed: 1)
     private var sent = 0
     private var acknowledged = 0
     private var arrived = 0
@@ -102,9 +103,10 @@ final class Crowd {
     func messageArrived(_ bytes: Span<UInt8>, at subscriber: Int) {
         arrived += 1
         needsPump = true
-        guard bytes.count == message.count, Self.number(in: bytes, at: 16, digits: 8) == UInt64(subscriber)
+        guard bytes.count == message.count, Self.number(in: bytes, at: 16) == UInt32(subscriber),
+            let high = Self.number(in: bytes, at: 0), let low = Self.number(in: bytes, at: 8)
         else { return strayed += 1 }
-        let due = Self.number(in: bytes, at: 0, digits: 16)
+        let due = UInt64(high) << 32 | UInt64(low)
         if stage == .measuring { latencies.record(clock - min(due, clock)) }
     }
 
@@ -192,9 +194,10 @@ final class Crowd {
     }
 
     private func publish(at moment: UInt64, by publisher: any Publisher) {
-        let subscriber = Int(random().multipliedFullWidth(by: UInt64(order.subscribers)).high)
-        write(moment, at: 0, digits: 16)
-        write(UInt64(subscriber), at: 16, digits: 8)
+        let subscriber = Int.random(in: 0..<order.subscribers, using: &chance)
+        write(UInt32(truncatingIfNeeded: moment >> 32), at: 0)
+        write(UInt32(truncatingIfNeeded: moment), at: 8)
+        write(UInt32(subscriber), at: 16)
         sent += 1
         publisher.publish(message, to: subscriber)
     }
@@ -207,30 +210,14 @@ final class Crowd {
         return nil
     }
 
-    private func write(_ number: UInt64, at place: Int, digits: Int) {
-        for index in 0..<digits {
-            let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (digits - 1 - index))) & 15
-            message[place + index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-        }
+    /// Writes a number as eight digits.
+    private func write(_ number: UInt32, at place: Int) {
+        let digits = Hexadecimal.digits(number, letterA: UInt8(ascii: "a"))
+        for index in 0..<8 { message[place + index] = UInt8(truncatingIfNeeded: digits >> UInt64(8 * index)) }
     }
 
-    private static func number(in bytes: Span<UInt8>, at place: Int, digits: Int) -> UInt64 {
-        var number: UInt64 = 0
-        for index in place..<place + digits {
-            let byte = bytes[index]
-            number =
-                number << 4 | UInt64(byte <= UInt8(ascii: "9") ? byte & 15 : byte &- UInt8(ascii: "a") &+ 10)
-        }
-        return number
-    }
-
-    /// 64 random bits, the same in every run (SplitMix64).
-    private func random() -> UInt64 {
-        randomState &+= 0x9E37_79B9_7F4A_7C15
-        var word = randomState
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
+    private static func number(in bytes: Span<UInt8>, at place: Int) -> UInt32? {
+        Hexadecimal.bytes(bytes.octet(at: place))
     }
 
     // MARK: Connections
@@ -240,8 +227,8 @@ final class Crowd {
         begun += 1
         switch order.broker {
         case .mqtt: connect(MQTTSubscriber(number, of: self))
-        case .nchan: connect(StreamReader(number, of: self))
-        case .https: connect(StreamCaller(of: self))
+        case .nchan: connect(StreamReader(number, of: self).endpoint)
+        case .https: connect(StreamCaller(of: self).endpoint)
         }
     }
 
@@ -254,7 +241,7 @@ final class Crowd {
         case .nchan, .https:
             let publisher = StreamWriter(of: self)
             publishers.append(publisher)
-            connect(publisher)
+            connect(publisher.endpoint)
         }
     }
 

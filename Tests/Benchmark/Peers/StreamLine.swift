@@ -1,66 +1,46 @@
+import Endpoints
 import HTTP2
 import Transport
 
 /// One connection of HTTP/2.
-class StreamLine: Transport.Session, SessionHandler {
+class StreamLine: EndpointOwner {
     unowned let crowd: Crowd
-    private(set) lazy var streams = HTTP2.Session(role: .client, handler: self)
-    private(set) var wire: (any Wire)?
+    private(set) lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
 
     init(of crowd: Crowd) { self.crowd = crowd }
 
-    /// The connection is established.
-    func opened() {}
-
     /// Asks for something.
     final func get(_ path: String, accept: String) {
-        let head: HeaderBlock = [
-            ":method": "GET", ":scheme": "https", ":authority": "localhost", ":path": path, "accept": accept,
-        ]
+        request(
+            [
+                ":method": "GET", ":scheme": "https", ":authority": "localhost", ":path": path,
+                "accept": accept,
+            ], body: nil)
+    }
+
+    /// Makes a request.
+    final func request(_ head: HeaderBlock, body: [UInt8]?) {
         do throws(SessionError) {
-            _ = try streams.request(head)
+            _ = try endpoint.streams.request(head, body: body)
+            endpoint.setNeedsFlush()
         } catch {
-            wire?.close(.protocolError(error.description))
+            fail(error.description)
         }
     }
 
-    final func opened(on wire: any Wire) {
-        self.wire = wire
-        opened()
-        wire.setNeedsFlush()
-    }
+    /// Ends the connection, which ends the run.
+    final func fail(_ sentence: String) { endpoint.wire?.close(.protocolError(sentence)) }
 
-    final func received(_ bytes: Span<UInt8>) {
-        crowd.readClock()
-        do throws(SessionError) {
-            try streams.receive(bytes)
-        } catch {
-            wire?.close(.protocolError(error.description))
-        }
-        if streams.wantsToSend { wire?.setNeedsFlush() }
-    }
+    // MARK: EndpointOwner
 
-    final func inputEnded() { wire?.close(.peerClosed) }
-
-    final func flush(into output: inout [UInt8]) {
-        streams.drain(into: &output)
-        if streams.wantsToSend { wire?.setNeedsFlush() }
-    }
-
-    final func closed(_ reason: CloseReason) {
-        wire = nil
-        streams.end()
-        crowd.connectionEnded(reason)
-    }
-
-    // MARK: SessionHandler
-
+    func opened() {}
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {}
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {}
     func ended(_ stream: Int32) {}
     func closed(_ stream: Int32, errorCode: UInt32) {}
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
     func settingsReceived(maxConcurrentStreams: UInt32) {}
+    final func disconnected(_ reason: CloseReason) { crowd.connectionEnded(reason) }
 }
 
 /// Somebody who asks once and stays.
@@ -87,13 +67,14 @@ final class StreamReader: StreamLine {
 
     override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard block.text(of: ":status") == "200", !endStream else {
-            wire?.close(.protocolError("a subscriber was refused"))
+            fail("a subscriber was refused")
             return
         }
         crowd.subscriberIsReady()
     }
 
     override func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        crowd.readClock()
         var held: [UInt8] = []
         swap(&held, &rest)
         held.append(copying: bytes)
@@ -110,7 +91,7 @@ final class StreamReader: StreamLine {
         swap(&held, &rest)
     }
 
-    override func ended(_ stream: Int32) { wire?.close(.protocolError("a subscriber's stream ended")) }
+    override func ended(_ stream: Int32) { fail("a subscriber's stream ended") }
 }
 
 /// A publisher: one request for each message.
@@ -119,7 +100,7 @@ final class StreamWriter: StreamLine, Publisher {
     private var mostUnderWay = 1
     private var isReady = false
 
-    var hasRoom: Bool { wire != nil && underWay < mostUnderWay }
+    var hasRoom: Bool { endpoint.wire != nil && underWay < mostUnderWay }
 
     func publish(_ message: [UInt8], to subscriber: Int) {
         var head = HeaderBlock()
@@ -127,13 +108,8 @@ final class StreamWriter: StreamLine, Publisher {
         head.add(":scheme", "https")
         head.add(":authority", "localhost")
         head.addUnindexed(":path", "/write/\(subscriber)")
-        do throws(SessionError) {
-            _ = try streams.request(head, body: message)
-            underWay += 1
-        } catch {
-            wire?.close(.protocolError(error.description))
-        }
-        wire?.setNeedsFlush()
+        underWay += 1
+        request(head, body: message)
     }
 
     override func settingsReceived(maxConcurrentStreams: UInt32) {
@@ -146,7 +122,7 @@ final class StreamWriter: StreamLine, Publisher {
     override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         // 201: a subscriber was there; 202: none was.
         guard block.text(of: ":status") == "201" else {
-            wire?.close(.protocolError("a message was refused: \(block.text(of: ":status") ?? "")"))
+            fail("a message was refused: \(block.text(of: ":status") ?? "")")
             return
         }
         crowd.messageWasAcknowledged()

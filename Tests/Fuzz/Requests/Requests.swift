@@ -45,7 +45,7 @@ enum Requests {
         let again = try admit(block, body, step: 7, pooled, door)
         try hold(outcome == again, "a used request gets \(again), a new one \(outcome)")
         if let identity = block.value(of: "apns-id"), !request.hasDuplicates {
-            try hold(request.echo.text == identity, "the apns-id comes back otherwise")
+            try hold(request.echo == identity, "the apns-id comes back otherwise")
         }
     }
 

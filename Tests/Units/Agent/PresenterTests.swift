@@ -59,22 +59,28 @@ struct PresenterTests {
         #expect(presenter.alerts.isEmpty)
     }
 
-    @Test("shows nothing that was not stored in the end")
+    @Test("shows nothing that was not stored in the end, and what was stored before it in the same turn")
     func rollback() throws {
         let rig = try CenterRig()
         let presenter = presenter(rig)
         let state = rig.rig.ground.state
         let app = try #require(state.apps[Self.topic]).number
-        let parcel = Parcel.remote(.sample(5, identity: 5, payload: Self.payload))
-        #expect(throws: StoreError.self) {
+        func store(_ identity: UInt64, failing failure: StoreError? = nil) throws {
+            let parcel = Parcel.remote(.sample(identity, identity: identity, payload: Self.payload))
             try state.transaction { () throws(StoreError) in
                 _ = try state.inbox.store(
                     [Inbox.Arrival(app: app, parcel: parcel)], now: Moment(milliseconds: 1))
-                throw StoreError(.unusable, "the disk is full")
+                if let failure { throw failure }
             }
         }
+        let full = StoreError(.unusable, "the disk is full")
+        #expect(throws: full) { try store(5, failing: full) }
         rig.endTurn()
         #expect(presenter.alerts.isEmpty && rig.list(.delivered).isEmpty)
+        try store(6)
+        #expect(throws: full) { try store(7, failing: full) }
+        rig.endTurn()
+        #expect(presenter.alerts.count == 1 && rig.list(.delivered).count == 1)
     }
 
     @Test("brings a response to its app, once, and takes the alert away")

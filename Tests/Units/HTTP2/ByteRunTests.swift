@@ -29,14 +29,4 @@ struct ByteRunTests {
             #expect(isMatch == expected, "\(text)")
         }
     }
-
-    @Test("lends eight bytes as one word, the first of them lowest")
-    func words() {
-        let bytes: [UInt8] = Array(1...17)
-        for start in 0...9 {
-            let word = bytes.span.word(at: start)
-            let expected = (0..<8).reduce(0) { $0 | UInt64(bytes[start + $1]) << UInt64(8 * $1) }
-            #expect(word == expected, "\(start)")
-        }
-    }
 }

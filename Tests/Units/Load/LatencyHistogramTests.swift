@@ -4,22 +4,9 @@ import Testing
 
 @Suite("A latency histogram")
 struct LatencyHistogramTests {
-    /// Numbers at random, the same each time (SplitMix64).
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-            return word ^ word >> 31
-        }
-    }
-
     /// Values as latencies come: many alike, few that are far away.
     private static func values(_ shape: String, _ count: Int) -> [UInt64] {
-        var numbers = Numbers(state: UInt64(count))
+        var numbers = SplitMix64(seed: UInt64(count))
         return (0..<count).map { index in
             switch shape {
             case "alike": 100_000

@@ -38,6 +38,16 @@ import Testing
         }
     }
 
+    @Test("eight bytes are read as one word, the first of them lowest")
+    func words() {
+        let bytes: [UInt8] = Array(1...17)
+        for start in 0...9 {
+            let word = bytes.span.octet(at: start)
+            let expected = (0..<8).reduce(0) { $0 | UInt64(bytes[start + $1]) << UInt64(8 * $1) }
+            #expect(word == expected, "\(start)")
+        }
+    }
+
     @Test("a device identity is 12 bytes, most significant first")
     func deviceIdentity() {
         let identity = DeviceIdentity(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C)
