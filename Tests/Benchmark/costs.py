@@ -6,7 +6,6 @@ PRODUCTS has the programs, built for release. The relay has one shard on one pro
 figure is the median of its rounds. What is derived is calculated here, from the figures of the same run.
 """
 
-import argparse
 import json
 import shutil
 import socket
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import document
 import tally
-from harness import OPEN, Harness, main_phase, phase, used
+from harness import OPEN, Harness, disk, main_phase, parser, phase, used
 from machine import CLIENT, SERVER, description, pss, run, start, stop
 
 MILLION = 1_000_000
@@ -141,19 +140,12 @@ class Costs(Harness):
         status = run(self.program, "status", "--json", "--control", values["controlAddress"])
         return json.loads(status)["counters"]["accepted"]
 
-    def stored(self):
+    def waiting(self):
         """A relay that has just started, with devices that are away and what waits for them."""
         sights = []
         for devices, notifications in (1, 0), (AWAY, 0), (AWAY, 5 * AWAY):
-            folder = self.folder / f"stored-{devices}-{notifications}"
-            relay, _ = self.relay(folder)
-            stop(relay)
-            run(self.products / "fill-store", folder / "data", "com.example.app", devices, notifications)
-            relay, _ = self.relay(folder, *OPEN, pinned=SERVER)
-            disk = sum(file.stat().st_size for file in (folder / "data").iterdir()) / 1024
-            sights.append((pss(relay.pid), disk))
-            stop(relay)
-            shutil.rmtree(folder)
+            with self.stored(devices, notifications) as (relay, folder, _):
+                sights.append((pss(relay.pid), disk(folder) / 1024))
         (none, no_disk), (some, some_disk), (many, much_disk) = sights
         return {"away bytes": (some - none) / AWAY * 1024, "away disk": (some_disk - no_disk) / AWAY * 1024,
                 "waiting bytes": (many - some) / (5 * AWAY) * 1024,
@@ -233,17 +225,12 @@ def derived(found):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("products")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=5)
-    parser.add_argument("--document")
-    arguments = parser.parse_args()
+    arguments = parser().parse_args()
     found = {}
     with tempfile.TemporaryDirectory(prefix="pr-") as folder:
         costs = Costs(arguments.products, folder, arguments.seconds)
         for _ in range(arguments.rounds):
-            for measure in costs.devices, costs.connections, costs.pushes, costs.stored:
+            for measure in costs.devices, costs.connections, costs.pushes, costs.waiting:
                 for name, value in measure().items():
                     found.setdefault(name, []).append(value)
                     print(f"  {name}: {value:,.2f}", flush=True)

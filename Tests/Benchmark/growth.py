@@ -6,18 +6,16 @@ PRODUCTS has the programs, built for release. The relay has one shard on one pro
 figure is the median of its rounds, and a round goes through all sizes.
 """
 
-import argparse
 import resource
 import shutil
 import statistics
 import tempfile
-import time
 from pathlib import Path
 
 import document
 import plot
-from harness import OPEN, Harness, connection_kib, main_phase, phase, used
-from machine import SERVER, description, pss, run, stop
+from harness import OPEN, Harness, connection_kib, disk, main_phase, parser, phase, used
+from machine import SERVER, description, pss, stop
 
 # Descriptors that a relay needs for other things than devices, with room.
 RESERVE = 1000
@@ -58,23 +56,13 @@ class Growth(Harness):
         shutil.rmtree(folder)
         return cost(pushes, "delivered")
 
-    def stored(self, count):
+    def waiting(self, count):
         """The start of a relay for whose devices so many wait, and µs of its processor for another one."""
-        folder = self.folder / f"stored-{count}"
-        relay, _ = self.relay(folder)
-        stop(relay)
-        run(self.products / "fill-store", folder / "data", "com.example.app", count // EACH, count)
-        begin = time.monotonic()
-        relay, _ = self.relay(folder, *OPEN, pinned=SERVER)
-        seconds = time.monotonic() - begin
-        memory = pss(relay.pid)
-        disk = sum(file.stat().st_size for file in (folder / "data").iterdir())
-        pushes = main_phase(self.load("push", "--absent", "--directory", folder, "--devices", 1000, "--in-flight", 64,
-                                      "--for", f"{self.seconds}s"))
-        stop(relay)
-        shutil.rmtree(folder)
-        return {**cost(pushes, "accepted"), "start": seconds, "memory": memory / 1024,
-                "disk": disk / 2**20}
+        with self.stored(count // EACH, count) as (relay, folder, seconds):
+            found = {"start": seconds, "memory": pss(relay.pid) / 1024, "disk": disk(folder) / 2**20}
+            pushes = main_phase(self.load("push", "--absent", "--directory", folder, "--devices", 1000,
+                                          "--in-flight", 64, "--for", f"{self.seconds}s"))
+        return {**cost(pushes, "accepted"), **found}
 
 
 def medians(rounds, sizes, measure):
@@ -89,13 +77,9 @@ def medians(rounds, sizes, measure):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("products")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=5)
-    parser.add_argument("--document")
-    parser.add_argument("--plot")
-    arguments = parser.parse_args()
+    options = parser()
+    options.add_argument("--plot")
+    arguments = options.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1] - RESERVE
     sizes = sorted({min(size, most) for size in (100, 1000, 10_000, 19_000)})
     with tempfile.TemporaryDirectory(prefix="pr-") as folder:
@@ -105,7 +89,7 @@ def main():
         print(f"connected devices, {ACTIVE} of which are pushed to:", flush=True)
         quiet = medians(arguments.rounds, sizes[-1:], growth.quiet)
         print("notifications that wait:", flush=True)
-        stored = medians(arguments.rounds, STORED, growth.stored)
+        stored = medians(arguments.rounds, STORED, growth.waiting)
     tables = [
         f"On {description()}; the median of {arguments.rounds} rounds of {arguments.seconds} seconds, one shard on one "
         "processor, 64 pushes under way:",

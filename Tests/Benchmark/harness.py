@@ -1,8 +1,10 @@
 """Drives the relay with `postrider load`, and brokers that speak other protocols with `peer-load`."""
 
+import argparse
 import contextlib
 import json
 import secrets
+import shutil
 import subprocess
 import sys
 import time
@@ -36,6 +38,20 @@ class Harness:
         if not line:
             sys.exit(f"the relay in {folder} did not start")
         return relay, json.loads(line)
+
+    @contextlib.contextmanager
+    def stored(self, devices, notifications):
+        """A relay that has just started, with what waits for so many devices: it, its folder, and the seconds that the
+        start took."""
+        folder = self.folder / f"stored-{devices}-{notifications}"
+        relay, _ = self.relay(folder)
+        stop(relay)
+        run(self.products / "fill-store", folder / "data", "com.example.app", devices, notifications)
+        begin = time.monotonic()
+        relay, _ = self.relay(folder, *OPEN, pinned=SERVER)
+        yield relay, folder, time.monotonic() - begin
+        stop(relay)
+        shutil.rmtree(folder)
 
     def load(self, *words):
         """What `postrider load` says."""
@@ -101,6 +117,21 @@ steps:
             "KiB/connection": (measured["pss"] - before["pss"]) / subscribers,
             "connections/cpu-s": subscribers / (connected["cpu"] - before["cpu"]),
         }
+
+
+def parser():
+    """The arguments that every measurement takes."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("products")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--document")
+    return parser
+
+
+def disk(folder):
+    """Bytes of a relay's files."""
+    return sum(file.stat().st_size for file in (folder / "data").iterdir())
 
 
 def main_phase(result):
