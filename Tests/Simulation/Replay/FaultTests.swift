@@ -1,43 +1,45 @@
 import Testing
 
-@Suite("The observer of the simulation")
-struct FaultTests {
-    /// Which checker has to report a fault, with one of the first seeds.
-    private static let table: [(fault: DeliberateFault, checkers: Set<Checker>)] = [
-        (.storeLies, [.loss]),
-        (.diskForgets, [.loss]),
-        (.diskKeeps, [.conservation, .order, .newest]),
-        (.storeProlongs, [.expiration]),
-        (.storeSeparates, [.newest, .conservation]),
-        (.storePostdates, [.answers]),
-        (.mailReorders, [.order]),
-        (.mailLoses, [.rest]),
-        (.wireReorders, [.conduct]),
-        (.deviceDoubles, [.repetition]),
-        (.deviceForgets, [.loss]),
-        (.deviceConceals, [.wishes]),
-        (.shardMiscounts, [.conservation]),
-        (.relayKeepsAll, [.newest]),
-        (.timersFail, [.rest]),
-        (.clockLags, [.expiration, .answers]),
-        (.boundsShrink, [.bounds]),
-        (.channelsForget, [.channels]),
-    ]
+extension Simulation {
+    @Suite("The observer of the simulation")
+    struct FaultTests {
+        /// Which checker has to report a fault, with one of the first seeds.
+        private static let table: [(fault: DeliberateFault, checkers: Set<Checker>)] = [
+            (.storeLies, [.loss]),
+            (.diskForgets, [.loss]),
+            (.diskKeeps, [.conservation, .order, .newest]),
+            (.storeProlongs, [.expiration]),
+            (.storeSeparates, [.newest, .conservation]),
+            (.storePostdates, [.answers]),
+            (.mailReorders, [.order]),
+            (.mailLoses, [.rest]),
+            (.wireReorders, [.conduct]),
+            (.deviceDoubles, [.repetition]),
+            (.deviceForgets, [.loss]),
+            (.deviceConceals, [.wishes]),
+            (.shardMiscounts, [.conservation]),
+            (.relayKeepsAll, [.newest]),
+            (.timersFail, [.rest]),
+            (.clockLags, [.expiration, .answers]),
+            (.boundsShrink, [.bounds]),
+            (.channelsForget, [.channels]),
+        ]
 
-    @Test("reports every fault that somebody builds into the world", arguments: table.indices)
-    func reports(_ index: Int) throws {
-        let (fault, checkers) = Self.table[index]
-        for seed in 1...10 as ClosedRange<UInt64> {
-            guard let finding = try Run(seed: seed, fault: fault).findings.first else { continue }
-            #expect(checkers.contains(finding.checker), "\(fault), seed \(seed): \(finding)")
-            return
+        @Test("reports every fault that somebody builds into the world", arguments: table.indices)
+        func reports(_ index: Int) throws {
+            let (fault, checkers) = Self.table[index]
+            for seed in 1...10 as ClosedRange<UInt64> {
+                guard let finding = try Run(seed: seed, fault: fault).findings.first else { continue }
+                #expect(checkers.contains(finding.checker), "\(fault), seed \(seed): \(finding)")
+                return
+            }
+            Issue.record("\(fault) goes unnoticed")
         }
-        Issue.record("\(fault) goes unnoticed")
-    }
 
-    @Test("has a fault for every checker, and every fault in its table")
-    func coverage() {
-        #expect(Set(Self.table.map(\.fault)) == Set(DeliberateFault.allCases))
-        #expect(Self.table.reduce(into: Set()) { $0.formUnion($1.checkers) } == Set(Checker.allCases))
+        @Test("has a fault for every checker, and every fault in its table")
+        func coverage() {
+            #expect(Set(Self.table.map(\.fault)) == Set(DeliberateFault.allCases))
+            #expect(Self.table.reduce(into: Set()) { $0.formUnion($1.checkers) } == Set(Checker.allCases))
+        }
     }
 }

@@ -20,8 +20,8 @@ final class AgentHouse: Sendable {
         let launcher = RecordedLauncher()
         let line = RecordedLine()
         let loop: EventLoop
-        /// The time, as far ahead of the real one as a test wants it.
-        let clock: MovedClock
+        /// The time: it goes by when a test says so, and not while a busy machine lets the test wait.
+        let clock = StandingClock()
         let alarm = RecordedAlarm()
         /// Whether the end of the present turn, where things are made safe, still comes.
         var isAlive = true
@@ -31,7 +31,7 @@ final class AgentHouse: Sendable {
             answerToAll: Courier.AuthorizationStatus, manifests: [AppManifest]
         ) {
             self.loop = loop
-            clock = MovedClock(loop, aheadMilliseconds)
+            clock.wallMilliseconds = loop.wallMilliseconds + aheadMilliseconds
             desk = AppDesk(state, declarations: [:], scheduler: clock, log: .none)
             keeper = AppKeeper(
                 manifests, state: state, desk: desk, launcher: launcher, scheduler: clock, log: .none,
@@ -109,7 +109,7 @@ final class AgentHouse: Sendable {
     /// So many seconds go by at once, and the alarm rings if it should.
     func pass(seconds: Int64) async {
         await on { rooms in
-            rooms.clock.aheadMilliseconds += seconds * 1000
+            rooms.clock.pass(milliseconds: seconds * 1000)
             guard let moment = rooms.alarm.moment, moment.milliseconds <= rooms.clock.wallMilliseconds else {
                 return
             }
@@ -133,22 +133,6 @@ extension AgentHouse.Rooms {
         isAlive = false
         loop.stop()
     }
-}
-
-/// A loop's clock, ahead of the real one.
-final class MovedClock: Scheduler {
-    private unowned let loop: EventLoop
-    var aheadMilliseconds: Int64
-
-    init(_ loop: EventLoop, _ aheadMilliseconds: Int64) {
-        self.loop = loop
-        self.aheadMilliseconds = aheadMilliseconds
-    }
-
-    var now: UInt64 { loop.now + UInt64(max(0, aheadMilliseconds)) * 1_000_000 }
-    var wallMilliseconds: Int64 { loop.wallMilliseconds + aheadMilliseconds }
-
-    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { loop.makeTimer(fire) }
 }
 
 /// Things that happen on other threads, in order, to be waited for.

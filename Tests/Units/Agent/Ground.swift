@@ -47,6 +47,12 @@ final class StandingClock: Scheduler {
         return timer
     }
 
+    /// So much time goes by, and no timer fires.
+    func pass(milliseconds: Int64) {
+        now += UInt64(milliseconds) * 1_000_000
+        wallMilliseconds += milliseconds
+    }
+
     /// So much time goes by that every timer fires that is armed now.
     func fireTimers() {
         for timer in timers.compactMap({ $0() }) where timer.isArmed {

@@ -130,7 +130,7 @@ struct LifeCycleKitTests {
                 await Task.yield()
             }
             await house.on { rooms in
-                rooms.clock.aheadMilliseconds += 10_000
+                rooms.clock.pass(milliseconds: 10_000)
                 rooms.desk.sickbay.letGo()
             }
         }

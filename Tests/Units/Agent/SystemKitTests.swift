@@ -42,6 +42,7 @@ struct SystemKitTests {
             system.clockChanged(byMilliseconds: 1500, zone: "Asia/Tokyo")
             let frame = KeyboardFrame(x: 0, y: 5, width: 9, height: 4)
             _ = system.move(KeyboardOrder(frame: frame, durationMilliseconds: 1), by: nil)
+            rooms.clock.fireTimers()
         }
         #expect(
             await journal.first(10) == [
@@ -93,7 +94,6 @@ struct SystemKitTests {
             dispatcher.addObserver(of: DeviceDidWake.self) { _ in journal.note("awake") },
         ]
         await house.on { $0.desk.system.willSleep() }
-        // The device's patience is longer than this takes.
         gate.signal()
         #expect(await journal.first(2) == ["observed", "asleep"])
         await house.on { $0.desk.system.didWake() }
