@@ -4,6 +4,8 @@ import Notifications
 struct Run {
     let events: Int
     let findings: [Finding]
+    /// How often a device was not let in at once, since others returned with it.
+    let deferrals: Int
     /// What went on in it, in one line.
     let summary: String
 
@@ -17,9 +19,11 @@ struct Run {
         let accepted = world.pushes.all.count { $0.status == 200 }
         events = world.events
         findings = world.findings.all
+        deferrals = world.formerDeferrals + world.relay.deferrals
         summary =
             "\(world.events) events, \(world.lives) lives, \(world.pushes.all.count) pushes, "
             + "\(accepted) accepted, \(world.deliveries) deliveries, \(world.welcomes) welcomes, "
+            + "\(deferrals) deferrals, "
             + "\(world.channels.broadcasts.count) broadcasts, \(world.channels.heard) heard, "
             + "\(world.channels.replayed) replayed"
         world.end()

@@ -21,6 +21,8 @@ final class SimulatedDevice {
     private(set) var wanted: [String: Notifications.Environment]
     private(set) var unwanted: Set<String> = []
     var session: SimulatedDeviceSession?
+    /// When it may come back, in milliseconds of the world, after it was not let in.
+    var returnsAt: Int64 = 0
     /// How it wants to be sent what waits, and whether it ever wants that otherwise than usual.
     var reception = Reception.usual
     let hasWishes: Bool

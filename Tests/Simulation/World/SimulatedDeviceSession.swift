@@ -248,7 +248,11 @@ final class SimulatedDeviceSession: EndpointOwner {
         case .subscribed(let channel): subscribed(to: channel)
         case .unsubscribed(let end): unsubscribed(end)
         case .broadcast(let deliver): heard(deliver)
-        case .goodbye(let goodbye): if goodbye.reason == .removed, isNewest { device.removed() }
+        case .goodbye(let goodbye):
+            if goodbye.reason == .removed, isNewest { device.removed() }
+            if goodbye.reason == .overloaded, goodbye.retryAfterMilliseconds > 0 {
+                world.noteDeferral(of: device, byMilliseconds: goodbye.retryAfterMilliseconds)
+            }
         }
     }
 

@@ -11,6 +11,8 @@ extension SimulatedRelay {
         var pendingPerApp = Limits.pendingPerRegistration
         var deliveries = Limits.deliveryWindow
         var letters = Limits.letters
+        /// Milliseconds after which a device may come back that is not let in.
+        var slotMilliseconds = Limits.slotMilliseconds
         /// Bytes in a device's stream: a window of the largest notifications, broadcasts, and what the link itself
         /// says.
         var outboundBytes =
@@ -20,7 +22,9 @@ extension SimulatedRelay {
 
     var bounds: Bounds {
         house.fault == .boundsShrink
-            ? Bounds(pendingPerApp: 12, deliveries: 12, letters: 12, outboundBytes: 12) : Bounds()
+            ? Bounds(
+                pendingPerApp: 12, deliveries: 12, letters: 12, slotMilliseconds: (12, 12), outboundBytes: 12)
+            : Bounds()
     }
 
     /// The counters are looked at after each turn, the devices now and then.

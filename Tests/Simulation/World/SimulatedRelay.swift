@@ -14,6 +14,8 @@ struct SimulatedHouse {
     let traceDisk = MemoryTrace.Disk()
     /// How much waits for an absent device.
     let storage: Fidelity.StorageDepth
+    /// Fetches that a shard has under way when it lets in one more device.
+    let places: Int
     /// What somebody built in.
     let fault: DeliberateFault?
 }
@@ -70,6 +72,7 @@ final class SimulatedRelay {
                 authority: authority,
                 random: house.chance,
                 deviceRules: DeviceRules(storage: keepsAll ? .queue : house.storage),
+                admittance: Admittance(places: house.places),
                 log: .none,
                 porter: porter(of: index),
                 trace: TraceRecorder(ofShard: index, sample: 1, losses: traceLosses) { letter in
@@ -181,6 +184,9 @@ final class SimulatedRelay {
     }
 
     func post(_ letter: Letter) { for index in mail.indices { mail[index].append(letter) } }
+    /// How many devices it did not let in, since others returned with them.
+    var deferrals: Int { shards.reduce(0) { $0 + Int($1.admittance.deferred) } }
+
     func closeLedger() { ledgerMail.append(.close) }
 
     /// The process dies: nobody hears anything, but for the clients' ends.

@@ -13,7 +13,7 @@ extension World {
         floodsLeft = 0
         for _ in 0..<3000 where findings.first == nil {
             rest()
-            for device in devices where device.session == nil { connect(device) }
+            returnAll()
             unwish()
             for session in sessions {
                 session.acknowledge(.max)

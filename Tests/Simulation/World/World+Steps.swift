@@ -21,7 +21,8 @@ extension World {
         case 855..<925: advance(byMilliseconds: Int64(chance.number(0...400)))
         case 925..<934: resend()
         case 934..<938: wish()
-        case 938..<940: withSession { if $0.isWelcome { $0.say(.fetch) } }
+        case 938: withSession { if $0.isWelcome { $0.say(.fetch) } }
+        case 939: storm()
         case 940..<952: cutSomebody()
         case 952..<960: withSession { $0.leave() }
         case 960..<966: withSession { $0.enrol() }

@@ -105,8 +105,10 @@ extension World {
     private func startAgain() throws {
         endClientTurns()
         disk.openAnew()
+        formerDeferrals += relay.deferrals
         lives += 1
         relay = try SimulatedRelay(shards: Self.shardCount, in: house)
+        if chance.once(in: 2) { returnAll() }
     }
 
     func restartInOrder() throws {

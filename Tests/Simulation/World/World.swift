@@ -40,6 +40,8 @@ final class World {
     var channels = SimulatedChannels()
     var deliveries = 0
     private(set) var welcomes = 0
+    /// How many devices the relay did not let in at once, in lives before this one.
+    var formerDeferrals = 0
     var lives = 1
     var steps = 0
     /// One device stays away while more is pushed to it than is kept.
@@ -57,7 +59,8 @@ final class World {
     }
 
     /// A world, perhaps with a fault that somebody built in. With every second seed only the latest of each app
-    /// waits, as at Apple; with every tenth, one device is flooded.
+    /// waits, as at Apple; with every third, a shard fetches for one device at a time; with every tenth, one device is
+    /// flooded.
     init(seed: UInt64, fault: DeliberateFault? = nil) throws {
         let chance = Chance(seed: seed)
         let findings = findings
@@ -68,7 +71,7 @@ final class World {
         pushes = Pushes(storage)
         house = SimulatedHouse(
             clock: clock, chance: chance, findings: findings, disk: SimulatedDisk(chance, fault),
-            storage: storage, fault: fault)
+            storage: storage, places: seed.isMultiple(of: 3) ? 1 : Limits.fetches.usual, fault: fault)
         MemoryStore(disk: house.disk.disk).apply(Self.registry(chance)) { _ in }
         relay = try SimulatedRelay(shards: Self.shardCount, in: house)
         devices = (0..<7).map { index in
@@ -174,8 +177,8 @@ final class World {
     func connectSomebody() {
         if providers.count < 4, chance.once(in: 3) {
             connectProvider(chance.once(in: 3) ? .development : .production)
-        } else if let device = chance.pick(devices), device.session == nil || chance.once(in: 6),
-            !isAway(device)
+        } else if let device = chance.pick(devices),
+            mayReturn(device) || chance.once(in: 6) && !isAway(device)
         {
             connect(device)
         }
