@@ -18,7 +18,7 @@ extension Simulation {
                 let run = try Run(seed: seed)
                 #expect(run.findings.isEmpty, "seed \(seed): \(run.summary)")
                 events += run.events
-            deferrals += run.deferrals
+                deferrals += run.deferrals
                 // A seed takes seconds, and the tests beside it have few threads.
                 await Task.yield()
             }
