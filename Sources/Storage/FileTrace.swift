@@ -13,6 +13,9 @@ public final class FileTrace: TraceStore {
     private var encoder = TraceEncoder()
     private var names: TraceNames
     private let refusals: RefusalRing
+    /// Where the last visit to an older segment stopped, and the names that come before it: whoever follows the trace
+    /// goes on there.
+    private var bookmark: (position: TracePosition, names: TraceNames)?
 
     /// The highest row that the trace tells of.
     public private(set) var lastRow: QueueRow
@@ -108,10 +111,11 @@ public final class FileTrace: TraceStore {
         }
         // The newest one's names are known; of another they come before the place where to begin.
         let begin = max(position.offset, TraceBytes.headerBytes)
-        var decoder = TraceDecoder(isNewest ? names : TraceNames())
+        let known = isNewest ? names : bookmark.flatMap { $0.position == position ? $0.names : nil }
+        var decoder = TraceDecoder(known ?? TraceNames())
         var left = limit
         let stop = Self.walk(
-            file, from: isNewest && position.offset > 0 ? begin : TraceBytes.headerBytes, &decoder
+            file, from: known == nil ? TraceBytes.headerBytes : begin, &decoder
         ) { record, offset in
             guard offset >= begin else { return true }
             guard left > 0 else { return false }
@@ -119,7 +123,10 @@ public final class FileTrace: TraceStore {
             visit(record)
             return true
         }
-        return stop.isOver ? next : TracePosition(segment: position.segment, offset: stop.offset)
+        guard !stop.isOver else { return next }
+        let position = TracePosition(segment: position.segment, offset: stop.offset)
+        if !isNewest { bookmark = (position, decoder.names) }
+        return position
     }
 
     /// Writes refusals down, in the places of the oldest.

@@ -138,6 +138,23 @@ struct TraceStoreTests {
         #expect(try trace.store.visit(from: future, limit: 1) { _ in Issue.record() } == trace.store.end)
     }
 
+    @Test("is followed by several at once, each from where it has come to", arguments: Engine.allCases)
+    func followers(_ engine: Engine) throws {
+        let trace = try Trace(engine)
+        for row in 1...40 as ClosedRange<Int64> {
+            try trace.store.append([Self.acceptance(row), Self.event(row)])
+        }
+        let oldest = TracePosition(segment: trace.store.segments.lowerBound)
+        var readers = [1, 3, 3].map { (limit: $0, position: oldest, seen: [TraceRecord]()) }
+        for index in readers.indices.reversed() + Array(repeating: readers.indices, count: 100).joined() {
+            readers[index].position = try trace.store.visit(
+                from: readers[index].position, limit: readers[index].limit
+            ) { readers[index].seen.append($0) }
+        }
+        let written = try Self.records(trace.store)
+        #expect(trace.store.segments.count == 3 && readers.allSatisfy { $0.seen == written })
+    }
+
     @Test(
         "goes on after its highest row, even if the segment that told of it has gone",
         arguments: Engine.allCases)
