@@ -1,8 +1,8 @@
 import Notifications
 
-/// The one writer of the store. A batch is whatever arrived while the last one was committed: under load
-/// batches grow and the cost of a commit is shared by many, without a timer and without waiting when there is
-/// no load.
+/// The one writer of the store. A batch is whatever arrived while the last one was committed, and whoever comes back
+/// then (``CommitGather``): under load batches grow and the cost of a commit is shared by many, and nobody waits when
+/// there is no load.
 ///
 /// A notification that is settled in the batch that would store it touches no disk at all.
 final class Ledger {
@@ -12,6 +12,10 @@ final class Ledger {
     private let copy: Copy
     private let log: Log
     private var waiting: [LedgerLetter] = []
+    /// Whether something waits that is no push and no end of one.
+    private var hasOrder = false
+    private let time: LedgerTime
+    private var gather: CommitGather
     private var isCommitting = false
     private var isClosed = false
     /// Rows whose removal failed with the batch that it was part of; the next batch tries again, and where none comes
@@ -38,7 +42,7 @@ final class Ledger {
     private(set) var annihilatedCount: UInt64 = 0
 
     /// A ledger over `store`. `post` addresses a letter to a shard; `copy` copies a snapshot, which takes its time,
-    /// and posts ``Letter/applied(ticket:_:)`` at its end; `rest` keeps time; `onClosed` is called after a
+    /// and posts ``Letter/applied(ticket:_:)`` at its end; `rest` and `time` keep time; `onClosed` is called after a
     /// ``LedgerLetter/close``.
     init(
         store: any Store,
@@ -47,6 +51,8 @@ final class Ledger {
         post: @escaping (Letter, Int) -> Void,
         copy: @escaping Copy,
         rest: @escaping Rest,
+        time: LedgerTime,
+        gather: CommitGather = CommitGather(),
         onClosed: @escaping () -> Void
     ) {
         self.store = store
@@ -55,6 +61,8 @@ final class Ledger {
         self.post = post
         self.copy = copy
         self.rest = rest
+        self.time = time
+        self.gather = gather
         self.onClosed = onClosed
     }
 
@@ -63,17 +71,26 @@ final class Ledger {
     func receive(_ letters: [LedgerLetter]) {
         guard !isClosed else { return }
         waiting.append(contentsOf: letters)
+        hasOrder = hasOrder || letters.contains { !$0.canWait }
         commitNext()
     }
 
-    /// Starts on what has arrived, unless a batch is under way; its completion goes on.
+    /// It has been waited for long enough.
+    func goOn() { commitNext() }
+
+    /// Starts on what has arrived, unless a batch is under way, whose completion goes on, or others are waited for.
     private func commitNext() {
         while !isCommitting, !waiting.isEmpty {
+            if !hasOrder, let deadline = gather.waits(with: waiting.count, at: time.now()) {
+                return time.alarm(deadline)
+            }
             let count = min(waiting.count, Limits.ledgerBatch)
+            gather.begins(with: count)
             var batch = LedgerBatch()
             for letter in waiting[..<count] { batch.add(letter) }
             if count == waiting.count {
                 waiting.removeAll(keepingCapacity: count <= Limits.ledgerBatch)
+                hasOrder = false
             } else {
                 waiting.removeFirst(count)
             }
@@ -92,8 +109,11 @@ final class Ledger {
             return
         }
         isCommitting = true
+        let began = time.now()
         store.commit(batch.queue) { [self] result in
             isCommitting = false
+            let early = waiting.count + time.arrived()
+            gather.ended(answered: batch.queue.enqueued.count, early: early, began: began, at: time.now())
             keepOwed(result, batch.queue.settled)
             note(result, of: batch.queue)
             tell(batch, result)

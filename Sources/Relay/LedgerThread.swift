@@ -53,8 +53,9 @@ struct LedgerThread: Sendable {
         let switchboard = mailboxes.switchboard(ofShard: nil)
         let retry = loop.makeTimer {}
         loop.turnEnded = { if !switchboard.post() { retry.arm(afterMilliseconds: 1) } }
-        weak var resting: Ledger?
-        let owing = loop.makeTimer { resting?.settleOwed() }
+        weak var timed: Ledger?
+        let owing = loop.makeTimer { timed?.settleOwed() }
+        let alarm = try loop.makePreciseTimer { timed?.goOn() }
         let ledger = Ledger(
             store: store,
             shardCount: mailboxes.shards.count,
@@ -62,12 +63,16 @@ struct LedgerThread: Sendable {
             post: { letter, shard in switchboard.send(letter, to: shard) },
             copy: copy,
             rest: { owing.arm(afterMilliseconds: $0) },
+            time: LedgerTime(
+                now: { EventLoop.monotonicNanoseconds },
+                alarm: { alarm.arm(at: $0) },
+                arrived: { mailboxes.ledger.count }),
             onClosed: { [unowned loop] in
                 loop.stop()
                 closed.countDown()
             }
         )
-        resting = ledger
+        timed = ledger
         try loop.attach(mailboxes.ledger) { [unowned ledger] letters in
             ledger.receive(letters)
             letters.removeAll(keepingCapacity: true)

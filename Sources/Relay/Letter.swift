@@ -67,6 +67,14 @@ enum LedgerLetter: Sendable {
     case backUp(BackupOrder)
     /// Everything before this is to be committed; then close the store and stop.
     case close
+
+    /// Whether nobody is the worse for its being received a moment later.
+    var canWait: Bool {
+        switch self {
+        case .store, .settle: true
+        case .load, .apply, .backUp, .close: false
+        }
+    }
 }
 
 /// A copy of the store that the operator wants.

@@ -29,6 +29,7 @@ public final class TrustedFile<File: DatabaseFile> {
     private let thresholdPages: Int?
     private let log: Log
     private var checkpointer: Checkpointer?
+    private var reserve = LogReserve()
 
     /// Opens the file, and makes it where there is none. Its log is copied into it from `thresholdPages` pages
     /// on, by a thread of its own; nil: whoever commits does so.
@@ -64,7 +65,10 @@ public final class TrustedFile<File: DatabaseFile> {
 
     /// To be called when everybody has been told of a change: the log may be due.
     func changed() {
-        if !database.isDoubtful { checkpointer?.committed(on: database) }
+        guard !database.isDoubtful, let checkpointer else { return }
+        checkpointer.committed(on: database)
+        let used = WriteAheadLog.byteCount(pages: database.logPages)
+        if let length = reserve.length(afterBytes: used) { WriteAheadLog.lengthen(database.path, to: length) }
     }
 
     /// Closes the file, opens it again, and writes everything that its log holds once more. Nobody else may
@@ -100,5 +104,6 @@ public final class TrustedFile<File: DatabaseFile> {
     private func watchLog() throws(StoreError) {
         guard let thresholdPages else { return }
         checkpointer = try Checkpointer(of: database, thresholdPages: thresholdPages, log: log)
+        reserve = LogReserve()
     }
 }

@@ -2,11 +2,29 @@ import CSQLite
 import Glibc
 import Notifications
 
-/// The log beside a database file that nobody has open.
+/// The log beside a database file.
 enum WriteAheadLog {
-    /// Writes the log's own bytes over it and syncs it, so that what is read from it is on the disk. After a
-    /// sync has failed, in this process or in one before it, the kernel may hold frames that are not: SQLite
-    /// would copy them into the file, and a power cut would then leave changes there by half.
+    /// How many bytes of the file so many pages take: a head, and one before each page.
+    static func byteCount(pages: Int) -> Int { 32 + pages * (24 + 4096) }
+
+    /// Makes the file longer by zeros, where it is shorter. What is in it stays as it is: a log ends where its
+    /// checksums end. To be called by whoever commits, between two commits.
+    ///
+    /// Not synced: the next commit's sync does that, and fails where it cannot be done. Where there is no room the
+    /// log grows as it would have without this.
+    static func lengthen(_ path: String, to length: Int) {
+        let descriptor = unsafe open(path + "-wal", O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let end = Int(lseek(descriptor, 0, SEEK_END))
+        guard end >= 0, end < length else { return }
+        let zeros = [UInt8](repeating: 0, count: length - end)
+        _ = unsafe pwrite(descriptor, zeros, zeros.count, end)
+    }
+
+    /// Writes the own bytes of the log over it and syncs it, so that what is read from it is on the disk: for a file
+    /// that nobody has open. After a sync has failed, in this process or in one before it, the kernel may hold frames
+    /// that are not: SQLite would copy them into the file, and a power cut would then leave changes there by half.
     static func writeAnew(of path: String) throws(StoreError) {
         let log = path + "-wal"
         let descriptor = unsafe open(log, O_RDWR | O_CLOEXEC)

@@ -61,6 +61,9 @@ public final class Mailbox<Letter: Sendable>: Sendable {
         if wasEmpty { ring() }
     }
 
+    /// How many letters are in it, at this moment.
+    public var count: Int { letters.withLock { $0.count } }
+
     /// Takes everything; `empty` becomes the new box and gives its storage to it.
     func take(into empty: inout [Letter]) {
         precondition(empty.isEmpty)

@@ -30,6 +30,8 @@ final class SimulatedRelay {
     private var ledger: Ledger?
     /// When the ledger tries again by itself what the disk has refused.
     private var owing: (any LoopTimer)?
+    /// When it has waited for long enough for others to share a commit.
+    private var alarm: (any LoopTimer)?
     private var trace: TraceKeeper?
     /// What the trace has not been told because its mailbox was full.
     let traceLosses = TraceLosses()
@@ -54,10 +56,12 @@ final class SimulatedRelay {
             post: { [unowned self] letter, shard in mail[shard].append(letter) },
             copy: { _, _ in },
             rest: { [unowned self] in owing?.arm(afterMilliseconds: $0) },
+            time: ledgerTime(),
+            // Few are under way here at a time.
+            gather: CommitGather(least: 2),
             onClosed: { [unowned self] in isClosed = true })
-        owing = SimulatedScheduler(shard: 0, clock: house.clock).makeTimer { [unowned self] in
-            ledger?.settleOwed()
-        }
+        owing = timer { $0.settleOwed() }
+        alarm = timer { $0.goOn() }
         let trace = makeTrace()
         self.trace = trace
         let lag: Int64 = house.fault == .clockLags ? 5_000 : 0
@@ -84,6 +88,22 @@ final class SimulatedRelay {
             shard.start()
             shards.append(shard)
         }
+    }
+
+    private func timer(_ ring: @escaping (Ledger) -> Void) -> any LoopTimer {
+        SimulatedScheduler(shard: 0, clock: house.clock).makeTimer { [unowned self] in
+            if let ledger { ring(ledger) }
+        }
+    }
+
+    private func ledgerTime() -> LedgerTime {
+        let clock = house.clock
+        return LedgerTime(
+            now: { UInt64(clock.milliseconds) * 1_000_000 },
+            alarm: { [unowned self] moment in
+                alarm?.arm(afterMilliseconds: Int(moment / 1_000_000) - Int(clock.milliseconds))
+            },
+            arrived: { [unowned self] in ledgerMail.count })
     }
 
     private func makeTrace() -> TraceKeeper {

@@ -78,6 +78,9 @@ struct LedgerTests {
         var lines: [String] = []
         var closed = 0
         var rests: [Int] = []
+        var alarms: [UInt64] = []
+        var now: UInt64 = 0
+        var arrived = 0
     }
 
     private let store = SlowStore()
@@ -91,6 +94,7 @@ struct LedgerTests {
             post: { letter, shard in post.lines.append("\(shard) \(Self.text(letter))") },
             copy: { _, order in post.lines.append("copy to \(order.directory)") },
             rest: { post.rests.append($0) },
+            time: LedgerTime(now: { post.now }, alarm: { post.alarms.append($0) }, arrived: { post.arrived }),
             onClosed: { post.closed += 1 }
         )
     }
@@ -131,6 +135,46 @@ struct LedgerTests {
     func annihilation() {
         ledger.receive([stored(1), settle(1)])
         #expect(post.lines.isEmpty && store.batches.isEmpty && ledger.annihilatedCount == 1)
+    }
+
+    /// A commit of these rows that takes a millisecond, at whose end some letters have come.
+    private func commit(_ rows: ClosedRange<Int64>, arrived: Int = 0) {
+        store.isHeld = true
+        ledger.receive(rows.map { stored($0) })
+        post.now += 1_000_000
+        post.arrived = arrived
+        store.complete()
+        post.arrived = 0
+    }
+
+    @Test("waits after a commit for as many as it has answered, as long as it took")
+    func waiting() {
+        commit(1...20, arrived: 5)
+        ledger.receive((21...25).map { stored($0) })
+        ledger.receive((26...44).map { stored($0) })
+        #expect(store.batches.count == 1 && post.alarms == [2_000_000, 2_000_000])
+        ledger.receive([stored(45)])
+        #expect(store.batches.map(\.enqueued.count) == [20, 25])
+        post.now += 500_000
+        store.complete()
+        ledger.receive([stored(46)])
+        #expect(store.batches.count == 2 && post.alarms.last == 2_000_000)
+        post.now = 2_000_000
+        ledger.goOn()
+        #expect(store.batches.map(\.enqueued.count) == [20, 25, 1])
+    }
+
+    @Test("has nobody wait who wants something else of it, and nobody after a push or two")
+    func orders() {
+        commit(1...20)
+        ledger.receive([stored(21), settle(1)])
+        #expect(store.batches.count == 1)
+        ledger.receive([load(2)])
+        #expect(store.batches.count == 2)
+        store.complete()
+        commit(31...32)
+        ledger.receive([stored(33)])
+        #expect(store.batches.count == 4)
     }
 
     @Test("gathers what arrives during a commit into the next one")
