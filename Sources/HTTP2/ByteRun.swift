@@ -49,6 +49,13 @@ public struct ByteRun: Sendable {
         count = end
     }
 
+    /// Lends bytes that are in use.
+    @inline(__always)
+    func withBytes<Result>(_ range: Range<Int>, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        precondition(range.upperBound <= count, "bytes in use")
+        return unsafe room.withUnsafeBufferPointer { unsafe body(UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+
     /// Writes over bytes that are in use.
     mutating func overwrite(at position: Int, with part: Span<UInt8>) {
         precondition(

@@ -135,6 +135,13 @@ public struct HeaderBlock: Sendable {
                 valueEnd: UInt32(truncatingIfNeeded: bytes.count), isIndexed: true))
     }
 
+    /// Takes fields that were put together elsewhere, in place of its own.
+    mutating func take(_ all: UnsafeBufferPointer<UInt8>, _ places: UnsafeBufferPointer<Field>) {
+        removeAll()
+        unsafe bytes.append(all)
+        unsafe fields.append(contentsOf: places)
+    }
+
     /// Whether this is the head of an interim answer: `:status` is 1xx, and it is always the first field of
     /// one.
     var isInformational: Bool {

@@ -20,7 +20,7 @@ func makeLibrarySession(
     unsafe nghttp2_option_set_max_deflate_dynamic_table_size(options, Int(settings.headerTableSize))
     // It counts resets of finished streams too, which honest clients send. We judge them ourselves: `ResetJudgement`.
     unsafe nghttp2_option_set_stream_reset_rate_limit(options, UInt64(Int64.max), UInt64(Int64.max))
-    unsafe nghttp2_option_set_max_continuations(options, 8)
+    unsafe nghttp2_option_set_max_continuations(options, HeaderGate.mostContinuations)
     unsafe setCallbacks(callbacks)
     switch role {
     case .server: unsafe nghttp2_session_server_new3(&session, callbacks, nil, options, &functions)
@@ -44,7 +44,7 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
         let isRequest = unsafe frame?.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
         return unsafe withSession(context) { session in
-            session.block.removeAll()
+            if !session.isBlockRead { session.block.removeAll() }
             if isRequest { session.resets.open() }
             return 0
         }
@@ -52,6 +52,7 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
         _, _, name, nameBytes, value, valueBytes, _, context in
         unsafe withSession(context) { session in
+            if session.isBlockRead { return 0 }
             let isTaken = unsafe session.take(
                 name: UnsafeBufferPointer(start: name, count: nameBytes),
                 value: UnsafeBufferPointer(start: value, count: valueBytes))

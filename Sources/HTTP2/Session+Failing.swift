@@ -5,6 +5,7 @@ extension Session {
     /// Looks at a frame that has been sent, from `start` on.
     func note(_ output: inout [UInt8], sent start: Int) {
         switch UInt32(output[start + 3]) {
+        case NGHTTP2_HEADERS.rawValue where nextTail < tails.count: addTail(&output, sent: start)
         case NGHTTP2_GOAWAY.rawValue where output.count >= start + 17: noteGoaway(&output, start)
         case NGHTTP2_RST_STREAM.rawValue where failure == nil && !resets.cut():
             fail(.tooManyResets)

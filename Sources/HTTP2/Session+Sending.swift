@@ -9,13 +9,14 @@ extension Session {
     ///
     /// - Parameter body: at most 16 KiB, not empty.
     public func respond(_ stream: Int32, _ head: HeaderBlock, body: [UInt8]? = nil) {
-        guard let record = recordToAnswer(stream) else { return }
         guard let body else {
+            guard answers(stream) else { return }
             let _: Int32 = unsafe head.withNameValues {
                 unsafe nghttp2_submit_response(raw, stream, $0, $1, nil)
             }
             return
         }
+        guard let record = recordToAnswer(stream) else { return }
         precondition((1...16_384).contains(body.count), "a whole body fits in one frame and is not empty")
         record.setBody(body)
         submitResponse(record, head)
@@ -116,13 +117,19 @@ extension Session {
 
     /// The record of a request that gets its answer now; nil for one that is gone.
     private func recordToAnswer(_ stream: Int32) -> StreamRecord? {
+        answers(stream) ? attachedRecord(stream) : nil
+    }
+
+    /// A request gets its answer now. False: it is gone.
+    func answers(_ stream: Int32) -> Bool {
         precondition(role == .server, "only a server responds")
-        guard let record = attachedRecord(stream) else { return nil }
-        assert(!record.isAnswered, "a request is answered once")
-        guard !record.isAnswered else { return nil }
-        record.isAnswered = true
-        record.since = moment
-        return record
+        return withAttachedRecord(stream) { record in
+            assert(!record.isAnswered, "a request is answered once")
+            guard !record.isAnswered else { return false }
+            record.isAnswered = true
+            record.since = moment
+            return true
+        } ?? false
     }
 
     private func submitResponse(_ record: StreamRecord, _ head: HeaderBlock) {

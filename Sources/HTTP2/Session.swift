@@ -33,6 +33,10 @@ public final class Session {
     unowned(unsafe) let handler: any SessionHandler
     /// The header block that is being received; blocks of one connection never interleave.
     var block = HeaderBlock()
+    /// Reads header blocks in place of the library, where it can.
+    let gate: HeaderGate?
+    /// Whether ``block`` holds the block already that the library is being given.
+    var isBlockRead = false
     /// Streams whose bodies have been taken entirely since the handler was told last.
     var emptied: [Int32] = []
     /// Streams that are closed but were not ended by their peer; the youngest last.
@@ -57,6 +61,10 @@ public final class Session {
     var saidErrorCode = ErrorCode.noError
     /// What the first SETTINGS frame is to allow the peer, if not what the session takes.
     var announcedStreamLimit: UInt32?
+    /// Fields of answers that the library has not framed yet; of these, which one is next.
+    var tails: [Tail] = []
+    var tailBytes: [UInt8] = []
+    var nextTail = 0
     /// A GOAWAY that waits until all else is sent.
     var farewell: (errorCode: UInt32, debug: [UInt8])?
 
@@ -78,6 +86,7 @@ public final class Session {
         unsafe self.handler = handler
         scanner = FrameScanner(role: role)
         resets = ResetJudgement(after: role == .server ? settings.judgedStreams : 0)
+        gate = HeaderGate(role: role, settings: settings)
         memory = SessionMemory(role: role)
         unsafe raw = makeLibrarySession(role, settings, memory)
         unsafe nghttp2_session_set_user_data(raw, Unmanaged.passUnretained(self).toOpaque())
@@ -103,9 +112,7 @@ public final class Session {
             return
         }
         isAtWork = true
-        let result = unsafe bytes.withUnsafeBufferPointer {
-            unsafe nghttp2_session_mem_recv(raw, $0.baseAddress, $0.count)
-        }
+        let result = unsafe bytes.withUnsafeBufferPointer { unsafe read($0) }
         isAtWork = false
         guard !hasEnded else { return }
         if result < 0 {
@@ -263,6 +270,7 @@ extension Session {
             let count = unsafe nghttp2_session_mem_send(raw, &frame)
             guard count > 0 else {
                 if count < 0, failure == nil { failure = .libraryFailure(Int32(count)) }
+                if !tails.isEmpty { forgetTails() }
                 return
             }
             let bytes = unsafe UnsafeBufferPointer(start: frame, count: count)

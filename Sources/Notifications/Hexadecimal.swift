@@ -76,9 +76,11 @@ extension Span where Element == UInt8 {
     @inlinable
     @inline(__always)
     public func octet(at index: Int) -> UInt64 {
-        precondition(index >= 0 && index <= count - 8, "eight bytes lie within the span")
+        let part = extracting(index..<index &+ 8)
+        // With this, none of the eight indices has to be checked.
+        precondition(part.count == 8, "eight bytes lie within the span")
         var word: UInt64 = 0
-        for byte in 0..<8 { word |= UInt64(self[index + byte]) << UInt64(8 * byte) }
+        for byte in 0..<8 { word |= UInt64(part[byte]) &<< UInt64(8 * byte) }
         return word
     }
 }

@@ -55,7 +55,8 @@ public enum Limits {
 
     /// Streams that a provider may have open at once on one connection. At 5 KiB of body each: 5 MiB.
     public static let providerStreams: UInt32 = 1000
-    /// Decoded bytes of one header list; what Apple advertises.
+    /// Decoded bytes of one header list; what Apple advertises. A provider's connection keeps room for one, and 10 KiB
+    /// for the fields that it knows by number.
     public static let headerListBytes = 8000
     /// Fields in one header list.
     public static let headerFields = 100

@@ -12,6 +12,8 @@ final class Admission {
     private let topics: TopicReader
     private let environment: Environment
     private let fidelity: Fidelity
+    /// What was allowed last: to whom, and by which authority.
+    private var allowed: (key: ProviderKey, topic: Topic, generation: UInt64)?
 
     init(
         tokens: ProviderTokens, seal: TokenSeal, topics: TopicReader, environment: Environment,
@@ -58,7 +60,7 @@ final class Admission {
 
         // 10 · For which app.
         let topic = try topic(request, values, for: pushType, permission.defaultTopic)
-        guard permission.allows(topic, pushType, by: authority) else { throw .topicDisallowed }
+        guard allows(permission, topic, pushType, by: authority) else { throw .topicDisallowed }
 
         // 11 · For which device.
         let digits = path.lowerBound + Self.devicePath.utf8CodeUnitCount..<path.upperBound
@@ -90,6 +92,23 @@ final class Admission {
             uniqueIdentity: request.uniqueIdentity,
             proof: permission.proof
         )
+    }
+
+    /// Whether the provider may push to a topic. What was found out last is remembered: most providers have one app.
+    private func allows(
+        _ permission: ProviderPermission, _ topic: Topic, _ pushType: PushType?, by authority: Authority
+    ) -> Bool {
+        guard case .token(let key) = permission else {
+            return permission.allows(topic, pushType, by: authority)
+        }
+        if let allowed, allowed.key === key, allowed.generation == authority.generation,
+            allowed.topic == topic
+        {
+            return true
+        }
+        guard permission.allows(topic, pushType, by: authority) else { return false }
+        allowed = (key, topic, authority.generation)
+        return true
     }
 
     private static var devicePath: StaticString { "/3/device/" }

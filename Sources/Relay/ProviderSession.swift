@@ -170,6 +170,8 @@ final class ProviderSession: EndpointOwner {
         let endpoint = endpoint
         shard.reply.removeAll()
         switch verdict {
+        case .accepted where request.uniqueIdentity == nil:
+            request.withEcho { endpoint.streams.accept(stream, "apns-id", $0) }
         case .accepted:
             shard.reply.add(":status", "200")
             request.addEcho(to: &shard.reply, isFirst: isFirstAnswer)

@@ -81,12 +81,17 @@ final class PushRequest {
     /// Adds `apns-id` to a reply. Its value differs each time: it is not to enter the compression table, except for the
     /// first on a connection, after which the name is in there.
     func addEcho(to reply: inout HeaderBlock, isFirst: Bool) {
+        withEcho { reply.add("apns-id", $0, isIndexed: isFirst) }
+    }
+
+    /// Lends the `apns-id` of the reply to a push that is accepted; the provider's own is none that is long then.
+    func withEcho(_ body: (Span<UInt8>) -> Void) {
         if let drawnIdentity {
             let letters = drawnIdentity.letters(letterA: UInt8(ascii: "A"))
-            reply.add("apns-id", letters.span, isIndexed: isFirst)
+            body(letters.span)
         } else if let range = range(.identifier) {
             let values = values
-            reply.add("apns-id", values.span.extracting(range), isIndexed: isFirst)
+            body(values.span.extracting(range))
         }
     }
 

@@ -38,6 +38,32 @@ import Testing
         #expect(pair.client.streamCount == 0 && pair.server.streamCount == 0)
     }
 
+    @Test("Acceptances carry a field of their own each, between other answers and where some were reset")
+    func acceptances() throws {
+        let pair = Pair()
+        let streams = try (0..<6).map { _ in try pair.client.request(post) }
+        try pair.run()
+        let value = { (stream: Int32) in Array("identity-\(stream)".utf8) }
+        for stream in streams.reversed() where stream != streams[2] {
+            pair.server.accept(stream, "apns-id", value(stream).span)
+        }
+        pair.server.respond(streams[2], [":status": "404", "apns-id": "none"], body: [0x7B, 0x7D])
+        // Its answer is lost, and the others must not be given to it.
+        try pair.server.receive(Frame(kind: .reset, stream: UInt32(streams[4]), payload: [0, 0, 0, 8]).bytes)
+        try pair.run()
+        let answered = streams.reversed().filter { $0 != streams[4] && $0 != streams[2] }
+        let heads = pair.atClient.events.filter { $0.hasPrefix("head") }
+        #expect(
+            heads == answered.map { "head \($0) end [:status: 200, apns-id: identity-\($0)]" } + [
+                "head \(streams[2]) [:status: 404, apns-id: none]"
+            ])
+        // The next ones, too.
+        let next = try pair.client.request(post)
+        pair.atServer.onEnded = { pair.server.accept($0, "apns-id", value($0).span) }
+        try pair.run()
+        #expect(pair.atClient.events.contains("head \(next) end [:status: 200, apns-id: identity-\(next)]"))
+    }
+
     @Test("An error is HEADERS and exactly one DATA frame that ends the stream", arguments: [Int.max, 1])
     func answerWithBody(step: Int) throws {
         let pair = Pair()

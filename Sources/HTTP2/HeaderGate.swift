@@ -1,0 +1,214 @@
+/// Stands before the library and keeps header blocks from it: it reads them itself (``FieldDecoder``) and gives the
+/// library a frame in place of each that has the same consequences. Every other byte passes as it is.
+///
+/// A block in which the library would find nothing wrong becomes the smallest request there is; one that it has
+/// to judge is spelled out for it, without tables and codes; one that cannot be read becomes one that it cannot read
+/// either. So streams, windows, the rules of HTTP and what is said to those who break them stay the library's.
+final class HeaderGate {
+    /// What comes of a frame that the gate has kept.
+    enum Outcome {
+        /// Nothing yet: the block goes on.
+        case nothing
+        /// The library gets ``replacement``; `isRead`: the fields are in the session's block already.
+        case replaced(isRead: Bool)
+        /// The frame breaks the protocol in a way that the library finds out by itself: it gets ``replacement``, the
+        /// frame, and all that follows.
+        case violation
+        /// The connection is over.
+        case failed(SessionError)
+    }
+
+    /// What the library gets in place of the frame.
+    private(set) var replacement: [UInt8] = []
+    /// Bytes of a frame that passes, or of the preface, which are still to come.
+    var passing = magicBytes
+    /// The beginning of a frame of which the rest has not come.
+    var partial: [UInt8] = []
+    /// Whether all passes from now on.
+    var isOpen = false
+
+    private var decoder: FieldDecoder
+    private let mostBytes: Int
+    private let mostFrameBytes: Int
+    /// The block that goes on in CONTINUATION frames: its first frame's head and priority, and its bytes so far.
+    private var head: FrameHead?
+    private var priority: [UInt8] = []
+    private var collected: [UInt8] = []
+    private var continuations = 0
+    /// Whether the library knows the smallest request by numbers.
+    private var isInTable = false
+    /// The youngest stream whose first block has come: others on it are trailers.
+    private var lastStream: Int32 = 0
+
+    /// Bytes of a client's connection preface (RFC 9113, section 3.4), which is no frame.
+    private static let magicBytes = 24
+    /// As many as the library is told to take.
+    static let mostContinuations = 8
+    private static let hasPriority: UInt8 = 0x20
+    private static let priorityBytes = 5
+    /// `:method: POST`, `:path: /`, `:scheme: https` by number, `:authority: x` so that it gets one: nothing else
+    /// enters the library's table, so that it stays the youngest there.
+    private static let first: [UInt8] = [0x83, 0x84, 0x87, 0x41, 0x01, 0x78]
+    /// The same afterwards.
+    private static let smallest: [UInt8] = [0x83, 0x84, 0x87, 0xBE]
+    /// A field of number 0, which there is none of.
+    private static let unreadable: [UInt8] = [0x80]
+
+    /// Nil for sessions with other tables than the usual, or with larger blocks than one frame holds.
+    init?(role: Session.Role, settings: SessionSettings) {
+        guard role == .server, settings.headerTableSize == FieldTable.usualSize,
+            settings.maxHeaderListBytes <= FrameBuffer.payloadBytes / 2
+        else { return nil }
+        decoder = FieldDecoder(mostFields: settings.maxHeaderFields, mostBytes: settings.maxHeaderListBytes)
+        mostBytes = settings.maxHeaderListBytes
+        mostFrameBytes = Int(settings.maxFrameSize)
+    }
+
+    /// Whether a frame is the gate's, and not to pass.
+    func keeps(_ frame: FrameHead) -> Bool {
+        if head != nil { return true }
+        return frame.kind == .headers
+    }
+
+    /// Whether it is not even worth waiting for.
+    func isTooLong(_ frame: FrameHead) -> Bool { frame.count > mostFrameBytes }
+
+    /// The head of the frame that has come in part; nil: not even that is complete.
+    var partialHead: FrameHead? {
+        let partial = partial
+        return FrameHead(partial.span, at: 0)
+    }
+
+    /// Keeps the beginning of a frame, up to its end, or up to the end of its head: how many bytes these are.
+    func keepPart(of bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        let whole = partialHead.map { FrameHead.byteCount + $0.count }
+        let step = min((whole ?? FrameHead.byteCount) - partial.count, bytes.count)
+        unsafe partial.append(contentsOf: bytes[..<step])
+        return step
+    }
+
+    /// Takes a complete frame that it keeps.
+    func take(
+        _ frame: FrameHead, _ payload: UnsafeBufferPointer<UInt8>, into block: inout HeaderBlock
+    ) -> Outcome {
+        if let head {
+            guard frame.kind == .continuation, frame.stream == head.stream else { return breakOff(head) }
+            continuations += 1
+            guard continuations <= Self.mostContinuations else { return .failed(.flooded) }
+            unsafe collected.append(contentsOf: payload)
+            // A code of 30 bits for each byte is the longest.
+            guard collected.count <= 4 * mostBytes else { return .failed(.headerListTooLarge) }
+            guard frame.endsHeaders else { return .nothing }
+            self.head = nil
+            let whole = collected
+            collected = []
+            return unsafe whole.withUnsafeBufferPointer { unsafe replace(head, $0, into: &block) }
+        }
+        replacement.removeAll(keepingCapacity: true)
+        guard frame.stream > 0, let content = unsafe content(of: frame, payload) else { return .violation }
+        guard frame.endsHeaders else {
+            self.head = frame
+            collected = unsafe Array(content)
+            continuations = 0
+            return .nothing
+        }
+        return unsafe replace(frame, content, into: &block)
+    }
+
+    /// The block in a frame, without what is around it; nil: it does not fit.
+    private func content(
+        of frame: FrameHead, _ payload: UnsafeBufferPointer<UInt8>
+    ) -> UnsafeBufferPointer<UInt8>? {
+        var range = payload.indices
+        if frame.isPadded {
+            guard let first = range.first else { return nil }
+            let padding = unsafe Int(payload[first])
+            guard padding < range.count else { return nil }
+            range = first + 1..<range.upperBound - padding
+        }
+        priority.removeAll(keepingCapacity: true)
+        if frame.flags & Self.hasPriority != 0 {
+            guard range.count >= Self.priorityBytes else { return nil }
+            let end = range.lowerBound + Self.priorityBytes
+            unsafe priority.append(contentsOf: payload[range.lowerBound..<end])
+            range = end..<range.upperBound
+        }
+        return unsafe UnsafeBufferPointer(rebasing: payload[range])
+    }
+
+    /// Reads a block and makes the frame that the library gets.
+    private func replace(
+        _ head: FrameHead, _ bytes: UnsafeBufferPointer<UInt8>, into block: inout HeaderBlock
+    ) -> Outcome {
+        let isFirst = head.stream > lastStream
+        if isFirst { lastStream = head.stream }
+        switch unsafe decoder.read(bytes, into: &block) {
+        case .plain where isFirst:
+            write(head, isInTable ? Self.smallest : Self.first) { replacement in
+                guard let range = decoder.contentLength else { return }
+                // A literal that enters no table, whose name is number 28.
+                replacement += [0x0F, 0x0D, UInt8(range.count)]
+                unsafe block.bytes.withBytes(range) { unsafe replacement.append(contentsOf: $0) }
+            }
+            isInTable = true
+            return .replaced(isRead: true)
+        case .plain, .doubtful:
+            write(head, []) { replacement in
+                block.forEach { name, value in
+                    replacement.append(0)
+                    Self.spell(name, onto: &replacement)
+                    Self.spell(value, onto: &replacement)
+                }
+            }
+            return .replaced(isRead: false)
+        case .broken:
+            write(head, Self.unreadable) { _ in }
+            return .replaced(isRead: false)
+        case .tooManyFields: return .failed(.tooManyHeaderFields)
+        case .tooLarge: return .failed(.headerListTooLarge)
+        }
+    }
+
+    /// Writes one frame: what was around the block, but for padding, and the block.
+    private func write(
+        _ head: FrameHead, _ block: [UInt8], _ rest: (inout [UInt8]) -> Void
+    ) {
+        replacement.removeAll(keepingCapacity: true)
+        replacement.append(contentsOf: Self.emptyHead)
+        replacement.append(contentsOf: priority)
+        replacement.append(contentsOf: block)
+        rest(&replacement)
+        let count = replacement.count - FrameHead.byteCount
+        for place in 0..<3 { replacement[place] = UInt8(truncatingIfNeeded: count >> (16 - 8 * place)) }
+        replacement[3] = FrameHead.Kind.headers.rawValue
+        replacement[4] = FrameHead.endHeaders | head.flags & (FrameHead.endStream | Self.hasPriority)
+        for place in 0..<4 {
+            replacement[5 + place] = UInt8(truncatingIfNeeded: head.stream >> Int32(24 - 8 * place))
+        }
+    }
+
+    private static let emptyHead = [UInt8](repeating: 0, count: FrameHead.byteCount)
+
+    /// A string without code: its length (RFC 7541, section 5.1, in seven bits), then its bytes.
+    private static func spell(_ text: Span<UInt8>, onto target: inout [UInt8]) {
+        if text.count < 0x7F {
+            target.append(UInt8(text.count))
+        } else {
+            target.append(0x7F)
+            var rest = text.count - 0x7F
+            while rest >= 0x80 {
+                target.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+                rest >>= 7
+            }
+            target.append(UInt8(rest))
+        }
+        target.append(copying: text)
+    }
+
+    /// Something else comes in the middle of a block. The library is told of a block without end first.
+    private func breakOff(_ head: FrameHead) -> Outcome {
+        write(head, []) { _ in }
+        replacement[4] &= ~FrameHead.endHeaders
+        return .violation
+    }
+}

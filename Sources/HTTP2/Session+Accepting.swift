@@ -1,0 +1,53 @@
+import CNghttp2
+
+/// The answer that most requests of a push service get: `200` and one field whose value is never the same. The library
+/// is asked for the status alone; the field is put into the frame that it makes, spelled out, which needs no table.
+extension Session {
+    /// A field for an answer that has not left.
+    struct Tail {
+        let stream: Int32
+        /// Where in ``tailBytes`` it lies.
+        let bytes: Range<Int>
+    }
+
+    /// Answers a request with `:status: 200` and this field, and no body.
+    ///
+    /// - Parameter value: at most 100 bytes.
+    public func accept(_ stream: Int32, _ name: StaticString, _ value: Span<UInt8>) {
+        precondition(name.utf8CodeUnitCount < 0x7F && value.count <= 100, "the lengths fit into a byte each")
+        guard answers(stream) else { return }
+        let start = tailBytes.count
+        // A field that enters no table, its name and its value as they are (RFC 7541, section 6.2.2).
+        tailBytes.append(0)
+        tailBytes.append(UInt8(name.utf8CodeUnitCount))
+        name.withUTF8Buffer { unsafe tailBytes.append(contentsOf: $0) }
+        tailBytes.append(UInt8(value.count))
+        tailBytes.append(copying: value)
+        tails.append(Tail(stream: stream, bytes: start..<tailBytes.count))
+        let (status, good): (StaticString, StaticString) = (":status", "200")
+        var pair = unsafe nghttp2_nv(
+            name: UnsafeMutablePointer(mutating: status.utf8Start),
+            value: UnsafeMutablePointer(mutating: good.utf8Start),
+            namelen: status.utf8CodeUnitCount, valuelen: good.utf8CodeUnitCount,
+            flags: UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue))
+        unsafe nghttp2_submit_response(raw, stream, &pair, 1, nil)
+    }
+
+    /// Adds its field to an answer that the library has framed, from `start` on. Answers leave in the order in which
+    /// they were given, but for those that were reset before.
+    func addTail(_ output: inout [UInt8], sent start: Int) {
+        let stream = Int32(output.span.bigEndianWord(at: start + 5) & 0x7FFF_FFFF)
+        guard let next = tails[nextTail...].firstIndex(where: { $0.stream == stream }) else { return }
+        nextTail = next + 1
+        output.append(contentsOf: tailBytes[tails[next].bytes])
+        let count = output.count - start - FrameHead.byteCount
+        for place in 0..<3 { output[start + place] = UInt8(truncatingIfNeeded: count >> (16 - 8 * place)) }
+    }
+
+    /// Everything has left.
+    func forgetTails() {
+        tails.removeAll(keepingCapacity: true)
+        tailBytes.removeAll(keepingCapacity: true)
+        nextTail = 0
+    }
+}
