@@ -9,6 +9,7 @@ struct FrameHead: Equatable {
     static let endStream: UInt8 = 0x1
     static let endHeaders: UInt8 = 0x4
     private static let padded: UInt8 = 0x8
+    private static let priority: UInt8 = 0x20
 
     /// Nil: one that is to be ignored.
     let kind: Kind?
@@ -37,18 +38,31 @@ struct FrameHead: Equatable {
     var endsStream: Bool { flags & Self.endStream != 0 }
     var endsHeaders: Bool { flags & Self.endHeaders != 0 }
     var isPadded: Bool { flags & Self.padded != 0 }
+    var hasPriority: Bool { flags & Self.priority != 0 }
 
     /// Appends the nine bytes of one of our own.
     func write(to output: inout [UInt8]) {
-        let length = UInt32(count).bytes
-        output += [length[1], length[2], length[3], kind?.rawValue ?? 0, flags]
-        output += UInt32(stream).bytes
+        output.append(addingCapacity: Self.byteCount) { bytes in
+            bytes.appendBigEndian(UInt32(count) << 8 | UInt32(kind?.rawValue ?? 0))
+            bytes.append(flags)
+            bytes.appendBigEndian(UInt32(stream))
+        }
     }
 }
 
 extension UInt32 {
     /// Most significant first.
     var bytes: [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> $0) } }
+}
+
+extension OutputSpan where Element == UInt8 {
+    /// Appends four bytes, most significant first.
+    fileprivate mutating func appendBigEndian(_ word: UInt32) {
+        append(UInt8(truncatingIfNeeded: word >> 24))
+        append(UInt8(truncatingIfNeeded: word >> 16))
+        append(UInt8(truncatingIfNeeded: word >> 8))
+        append(UInt8(truncatingIfNeeded: word))
+    }
 }
 
 extension Span where Element == UInt8 {

@@ -13,7 +13,7 @@ extension Session {
     /// Asks the peer for a sign of life (`pingAcknowledged`).
     public func ping() {
         scanner.expectEmptyFrame()
-        guard parked == nil else { return sayParked(.ping, payload: [UInt8](repeating: 0, count: 8)) }
+        if let lean { return lean.write(.ping, stream: 0, payload: [UInt8](repeating: 0, count: 8)) }
         unsafe nghttp2_submit_ping(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
     }
 
@@ -32,8 +32,8 @@ extension Session {
     func sayFarewell() -> Bool {
         guard let (errorCode, debug) = farewell, failure != nil || !hasMore else { return false }
         farewell = nil
-        if parked != nil {
-            sayFarewellParked(errorCode, debug)
+        if let lean {
+            sayFarewell(errorCode, debug, on: lean)
             return true
         }
         unsafe nghttp2_submit_goaway(
@@ -45,7 +45,7 @@ extension Session {
     /// section 6.8).
     public func announceShutdown() {
         precondition(
-            role == .server && parked == nil, "only a server with many streams announces its shutdown")
+            role == .server && lean == nil, "only a server with many streams announces its shutdown")
         unsafe nghttp2_submit_shutdown_notice(raw)
     }
 
@@ -73,7 +73,7 @@ extension Session {
     }
 
     private func submit(_ entries: [(nghttp2_settings_id, UInt32)]) {
-        precondition(parked == nil, "a parked session keeps its settings")
+        precondition(lean == nil, "a lean session keeps its settings")
         let pairs = entries.map { nghttp2_settings_entry(settings_id: Int32($0.0.rawValue), value: $0.1) }
         let result = unsafe nghttp2_submit_settings(
             raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), pairs, pairs.count)

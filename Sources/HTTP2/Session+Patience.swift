@@ -62,7 +62,7 @@ extension Session {
             let seconds = record.isAnswerStuck ? patience.answerSeconds : patience.bodySeconds
             guard record.isStalled, moment - record.since > seconds else { continue }
             record.since = moment
-            guard parked == nil else { return resetParked(record.id, errorCode: ErrorCode.cancel) }
+            if let lean { return reset(record.id, of: lean, errorCode: ErrorCode.cancel) }
             unsafe nghttp2_submit_rst_stream(
                 raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), record.id, ErrorCode.cancel)
         }

@@ -89,8 +89,8 @@ extension Session {
     /// reset what it does not want to hear the rest of (RFC 9113, section 8.1). Whatever else waits is dropped.
     public func reset(_ stream: Int32, errorCode: UInt32) {
         guard let record = record(stream) else { return }
-        if parked != nil {
-            resetParked(stream, errorCode: errorCode)
+        if let lean {
+            reset(stream, of: lean, errorCode: errorCode)
         } else if record.isAnswered, !record.isStreaming {
             lateResets.append((stream, errorCode))
         } else {
@@ -164,7 +164,7 @@ extension Session {
     private func resume(_ record: StreamRecord) {
         guard record.isDeferred else { return }
         record.isDeferred = false
-        guard parked == nil else { return }
+        guard lean == nil else { return }
         unsafe nghttp2_session_resume_data(raw, record.id)
     }
 }

@@ -25,9 +25,11 @@ public final class Session {
     public internal(set) var failure: SessionError?
 
     var raw: OpaquePointer
-    /// What takes the library's place on a link on which nothing happens; `raw` is not to be used then.
-    var parked: ParkedLink?
-    /// The beginning of a frame that has come to a parked session only in part.
+    /// What takes the library's place on a link that needs little; `raw` is not to be used then.
+    var lean: LeanLink?
+    /// Whether the library is let go of as soon as it can be.
+    var isToBecomeLean = false
+    /// The beginning of a frame that has come to a lean session only in part.
     var partial: [UInt8] = []
     let settings: SessionSettings
     unowned(unsafe) let handler: any SessionHandler
@@ -94,7 +96,7 @@ public final class Session {
     }
 
     deinit {
-        if parked == nil { unsafe nghttp2_session_del(raw) }
+        if lean == nil { unsafe nghttp2_session_del(raw) }
     }
 
     /// Takes what arrived and calls the handler for it.
@@ -106,8 +108,8 @@ public final class Session {
         precondition(!isAtWork, "receive and drain must not be called from a handler")
         if let failure { throw failure }
         guard !hasEnded else { return }
-        if parked != nil {
-            try receiveParked(bytes)
+        if let lean {
+            try receive(bytes, on: lean)
             if let failure { throw failure }
             return
         }
@@ -124,6 +126,7 @@ public final class Session {
             fail(.flooded)
         }
         if let failure { throw failure }
+        if isToBecomeLean { becomeLean() }
     }
 
     /// Appends everything that may be sent now. The handler learns of closed streams and emptied bodies
@@ -133,7 +136,7 @@ public final class Session {
     /// rest.
     public func drain(into output: inout [UInt8]) {
         precondition(!isAtWork, "receive and drain must not be called from a handler")
-        if parked != nil { return drainParked(into: &output) }
+        if let lean { return drain(lean, into: &output) }
         let start = output.count
         repeat {
             guard !isBroken else { return }
@@ -143,6 +146,7 @@ public final class Session {
             if announcedStreamLimit != nil { writeStreamLimit(into: &output, at: start) }
         } while (notifyEmptied() || sendLateResets() || sayFarewell())
             && output.count - start < Self.drainBytes
+        if isToBecomeLean { becomeLean() }
     }
 
     /// Whether `drain` would append something.
@@ -158,7 +162,7 @@ public final class Session {
 
     /// Whether there is something to send besides the farewell.
     var hasMore: Bool {
-        guard parked == nil else { return hasMoreParked || !lateResets.isEmpty }
+        if let lean { return hasMore(on: lean) }
         return unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty || !lateResets.isEmpty
     }
 
@@ -232,7 +236,9 @@ extension Session {
 
     /// Lends that record; nil: there is none.
     func withAttachedRecord<Result>(_ stream: Int32, _ body: (StreamRecord) -> Result) -> Result? {
-        guard parked == nil else { return streams.first { $0.id == stream }.map(body) }
+        guard lean == nil else {
+            return streamCount > 0 && records[0].id == stream ? body(records[0]) : nil
+        }
         guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
         return unsafe Unmanaged<StreamRecord>.fromOpaque(pointer)._withUnsafeGuaranteedRef { record in
             record.id == stream ? body(record) : nil
@@ -283,8 +289,8 @@ extension Session {
     /// False: there was nobody to tell.
     func notifyEmptied() -> Bool {
         guard !emptied.isEmpty else { return false }
-        let streams = emptied
-        emptied.removeAll(keepingCapacity: true)
+        var streams: [Int32] = []
+        swap(&streams, &emptied)
         for stream in streams where record(stream)?.outboundBytes == 0 {
             unsafe handler.writable(stream)
         }

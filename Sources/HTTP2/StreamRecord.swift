@@ -106,7 +106,9 @@ final class StreamRecord {
         var left = count
         while left > 0 {
             let step = min(left, outbound.count - taken)
-            output += outbound[taken..<taken + step]
+            unsafe outbound.withUnsafeBufferPointer { bytes in
+                unsafe output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[taken..<taken + step]))
+            }
             taken += step
             left -= step
             if taken == outbound.count { advance() }

@@ -18,11 +18,6 @@ extension DeviceSession {
             endpoint.close(isEnding ? .localClose : .idleTimeout)
             return
         }
-        _ = endpoint.streams.park()
-        if isFresh {
-            isFresh = false
-            return arm(seconds: keepaliveSeconds - Self.freshSeconds)
-        }
         endpoint.streams.forgiveEmptyFrames()
         if endpoint.takeHeard() {
             isAwaitingPong = false

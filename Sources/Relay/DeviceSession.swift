@@ -36,16 +36,12 @@ final class DeviceSession: EndpointOwner {
     var subscriptions: [Wish: Subscription] = [:]
     var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
     var isAwaitingPong = false
-    /// Whether the link has been there for a moment only.
-    var isFresh = false
     private(set) var isEnding = false
     /// How the link's stream will end, once the relay has said goodbye and while acknowledgements still count.
     private(set) var farewell: (status: GRPCStatus, detail: String)?
     /// First for the hello, then for the keepalive.
     var timer: (any LoopTimer)?
 
-    /// After how long a link is taken for one on which little happens, and does without what many streams would need.
-    static let freshSeconds: UInt32 = 3
     /// How long a PING may stay unanswered at most.
     static let pongSeconds: UInt32 = 20
     /// How long a device may take to acknowledge what is under way when the relay says goodbye.
@@ -59,7 +55,7 @@ final class DeviceSession: EndpointOwner {
         settings.maxHeaderListBytes = Limits.headerListBytes
         settings.maxHeaderFields = Limits.headerFields
         settings.connectionWindowSize = 65_535
-        // Requests are few, and a link without a table can be parked.
+        // Requests are few, and a link without a table can become lean.
         settings.headerTableSize = 0
         return settings
     }()
@@ -171,8 +167,8 @@ final class DeviceSession: EndpointOwner {
         )
         say(.welcome(welcome))
         _ = endpoint.takeHeard()
-        isFresh = keepaliveSeconds > Self.freshSeconds
-        arm(seconds: isFresh ? Self.freshSeconds : keepaliveSeconds)
+        endpoint.streams.becomeLeanWhenQuiet()
+        arm(seconds: keepaliveSeconds)
     }
 
     /// Sends a notification as the delivery of this number. After a goodbye nothing is sent; it stays

@@ -91,7 +91,6 @@ class Bench(Harness):
     def idle(self):
         """KiB of the server's memory for each of 5000 connected devices (less is better)"""
         what = "KiB"
-        # A relay parks links three seconds after they began.
         yield what, US, connection_kib(main_phase(self.own("idle", "--devices", CONNECTIONS, "--for", "8s")))
         for name, protocol, broker in self.brokers():
             with broker() as server:

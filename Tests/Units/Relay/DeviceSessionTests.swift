@@ -105,14 +105,11 @@ struct DeviceSessionTests {
         #expect(house.ledger.removedChannels.isEmpty)
     }
 
-    @Test("needs little on a link on which nothing has happened for a moment, and everything works on")
-    func parked() throws {
+    @Test("needs little on a link from the welcome on, and everything works on")
+    func lean() throws {
         let house = try DeviceHouse()
         let line = try house.connect()
-        try house.advance(byMilliseconds: 2_999)
-        #expect(!line.session.endpoint.streams.isParked)
-        try house.advance(byMilliseconds: 1)
-        #expect(line.session.endpoint.streams.isParked)
+        #expect(line.session.endpoint.streams.isLean)
         try house.push(1)
         #expect(line.delivered == [1])
         line.acknowledgeAll()

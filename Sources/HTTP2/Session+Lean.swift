@@ -1,20 +1,28 @@
 import CNghttp2
 
-/// A session that lets go of the library while nothing happens on it: see ``ParkedLink``.
+/// A session that lets go of the library: see ``LeanLink``.
 extension Session {
-    /// Lets go of the library, for good, if nothing is under way but one answer that goes on: the peer owes nothing and
-    /// is owed nothing, and neither end has a header table. False: it is not so; ask again later.
+    /// Lets go of the library, for good, as soon as nothing is under way but one answer that goes on: the peer owes
+    /// nothing and is owed nothing, and neither end has a header table. That is looked for whenever something was
+    /// received or sent.
     ///
-    /// From then on other streams that the peer begins are refused. Not to be called by a handler.
-    public func park() -> Bool {
-        if parked != nil { return true }
+    /// From then on other streams that the peer begins are refused.
+    public func becomeLeanWhenQuiet() {
+        isToBecomeLean = true
+    }
+
+    /// Lets go of the library if that can be done now. Not to be called by a handler.
+    @discardableResult
+    func becomeLean() -> Bool {
+        if lean != nil { return true }
         guard role == .server, settings.headerTableSize == 0, settings.automaticWindowUpdates,
             !isAtWork, failure == nil, !hasEnded, farewell == nil, !hasMore, scanner.isBetweenFrames,
-            acknowledgedSettings == sentSettings,
-            let record = streams.first, streams.count == 1, record.isStreaming, !record.hasEnded,
+            acknowledgedSettings == sentSettings, announcedStreamLimit == nil,
+            streamCount == 1, case let record = records[0], record.isStreaming, !record.hasEnded,
             record.isDeferred, record.outboundBytes == 0, case .open = record.ending
         else { return false }
-        parked = parkedLink(record)
+        lean = leanLink(record)
+        isToBecomeLean = false
         unsafe nghttp2_session_del(raw)
         unsafe raw = Self.noLibrary
         releaseSpareMemory()
@@ -27,30 +35,33 @@ extension Session {
     }
 
     /// Whether the library has been let go of.
-    public var isParked: Bool { parked != nil }
+    public var isLean: Bool { lean != nil }
 
-    private func parkedLink(_ record: StreamRecord) -> ParkedLink {
+    private func leanLink(_ record: StreamRecord) -> LeanLink {
         let remote = { (setting: nghttp2_settings_id) in
             unsafe Int(nghttp2_session_get_remote_settings(self.raw, setting))
         }
         let stream = record.id
-        return unsafe ParkedLink(
+        return unsafe LeanLink(
             stream: stream, lastStream: nghttp2_session_get_last_proc_stream_id(raw),
-            windows: ParkedLink.Windows(
+            windows: LeanLink.Windows(
                 connection: Int(nghttp2_session_get_remote_window_size(raw)),
                 stream: Int(nghttp2_session_get_stream_remote_window_size(raw, stream)),
                 initial: remote(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)),
             frameBytes: min(remote(NGHTTP2_SETTINGS_MAX_FRAME_SIZE), FrameBuffer.payloadBytes),
-            receipts: ParkedLink.Receipts(
+            maxConcurrentStreams: nghttp2_session_get_remote_settings(
+                raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
+            receipts: LeanLink.Receipts(
                 connection: Int(nghttp2_session_get_effective_recv_data_length(raw)),
                 stream: Int(nghttp2_session_get_stream_effective_recv_data_length(raw, stream)),
                 connectionWindow: Int(nghttp2_session_get_effective_local_window_size(raw)),
-                streamWindow: Int(nghttp2_session_get_stream_effective_local_window_size(raw, stream))))
+                streamWindow: Int(nghttp2_session_get_stream_effective_local_window_size(raw, stream))),
+            cutStreams: cutStreams)
     }
 
-    /// Nobody needs on a quiet link what many streams would need again.
+    /// Nobody needs on a lean link what many streams would need again.
     private func releaseSpareMemory() {
-        records.removeLast(records.count - streamCount)
+        records = [records[0]]
         emptied = []
         lateResets = []
         cutStreams = []
@@ -60,32 +71,31 @@ extension Session {
 
     /// Whether there is anybody to listen to.
     var wantsToRead: Bool {
-        if let parked { return !parked.isGoing || !streams.isEmpty }
+        if let lean { return !lean.isGoing || streamCount > 0 }
         return unsafe nghttp2_session_want_read(raw) != 0
     }
 
     // MARK: What comes
 
-    /// Takes what arrived on a parked session.
-    func receiveParked(_ bytes: Span<UInt8>) throws(SessionError) {
+    /// Takes what arrived on a lean session.
+    func receive(_ bytes: Span<UInt8>, on link: LeanLink) throws(SessionError) {
         isAtWork = true
         defer { isAtWork = false }
         do throws(SessionError) {
             if partial.isEmpty {
-                let taken = try takeFrames(bytes)
+                let taken = try takeFrames(bytes, of: link)
                 if taken < bytes.count { partial.append(copying: bytes.extracting(taken...)) }
             } else {
                 partial.append(copying: bytes)
                 let whole = partial
-                let taken = try takeFrames(whole.span)
-                if taken == whole.count { partial = [] } else { partial.removeFirst(taken) }
+                let taken = try takeFrames(whole.span, of: link)
+                if taken == whole.count { partial = [] } else if taken > 0 { partial.removeFirst(taken) }
             }
         } catch {
             fail(error)
         }
         guard !hasEnded, failure == nil else { return }
-        let waiting = parked?.output.count ?? 0
-        if waiting > settings.maxQueuedFrames * FrameHead.byteCount
+        if link.output.count > settings.maxQueuedFrames * FrameHead.byteCount
             || !scanner.advance(over: bytes, mostEmptyFrames: settings.maxEmptyFrames)
         {
             fail(.flooded)
@@ -93,7 +103,7 @@ extension Session {
     }
 
     /// Takes the whole frames at the start of these bytes, and answers how many bytes they have.
-    private func takeFrames(_ bytes: Span<UInt8>) throws(SessionError) -> Int {
+    private func takeFrames(_ bytes: Span<UInt8>, of link: LeanLink) throws(SessionError) -> Int {
         var start = 0
         while !hasEnded, let head = FrameHead(bytes, at: start) {
             guard head.count <= FrameBuffer.payloadBytes else {
@@ -103,24 +113,24 @@ extension Session {
             guard bytes.count - payload >= head.count else { break }
             start = payload + head.count
             let frame = bytes.extracting(payload..<start)
-            guard let event = try parked?.take(head, frame) else { break }
-            try act(on: event, frame)
+            try act(on: try link.take(head, frame), frame, of: link)
         }
         return hasEnded ? bytes.count : start
     }
 
-    private func act(on event: ParkedLink.Event, _ payload: Span<UInt8>) throws(SessionError) {
-        guard let stream = parked?.stream else { return }
+    private func act(
+        on event: LeanLink.Event, _ payload: Span<UInt8>, of link: LeanLink
+    ) throws(SessionError) {
         switch event {
         case .nothing: break
         case .refused:
             resets.open()
             if !resets.cut() { throw .tooManyResets }
         case .body(let range, let isLast):
-            if !range.isEmpty { unsafe handler.data(stream, payload.extracting(range)) }
-            if isLast { peerEndedParked(stream) }
-        case .ended: peerEndedParked(stream)
-        case .reset(let errorCode): closeParked(errorCode: errorCode)
+            if !range.isEmpty, streamCount > 0 { unsafe handler.data(link.stream, payload.extracting(range)) }
+            if isLast { peerEnded(link) }
+        case .ended: peerEnded(link)
+        case .reset(let errorCode): closeLean(errorCode: errorCode)
         case .pingAcknowledged: unsafe handler.pingAcknowledged()
         case .settings(let most): unsafe handler.settingsReceived(maxConcurrentStreams: most)
         case .goaway(let lastStream, let errorCode):
@@ -130,17 +140,18 @@ extension Session {
         }
     }
 
-    private func peerEndedParked(_ stream: Int32) {
-        if let record = streams.first {
-            record.hasEnded = true
-            unsafe handler.ended(stream)
+    private func peerEnded(_ link: LeanLink) {
+        if streamCount > 0 {
+            records[0].hasEnded = true
+            unsafe handler.ended(link.stream)
         }
-        if parked?.isClosed == true { closeParked(errorCode: ErrorCode.noError) }
+        if link.isClosed { closeLean(errorCode: ErrorCode.noError) }
     }
 
     /// The stream is over at both ends.
-    private func closeParked(errorCode: UInt32) {
-        guard let record = streams.first else { return }
+    private func closeLean(errorCode: UInt32) {
+        guard streamCount > 0 else { return }
+        let record = records[0]
         let stream = record.id
         forget(record)
         unsafe handler.closed(stream, errorCode: errorCode)
@@ -148,58 +159,56 @@ extension Session {
 
     // MARK: What goes
 
-    /// Appends everything that a parked session may send now.
-    func drainParked(into output: inout [UInt8]) {
+    /// Appends everything that a lean session may send now.
+    func drain(_ link: LeanLink, into output: inout [UInt8]) {
         isAtWork = true
         defer { isAtWork = false }
         let start = output.count
+        var goesOn: Bool
         repeat {
-            output += parked?.takeOutput() ?? []
-            sendBody(into: &output)
-        } while (notifyEmptied() || sayFarewell()) && output.count - start < Self.drainBytes
+            link.moveOutput(to: &output)
+            goesOn = sendBody(of: link, into: &output)
+            if goesOn { unsafe handler.writable(link.stream) }
+            if !goesOn { goesOn = sayFarewell() }
+        } while goesOn && output.count - start < Self.drainBytes
     }
 
-    /// Whether a parked session has something to send besides the farewell.
-    var hasMoreParked: Bool {
-        guard let parked else { return false }
-        guard parked.output.isEmpty, emptied.isEmpty else { return true }
-        guard let record = streams.first, !parked.isOwnDone, !parked.isReset else { return false }
-        if record.outboundBytes > 0 { return parked.room > 0 }
+    /// Whether a lean session has something to send besides the farewell.
+    func hasMore(on link: LeanLink) -> Bool {
+        guard link.output.isEmpty else { return true }
+        guard failure == nil, streamCount > 0, !link.isOwnDone, !link.isReset else { return false }
+        let record = records[0]
+        if record.outboundBytes > 0 { return link.room > 0 }
         if case .open = record.ending { return false }
         return true
     }
 
-    private func sendBody(into output: inout [UInt8]) {
-        while let parked, hasMoreParked, let record = streams.first {
-            let count = min(parked.room, record.outboundBytes)
-            self.parked?.spend(count)
+    /// Sends as much of the body as the peer takes. True: all of it has left, and more may follow.
+    private func sendBody(of link: LeanLink, into output: inout [UInt8]) -> Bool {
+        guard streamCount > 0 else { return false }
+        let record = records[0]
+        while hasMore(on: link) {
+            let count = min(link.room, record.outboundBytes)
+            link.spend(count)
             let isLast = count == record.outboundBytes
-            var trailers: HeaderBlock?
-            var endsHere = false
-            if isLast {
-                switch record.ending {
-                case .open: emptied.append(parked.stream)
-                case .last: endsHere = true
-                case .trailers(let block): trailers = block
-                }
-            }
-            if count > 0 || endsHere {
-                FrameHead(
-                    kind: .data, flags: endsHere ? FrameHead.endStream : 0, stream: parked.stream,
-                    count: count
-                ).write(to: &output)
+            var flags: UInt8 = 0
+            if isLast, case .last = record.ending { flags = FrameHead.endStream }
+            if count > 0 || flags != 0 {
+                FrameHead(kind: .data, flags: flags, stream: link.stream, count: count).write(to: &output)
                 record.take(count, onto: &output)
                 if count > 0 { scanner.countUsefulFrame() }
             }
-            if let trailers { writeTrailers(trailers, of: parked.stream, into: &output) }
-            if endsHere || trailers != nil { ownEndParked() }
-            if isLast { return }
+            guard isLast else { continue }
+            switch record.ending {
+            case .open: return true
+            case .last: break
+            case .trailers(let trailers): writeTrailers(trailers, of: link.stream, into: &output)
+            }
+            link.isOwnDone = true
+            if link.isClosed { closeLean(errorCode: ErrorCode.noError) }
+            return false
         }
-    }
-
-    private func ownEndParked() {
-        parked?.isOwnDone = true
-        if parked?.isClosed == true { closeParked(errorCode: ErrorCode.noError) }
+        return false
     }
 
     /// Fields as literals that enter no table (RFC 7541, section 6.2.2): there is none.
@@ -234,22 +243,16 @@ extension Session {
         block.append(copying: text)
     }
 
-    /// Resets the stream of a parked session.
-    func resetParked(_ stream: Int32, errorCode: UInt32) {
-        guard parked?.stream == stream else { return }
-        parked?.reset(errorCode: errorCode)
-        closeParked(errorCode: errorCode)
+    /// Resets the stream of a lean session.
+    func reset(_ stream: Int32, of link: LeanLink, errorCode: UInt32) {
+        guard link.stream == stream else { return }
+        link.reset(errorCode: errorCode)
+        closeLean(errorCode: errorCode)
     }
 
-    /// Says something about the connection of a parked session.
-    func sayParked(_ kind: FrameHead.Kind, payload: [UInt8]) {
-        parked?.write(kind, stream: 0, payload: payload)
-    }
-
-    /// Says the GOAWAY of a parked session.
-    func sayFarewellParked(_ errorCode: UInt32, _ debug: [UInt8]) {
-        let payload = UInt32(max(0, lastStream)).bytes + errorCode.bytes + debug
-        parked?.isGoing = true
-        sayParked(.goaway, payload: payload)
+    /// Says the GOAWAY of a lean session.
+    func sayFarewell(_ errorCode: UInt32, _ debug: [UInt8], on link: LeanLink) {
+        link.isGoing = true
+        link.write(.goaway, stream: 0, payload: UInt32(max(0, lastStream)).bytes + errorCode.bytes + debug)
     }
 }

@@ -9,7 +9,7 @@ final class LongCall {
 
     init(
         client: SessionSettings = .init(), server change: (inout SessionSettings) -> Void = { _ in },
-        isParked: Bool = true
+        isLean: Bool = true
     ) throws {
         var settings = SessionSettings()
         settings.headerTableSize = 0
@@ -20,7 +20,7 @@ final class LongCall {
         }
         stream = try pair.client.openRequest(post)
         try pair.run()
-        if isParked { #expect(pair.server.park() && pair.server.isParked) }
+        if isLean { #expect(pair.server.becomeLean() && pair.server.isLean) }
         pair.atServer.events = []
         pair.atClient.events = []
     }
@@ -32,8 +32,8 @@ final class LongCall {
     }
 }
 
-@Suite("A parked session")
-struct ParkingTests {
+@Suite("A lean session")
+struct LeanLinkTests {
     @Test("carries bodies both ways, beyond the windows, however the bytes arrive", arguments: [1, 7, .max])
     func bodies(step: Int) throws {
         let call = try LongCall()
@@ -156,20 +156,21 @@ struct ParkingTests {
         let answers = call.answer(to: [
             Frame(kind: .data, flags: 8, stream: 1, payload: [2, 42, 0, 0]),
             Frame(kind: .settings, payload: [0, 99, 1, 1, 1, 1]),
-            Frame(kind: .settings, flags: 1),
             Frame(kind: .priority, stream: 1, payload: [0, 0, 0, 0, 1]),
             Frame(kind: .headers, flags: 4, stream: 3, payload: Frame.postBlock),
             Frame(kind: .data, flags: 1, stream: 3, payload: [1]),
             Frame(kind: .reset, stream: 3, payload: [0, 0, 0, 8]),
+            Frame(kind: .headers, flags: 4, stream: 5, payload: Frame.postBlock),
+            Frame(kind: .headers, flags: 5, stream: 5, payload: []),
             Frame(kind: .windowUpdate, stream: 3, payload: [0, 0, 0, 8]),
         ])
         #expect(call.pair.atServer.bodies == [1: [42]])
-        #expect(answers.map(\.kind) == [.settings, .reset] && call.pair.server.failure == nil)
+        #expect(answers.map(\.kind) == [.settings, .reset, .reset] && call.pair.server.failure == nil)
     }
 
-    @Test("is not parked while anything is under way, and is later")
+    @Test("is not lean while anything is under way, and is later")
     func notYet() throws {
-        let call = try LongCall(isParked: false)
+        let call = try LongCall(isLean: false)
         let (client, server) = (call.pair.client, call.pair.server)
         let situations: [(String, () throws -> Void, () throws -> Void)] = [
             (
@@ -198,35 +199,70 @@ struct ParkingTests {
         ]
         for (what, begin, end) in situations {
             try begin()
-            #expect(!server.park(), "\(what)")
+            #expect(!server.becomeLean(), "\(what)")
             try end()
         }
-        #expect(server.park())
+        #expect(server.becomeLean())
         client.send(1, [7])
         try call.pair.run()
         #expect(call.pair.atServer.bodies[1]?.last == 7)
     }
 
-    @Test("is never parked with header tables, after the end, or by a client")
-    func never() throws {
-        let table = try LongCall(server: { $0.headerTableSize = 4096 }, isParked: false)
-        #expect(!table.pair.server.park())
-        let call = try LongCall(isParked: false)
-        #expect(!call.pair.client.park())
-        call.pair.server.goaway()
-        #expect(!call.pair.server.park())
-        call.pair.server.end()
-        #expect(!call.pair.server.park())
+    @Test(
+        "becomes lean by itself when it has sent, or heard, the last of what is under way",
+        arguments: [true, false])
+    func byItself(isHeardLast: Bool) throws {
+        let call = try LongCall(isLean: false)
+        let (client, server) = (call.pair.client, call.pair.server)
+        if isHeardLast {
+            _ = try client.openRequest(post)
+            try call.pair.run()
+        } else {
+            server.send(1, [1])
+        }
+        server.becomeLeanWhenQuiet()
+        try server.receive(Frame(kind: .windowUpdate, payload: [0, 0, 0, 1]).bytes)
+        #expect(!server.isLean)
+        if isHeardLast { client.reset(3, errorCode: ErrorCode.cancel) }
+        try call.pair.run()
+        #expect(server.isLean)
+        client.send(1, [7])
+        server.send(1, [8])
+        try call.pair.run()
+        #expect(call.pair.atServer.bodies[1] == [7] && call.pair.atClient.bodies[1]?.last == 8)
     }
 
-    @Test("says and hears what one does that is not parked", arguments: 1...40)
+    @Test("has its stream's trailers once, when it has reset it before they came")
+    func crossing() throws {
+        let call = try LongCall()
+        call.pair.server.reset(1, errorCode: ErrorCode.cancel)
+        let trailers = Frame(kind: .headers, flags: 5, stream: 1)
+        #expect(
+            call.answer(to: [Frame(kind: .data, stream: 1, payload: [1]), trailers]).map(\.kind) == [.reset])
+        #expect(call.pair.server.failure == nil && call.pair.atServer.bodies.isEmpty)
+        #expect(call.answer(to: [trailers]).map(\.kind) == [.goaway])
+    }
+
+    @Test("is never lean with header tables, after the end, or by a client")
+    func never() throws {
+        let table = try LongCall(server: { $0.headerTableSize = 4096 }, isLean: false)
+        #expect(!table.pair.server.becomeLean())
+        let call = try LongCall(isLean: false)
+        #expect(!call.pair.client.becomeLean())
+        call.pair.server.goaway()
+        #expect(!call.pair.server.becomeLean())
+        call.pair.server.end()
+        #expect(!call.pair.server.becomeLean())
+    }
+
+    @Test("says and hears what one does that is not lean", arguments: 1...40)
     func asBefore(seed: UInt64) throws {
         var state = seed
         func draw(_ count: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(state >> 33) % count
         }
-        let calls = [try LongCall(isParked: false), try LongCall(isParked: true)]
+        let calls = [try LongCall(isLean: false), try LongCall(isLean: true)]
         for _ in 0..<30 {
             let (what, count) = (draw(6), draw(9) == 0 ? draw(90_000) : draw(200))
             for call in calls {

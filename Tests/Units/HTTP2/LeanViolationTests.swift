@@ -2,8 +2,8 @@ import Testing
 
 @testable import HTTP2
 
-@Suite("A parked session and a peer that breaks the protocol")
-struct ParkedViolationTests {
+@Suite("A lean session and a peer that breaks the protocol")
+struct LeanViolationTests {
     private static let violations: [(frames: [Frame], code: UInt8)] = [
         ([Frame(kind: .data, stream: 0)], 1),
         ([Frame(kind: .data, stream: 3)], 1),
@@ -18,14 +18,22 @@ struct ParkedViolationTests {
         ([Frame(kind: .headers, stream: 3), Frame(kind: .continuation, stream: 5)], 1),
         ([Frame(kind: .continuation, stream: 1)], 1),
         ([Frame(kind: .push, stream: 1)], 1),
+        ([Frame(kind: .headers, flags: 13, stream: 3, payload: [9, 0])], 1),
+        ([Frame(kind: .headers, flags: 13, stream: 3)], 1),
+        ([Frame(kind: .headers, flags: 37, stream: 3, payload: [0])], 6),
+        (Self.twoEnds, 5),
         ([Frame(kind: .priority, stream: 1, payload: [0])], 6),
+        ([Frame(kind: .priority, payload: [0, 0, 0, 0, 0])], 1),
         ([Frame(kind: .reset, stream: 1, payload: [0])], 6),
         ([Frame(kind: .reset, stream: 3, payload: [0, 0, 0, 0])], 1),
         ([Frame(kind: .settings, stream: 1)], 1),
         ([Frame(kind: .settings, payload: [0])], 6),
+        ([Frame(kind: .settings, flags: 1)], 1),
         ([Frame(kind: .settings, flags: 1, payload: [0, 0, 0, 0, 0, 0])], 6),
         ([Frame(kind: .settings, payload: [0, 4, 128, 0, 0, 0])], 3),
         ([Frame(kind: .settings, payload: [0, 5, 0, 0, 0, 1])], 1),
+        ([Frame(kind: .settings, payload: [0, 2, 0, 0, 0, 2])], 1),
+        ([Frame(kind: .settings, payload: [0, 8, 0, 0, 0, 2])], 1),
         ([Frame(kind: .ping, stream: 1, payload: [0, 0, 0, 0, 0, 0, 0, 0])], 1),
         ([Frame(kind: .ping, payload: [0])], 6),
         ([Frame(kind: .goaway, payload: [0])], 6),
@@ -39,6 +47,11 @@ struct ParkedViolationTests {
         ([Frame(kind: .headers, stream: 3)] + Self.longBlock, 11),
         ([Frame](repeating: Frame(kind: .windowUpdate, payload: [0, 0, 0, 1]), count: 10_001), 11),
     ]
+
+    /// A stream that is refused, its trailers, which were under way, and trailers once more.
+    private static let twoEnds =
+        [Frame(kind: .headers, flags: 4, stream: 3)]
+        + [Frame](repeating: Frame(kind: .headers, flags: 5, stream: 3), count: 2)
 
     private static let longBlock = [Frame](
         repeating: Frame(kind: .continuation, stream: 3, payload: [UInt8](repeating: 0, count: 16_384)),

@@ -1,0 +1,209 @@
+import HTTP2
+
+/// A peer's frames, given to a lean session and to one that keeps the library: both have to say and to report the same.
+///
+/// The input is a list of steps of four bytes, of which the first says what happens (``LeanLinkStep``). The first byte
+/// of all is the mode: its low six bits are the number of bytes of each piece in which frames arrive, 0 for whole ones;
+/// 0x40 makes the windows of both ends small.
+enum LeanLinks {
+    static func run(_ input: [UInt8]) throws(Contradiction) {
+        guard let mode = input.first else { return }
+        let isNarrow = mode & 0x40 != 0
+        let plain = LeanLinkEnd(isLean: false, isNarrow: isNarrow)
+        let lean = LeanLinkEnd(isLean: true, isNarrow: isNarrow)
+        try hold(lean.session.isLean && !plain.session.isLean, "one of both is lean")
+        let size = Int(mode & 0x3F)
+        var held: [[UInt8]] = []
+        var steps: [LeanLinkStep] = []
+        for start in stride(from: 1, to: input.count - 3, by: 4) {
+            let step = LeanLinkStep(input[start], input[start + 1], input[start + 2], input[start + 3])
+            steps.append(step)
+            switch step.deed {
+            case .frames(let bytes, let waits):
+                held.append(bytes)
+                guard !waits else { continue }
+                let all = held.flatMap(\.self)
+                for end in [plain, lean] { end.receive(all, piece: size == 0 ? all.count : size) }
+            case .verb(let act):
+                for end in [plain, lean] { act(end) }
+            }
+            if try !agree(plain, lean, steps, wholeFrames: size == 0, isAlone: held.count < 2) { return }
+            if !step.isVerb { (held, steps) = ([], []) }
+        }
+    }
+
+    /// Compares what both have said and reported since the last time. False: the connection is over.
+    private static func agree(
+        _ plain: LeanLinkEnd, _ lean: LeanLinkEnd, _ steps: [LeanLinkStep], wholeFrames: Bool, isAlone: Bool
+    ) throws(Contradiction) -> Bool {
+        plain.drain()
+        lean.drain()
+        let end = plain.goaway
+        if isElsewhere(lean, plain) { return false }
+        // Of several violations at once each may be the one that is told.
+        if end != nil, lean.goaway != nil, !isAlone { return false }
+        // Whatever comes after the end is not looked at.
+        guard !plain.session.isFinished || end != nil else {
+            try hold(lean.session.isFinished, "\(steps): only one is finished")
+            return false
+        }
+        try hold(lean.goaway == end, "\(steps): GOAWAY \(lean.goaway ?? []) instead of \(end ?? [])")
+        try hold(lean.events == plain.events, "\(steps): \(lean.events) instead of \(plain.events)")
+        guard end == nil else { return false }
+        for kind in 0...9 as ClosedRange<UInt8> where kind != 8 || wholeFrames {
+            let (ours, theirs) = (lean.said(kind), plain.said(kind))
+            try hold(ours == theirs, "\(steps): frames of kind \(kind), \(ours) instead of \(theirs)")
+        }
+        try hold(lean.session.isFinished == plain.session.isFinished, "\(steps): only one is finished")
+        plain.forget()
+        lean.forget()
+        return true
+    }
+
+    /// Whether the two have come to where they may differ.
+    private static func isElsewhere(_ lean: LeanLinkEnd, _ plain: LeanLinkEnd) -> Bool {
+        // The library ignores what comes on a stream that both ends have ended; RFC 9113, section 5.1, does not.
+        if plain.hasClosed { return lean.hasClosed || lean.goaway != nil }
+        // It keeps the end of a body, which needs no window, until there is one.
+        if lean.hasSaidEnd, !plain.hasSaidEnd { return plain.goaway == nil || lean.goaway != nil }
+        // It minds the content of streams that are to be refused.
+        if plain.goaway == [0, 0, 0, 5], plain.hasRefused { return true }
+        // It resets the one stream, where a lean session ends the connection (section 5.4 lets both do so): a window
+        // that overflows, and trailers that do not end their stream.
+        guard let goaway = lean.goaway, let reset = plain.reset(of: 1) else { return false }
+        return goaway == reset && [1, 3].contains(reset[3])
+    }
+}
+
+/// One session with one stream on which both ends go on speaking.
+final class LeanLinkEnd: SessionHandler {
+    private(set) lazy var session = Session(role: .server, settings: settings, handler: self)
+    private let settings: SessionSettings
+    /// Whether the owner has said everything on the stream.
+    private(set) var hasFinished = false
+    private(set) var events: [String] = []
+    private var output: [UInt8] = []
+    private var frames: [(kind: UInt8, flags: UInt8, stream: [UInt8], payload: [UInt8])] = []
+    private var bodyBytes: [UInt8] = []
+    /// The error code of the last GOAWAY. The streams that it names differ: a lean session has seen one only.
+    private(set) var goaway: [UInt8]?
+
+    init(isLean: Bool, isNarrow: Bool) {
+        var settings = SessionSettings()
+        settings.headerTableSize = 0
+        settings.connectionWindowSize = 65_535
+        if isNarrow { settings.initialWindowSize = 1000 }
+        self.settings = settings
+        let first = isNarrow ? LeanLinkStep.setting(4, 300) : []
+        receive(
+            LeanLinkStep.preface + LeanLinkStep.frame(4, payload: first)
+                + LeanLinkStep.frame(1, flags: 4, stream: 1, payload: LeanLinkStep.request), piece: .max)
+        drain()
+        if isLean { session.becomeLeanWhenQuiet() }
+        receive(LeanLinkStep.frame(4, flags: 1), piece: .max)
+        forget()
+    }
+
+    /// Takes what arrives, in pieces.
+    func receive(_ bytes: [UInt8], piece: Int) {
+        for start in stride(from: 0, to: bytes.count, by: max(1, piece)) {
+            let end = min(start + min(piece, bytes.count), bytes.count)
+            do { try session.receive(bytes.span.extracting(start..<end)) } catch { return }
+        }
+    }
+
+    /// Whether both ends have ended the stream.
+    private(set) var hasClosed = false
+    /// Whether the end of the body has left.
+    private(set) var hasSaidEnd = false
+    /// Whether a stream was refused.
+    private(set) var hasRefused = false
+
+    /// Says that nothing follows.
+    func finish(trailers: HeaderBlock?) {
+        hasFinished = true
+        session.finish(1, trailers: trailers)
+    }
+
+    /// Sends everything that may be sent.
+    func drain() {
+        while session.wantsToSend {
+            let before = output.count
+            session.drain(into: &output)
+            if output.count == before { break }
+        }
+        var rest = output[...]
+        while rest.count >= 9 {
+            let head = Array(rest.prefix(9))
+            let count = head[..<3].reduce(0) { $0 << 8 | Int($1) }
+            let payload = Array(rest.dropFirst(9).prefix(count))
+            rest = rest.dropFirst(9 + count)
+            if head[3] < 2, head[4] & 1 != 0 { hasSaidEnd = true }
+            if head[3] == 7 { goaway = Array(payload[4..<8]) }
+            frames.append((head[3], head[4], Array(head[5...]), payload))
+        }
+        output = []
+    }
+
+    /// What frames of a kind have said, however it was cut into frames.
+    func said(_ kind: UInt8) -> [[UInt8]] {
+        let those = frames.filter { $0.kind == kind }
+        switch kind {
+        case 0: return [those.flatMap(\.payload), those.filter { $0.flags & 1 != 0 }.flatMap(\.stream)]
+        // The library compresses trailers where it can.
+        case 1: return those.map { [$0.flags] + $0.stream }
+        default: return those.map { [$0.flags] + $0.stream + $0.payload }
+        }
+    }
+
+    /// The error code with which a stream was reset.
+    func reset(of stream: UInt8) -> [UInt8]? {
+        frames.last { $0.kind == 3 && $0.stream == [0, 0, 0, stream] }?.payload
+    }
+
+    /// Forgets what was said and reported.
+    func forget() {
+        frames = []
+        events = []
+    }
+
+    // MARK: SessionHandler
+
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head else { return }
+        // What a lean session does by itself.
+        if stream == 1 {
+            session.openResponse(stream, [":status": "200"])
+        } else {
+            hasRefused = true
+            session.reset(stream, errorCode: ErrorCode.refusedStream)
+        }
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard stream == 1 else { return }
+        if events.last != "data" { events.append("data") }
+        for index in bytes.indices { bodyBytes.append(bytes[index]) }
+    }
+
+    func ended(_ stream: Int32) { note(stream, "ended") }
+
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        if stream == 1, errorCode == ErrorCode.noError { hasClosed = true }
+        note(stream, "closed \(errorCode)")
+    }
+
+    func writable(_ stream: Int32) { note(stream, "writable") }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
+        events.append("goaway \(lastStream) \(errorCode) \(debug)")
+    }
+
+    func pingAcknowledged() { events.append("pong") }
+
+    func settingsReceived(maxConcurrentStreams: UInt32) { events.append("settings \(maxConcurrentStreams)") }
+
+    private func note(_ stream: Int32, _ event: String) {
+        if stream == 1 { events.append("\(event) after \(bodyBytes.count) bytes: \(bodyBytes.suffix(8))") }
+    }
+}
