@@ -33,21 +33,22 @@ struct Pending {
 ///
 /// Everything before the cursor is in flight, held back or gone. Behind it all waits, except for what was in flight
 /// or held when something older was put back. Removal leaves a hole in the order that is closed when holes are the
-/// majority, so every operation is constant on average.
+/// majority. Most queues are short, and their owners many: a row is found by halving the order, which touches less
+/// memory than a table.
 struct PendingQueue {
-    private var entries: [QueueRow: Pending] = [:]
     private var order: [QueueRow] = []
+    /// What waits at each row of the order; nil: a hole.
+    private var entries: [Pending?] = []
     private var cursor = 0
-    private var slots: [Slot: QueueRow] = [:]
+    private var slots = SlotTable()
     /// What is held back until the device is awake, in order; it may list what is gone.
     private var held: [QueueRow] = []
     private var heldCursor = 0
-
     /// The number of pending notifications.
-    var count: Int { entries.count }
+    private(set) var count = 0
 
     /// The notification at a row.
-    subscript(row: QueueRow) -> Pending? { entries[row] }
+    subscript(row: QueueRow) -> Pending? { place(of: row).flatMap { entries[$0] } }
 
     /// The row that holds a slot.
     func row(in slot: Slot) -> QueueRow? { slots[slot] }
@@ -55,42 +56,46 @@ struct PendingQueue {
     /// Appends a notification whose row is higher than every other's; it takes its slot.
     mutating func append(_ pending: Pending) {
         precondition(order.last.map { $0 < pending.row } ?? true, "rows rise")
-        entries[pending.row] = pending
+        entries.append(pending)
         order.append(pending.row)
+        count += 1
         slots[pending.slot] = pending.row
     }
 
     /// Puts a notification that was taken out back to its place; it is the next to be sent of those behind it.
     mutating func putBack(_ pending: Pending) {
-        precondition(entries[pending.row] == nil && pending.delivery == nil, "it was taken out")
+        precondition(place(of: pending.row) == nil && pending.delivery == nil, "it was taken out")
         precondition(slots[pending.slot] == nil, "what took its slot was taken out before")
-        let place = order.firstIndex { $0 >= pending.row } ?? order.count
-        if place == order.count || order[place] != pending.row { order.insert(pending.row, at: place) }
+        let place = firstPlace(from: pending.row)
+        if place == order.count || order[place] != pending.row {
+            order.insert(pending.row, at: place)
+            entries.insert(nil, at: place)
+        }
         cursor = min(cursor, place)
-        entries[pending.row] = pending
-        entries[pending.row]?.isHeld = false
+        entries[place] = pending
+        entries[place]?.isHeld = false
+        count += 1
         slots[pending.slot] = pending.row
     }
 
     /// Has the notification at a row hold its slot again.
     mutating func claimSlot(for row: QueueRow) {
-        if let pending = entries[row] { slots[pending.slot] = row }
+        if let pending = self[row] { slots[pending.slot] = row }
     }
 
     /// Changes the notification at a row, which must be there.
     mutating func update(_ row: QueueRow, _ change: (inout Pending) -> Void) {
-        guard let index = entries.index(forKey: row) else {
+        guard let place = place(of: row) else {
             preconditionFailure("only a pending notification is updated")
         }
-        change(&entries.values[index])
+        entries[place]?.change(change)
     }
 
     /// Takes the notification at a row out.
     mutating func remove(_ row: QueueRow) -> Pending? {
-        guard let pending = entries.removeValue(forKey: row) else { return nil }
-        if let place = slots.index(forKey: pending.slot), slots.values[place] == row {
-            slots.remove(at: place)
-        }
+        guard let place = place(of: row), let pending = entries[place].take() else { return nil }
+        count -= 1
+        slots.remove(pending.slot, of: row)
         closeHoles()
         return pending
     }
@@ -98,7 +103,7 @@ struct PendingQueue {
     /// The next notification to send of those that are not held back, without moving on.
     mutating func next() -> Pending? {
         while cursor < order.count {
-            if let pending = entries[order[cursor]], pending.delivery == nil, !pending.isHeld {
+            if let pending = entries[cursor], pending.delivery == nil, !pending.isHeld {
                 return pending
             }
             cursor += 1
@@ -108,7 +113,7 @@ struct PendingQueue {
 
     /// Marks the next notification as in flight and moves on.
     mutating func advance(delivery: UInt64) {
-        update(order[cursor]) { $0.delivery = delivery }
+        entries[cursor]?.delivery = delivery
         cursor += 1
     }
 
@@ -116,12 +121,12 @@ struct PendingQueue {
     /// ``release()``.
     mutating func hold(ignored: Bool) {
         let row = order[cursor]
-        update(row) { $0.isHeld = true }
+        entries[cursor]?.isHeld = true
         cursor += 1
         guard !ignored else { return }
-        if held.count > 32, held.count > entries.count * 2 {
-            let entries = entries
-            held.removeAll { entries[$0]?.isHeld != true }
+        if held.count > 32, held.count > count * 2 {
+            let all = self
+            held.removeAll { all[$0]?.isHeld != true }
             heldCursor = 0
         }
         // What was put back may be older than what is held.
@@ -133,7 +138,7 @@ struct PendingQueue {
     mutating func nextHeld() -> Pending? {
         guard !held.isEmpty else { return nil }
         while heldCursor < held.count {
-            if let pending = entries[held[heldCursor]], pending.isHeld { return pending }
+            if let pending = self[held[heldCursor]], pending.isHeld { return pending }
             heldCursor += 1
         }
         held.removeAll(keepingCapacity: true)
@@ -154,13 +159,13 @@ struct PendingQueue {
         held = []
         heldCursor = 0
         cursor = 0
-        for index in entries.values.indices { entries.values[index].isHeld = false }
+        for place in entries.indices { entries[place]?.isHeld = false }
     }
 
     /// Nothing is in flight any more: everything is to be sent again, from the first.
     mutating func rewind() {
         release()
-        for index in entries.values.indices { entries.values[index].delivery = nil }
+        for place in entries.indices { entries[place]?.delivery = nil }
     }
 
     /// The first `limit` rows whose notifications are on the disk only: from the cursor on, or of those that are held
@@ -169,7 +174,7 @@ struct PendingQueue {
         var rows: [QueueRow] = []
         for row in isOfHeld ? held[heldCursor...] : order[cursor...] {
             guard rows.count < limit else { break }
-            guard let pending = entries[row], pending.notification == nil, pending.isHeld == isOfHeld else {
+            guard let pending = self[row], pending.notification == nil, pending.isHeld == isOfHeld else {
                 continue
             }
             rows.append(row)
@@ -179,24 +184,50 @@ struct PendingQueue {
 
     /// The rows of all that fulfil a condition, in order.
     func rows(where condition: (Pending) -> Bool) -> [QueueRow] {
-        order.filter { entries[$0].map(condition) ?? false }
+        entries.compactMap { entry in entry.flatMap { condition($0) ? $0.row : nil } }
     }
 
     /// Whether any fulfils a condition.
-    func contains(where condition: (Pending) -> Bool) -> Bool { entries.values.contains(where: condition) }
+    func contains(where condition: (Pending) -> Bool) -> Bool {
+        entries.contains { $0.map(condition) ?? false }
+    }
+
+    /// Room for so many is kept for the next ones; 1 KiB.
+    private static let keptCapacity = 8
 
     private mutating func closeHoles() {
-        guard order.count > 32, entries.count * 2 < order.count else {
-            if entries.isEmpty {
-                order.removeAll(keepingCapacity: true)
+        guard order.count > 32, count * 2 < order.count else {
+            if count == 0 {
+                order.removeAll(keepingCapacity: order.capacity <= Self.keptCapacity)
+                entries.removeAll(keepingCapacity: entries.capacity <= Self.keptCapacity)
                 cursor = 0
                 held.removeAll(keepingCapacity: true)
                 heldCursor = 0
             }
             return
         }
-        let sent = order[..<cursor].count { entries[$0] != nil }
-        order.removeAll { entries[$0] == nil }
-        cursor = sent
+        cursor = entries[..<cursor].count { $0 != nil }
+        entries.removeAll { $0 == nil }
+        order = entries.compactMap { $0?.row }
     }
+
+    /// Where the notification of a row is; nil: it is not pending.
+    private func place(of row: QueueRow) -> Int? {
+        let place = firstPlace(from: row)
+        return place < order.count && order[place] == row && entries[place] != nil ? place : nil
+    }
+
+    /// The first place whose row is this one or a later one.
+    private func firstPlace(from row: QueueRow) -> Int {
+        var (low, high) = (0, order.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if order[middle] < row { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+extension Pending {
+    fileprivate mutating func change(_ body: (inout Pending) -> Void) { body(&self) }
 }
