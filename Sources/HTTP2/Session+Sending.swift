@@ -108,6 +108,17 @@ extension Session {
         return true
     }
 
+    /// False: there was nobody to tell.
+    func notifyEmptied() -> Bool {
+        guard !emptied.isEmpty else { return false }
+        var streams: [Int32] = []
+        swap(&streams, &emptied)
+        for stream in streams where record(stream)?.outboundBytes == 0 {
+            unsafe handler.writable(stream)
+        }
+        return true
+    }
+
     /// The answer has its end, or nobody wants it any more.
     func endStreaming(_ record: StreamRecord) {
         guard record.isStreaming else { return }

@@ -286,17 +286,6 @@ extension Session {
         }
     }
 
-    /// False: there was nobody to tell.
-    func notifyEmptied() -> Bool {
-        guard !emptied.isEmpty else { return false }
-        var streams: [Int32] = []
-        swap(&streams, &emptied)
-        for stream in streams where record(stream)?.outboundBytes == 0 {
-            unsafe handler.writable(stream)
-        }
-        return true
-    }
-
     /// Whether the library itself failed: it must not be entered again.
     private var isBroken: Bool {
         if case .libraryFailure = failure { true } else { false }
