@@ -4,21 +4,6 @@ import Testing
 extension EndToEnd {
     @Suite("The life of a push", .serialized)
     struct TraceTests {
-        /// What `postrider trace` prints once it has these words in it. The trace is a moment behind what happens.
-        private func trace(
-            _ arguments: [String], until words: String, of relay: RelayUnderTest, on stage: Stage
-        ) async throws -> [String] {
-            let control = ["--control", relay.description.controlAddress]
-            var output: [String] = []
-            for _ in 0..<100 {
-                let program = try stage.start("postrider", ["trace"] + control + arguments)
-                _ = try await program.exitCode()
-                output = program.output
-                if output.contains(where: { $0.contains(words) }) { return output }
-            }
-            throw Failure("the trace does not say '\(words)': \(output)")
-        }
-
         private func send(_ token: String, _ options: [String], on stage: Stage) async throws -> String {
             let program = try stage.start(
                 "postrider", ["send", "--directory", stage.path("dev")] + options + ["--title", "t", token])
@@ -44,33 +29,33 @@ extension EndToEnd {
                 var relay = try await stage.startRelay(ports)
                 var (program, token) = try await device(on: stage)
                 let delivered = try await send(token, [], on: stage)
-                var life = try await trace([delivered], until: "acknowledged", of: relay, on: stage)
+                var life = try await stage.trace([delivered], until: "acknowledged", of: relay)
                 #expect(
                     life.contains { $0.contains("accepted: ") } && life.contains { $0.contains("sent to ") })
-                life = try await trace([delivered], until: "the app has taken it", of: relay, on: stage)
+                life = try await stage.trace([delivered], until: "the app has taken it", of: relay)
                 #expect(life.contains("provider  key DEVKEY0001") && life.contains("state     delivered"))
 
                 program.send(SIGTERM)
                 #expect(try await program.exitCode() == 0)
                 let older = try await send(token, ["--collapse-id", "c"], on: stage)
                 let newer = try await send(token, ["--collapse-id", "c"], on: stage)
-                _ = try await trace([older], until: "replaced by push \(newer)", of: relay, on: stage)
-                _ = try await trace([newer], until: "stored", of: relay, on: stage)
+                _ = try await stage.trace([older], until: "replaced by push \(newer)", of: relay)
+                _ = try await stage.trace([newer], until: "stored", of: relay)
 
                 relay.program.send(SIGTERM)
                 #expect(try await relay.program.exitCode() == 0, "\(relay.program.transcript)")
                 relay = try await stage.startRelay(ports)
-                life = try await trace(
-                    [newer.lowercased()], until: "the relay was started", of: relay, on: stage)
+                life = try await stage.trace(
+                    [newer.lowercased()], until: "the relay was started", of: relay)
                 #expect(life.contains("state     pending"))
                 (program, token) = try await device(on: stage)
-                life = try await trace([newer], until: "acknowledged", of: relay, on: stage)
+                life = try await stage.trace([newer], until: "acknowledged", of: relay)
                 let words = ["accepted", "stored", "the relay was started again", "sent to", "acknowledged"]
                 let moments = life.filter { $0.hasPrefix("20") && !$0.contains("says the device") }
                 #expect(
                     zip(moments, words).allSatisfy { $0.contains($1) } && moments.count == words.count,
                     "\(life)")
-                let list = try await trace(["--last", "10"], until: newer, of: relay, on: stage)
+                let list = try await stage.trace(["--last", "10"], until: newer, of: relay)
                 #expect(list.count == 4 && list.contains { $0.contains(older) && $0.contains("replaced") })
             }
         }
@@ -90,7 +75,7 @@ extension EndToEnd {
                     ])
                 let header = try #require(output.first { $0.hasPrefix("apns-unique-id: ") })
                 let unique = header.dropFirst(16).filter { !$0.isWhitespace }
-                let life = try await trace([unique], until: "acknowledged", of: relay, on: stage)
+                let life = try await stage.trace([unique], until: "acknowledged", of: relay)
                 #expect(life.contains("unique    \(unique)") && life[2].hasSuffix(", development"))
             }
         }
@@ -110,20 +95,20 @@ extension EndToEnd {
                         + folder
                         + ["--payload", #"{"aps":{"event":"update"}}"#])
                 #expect(try await sent.exitCode() == 0, "\(sent.transcript)")
-                let life = try await trace(
-                    ["--topic", relay.topic], until: "broadcast to 1 device", of: relay, on: stage)
+                let life = try await stage.trace(
+                    ["--topic", relay.topic], until: "broadcast to 1 device", of: relay)
                 #expect(life.contains { $0.contains("a channel") })
                 let name = try #require(sent.output.first?.split(separator: " ").last.map(String.init))
-                let whole = try await trace([name], until: "broadcast", of: relay, on: stage)
+                let whole = try await stage.trace([name], until: "broadcast", of: relay)
                 #expect(whole.contains("provider  key DEVKEY0001"), "\(whole)")
 
                 let refused = try stage.start(
                     "postrider", ["send"] + folder + ["--title", "t", String(repeating: "ab", count: 32)])
                 #expect(try await refused.exitCode() != 0)
-                let list = try await trace(["--refused"], until: "400 BadDeviceToken", of: relay, on: stage)
+                let list = try await stage.trace(["--refused"], until: "400 BadDeviceToken", of: relay)
                 let words = try #require(list.last?.split(separator: " ").map(String.init))
                 #expect(words.contains(relay.topic))
-                let one = try await trace([words[1]], until: "BadDeviceToken", of: relay, on: stage)
+                let one = try await stage.trace([words[1]], until: "BadDeviceToken", of: relay)
                 #expect(one.count == 2)
             }
         }
@@ -146,5 +131,22 @@ extension EndToEnd {
                 follower.send(SIGTERM)
             }
         }
+    }
+}
+
+extension Stage {
+    /// What `postrider trace` prints once it has these words in it. The trace is a moment behind what happens.
+    func trace(
+        _ arguments: [String], until words: String, of relay: RelayUnderTest
+    ) async throws -> [String] {
+        let control = ["--control", relay.description.controlAddress]
+        var output: [String] = []
+        for _ in 0..<100 {
+            let program = try start("postrider", ["trace"] + control + arguments)
+            _ = try await program.exitCode()
+            output = program.output
+            if output.contains(where: { $0.contains(words) }) { return output }
+        }
+        throw Failure("the trace does not say '\(words)': \(output)")
     }
 }
