@@ -9,7 +9,8 @@ struct FrameHead: Equatable {
     static let endStream: UInt8 = 0x1
     static let endHeaders: UInt8 = 0x4
     private static let padded: UInt8 = 0x8
-    private static let priority: UInt8 = 0x20
+    static let priority: UInt8 = 0x20
+    private static let priorityBytes = 5
 
     /// Nil: one that is to be ignored.
     let kind: Kind?
@@ -38,7 +39,19 @@ struct FrameHead: Equatable {
     var endsStream: Bool { flags & Self.endStream != 0 }
     var endsHeaders: Bool { flags & Self.endHeaders != 0 }
     var isPadded: Bool { flags & Self.padded != 0 }
-    var hasPriority: Bool { flags & Self.priority != 0 }
+    var hasPriority: Bool { kind == .headers && flags & Self.priority != 0 }
+
+    /// Where in the payload of DATA or HEADERS the content lies, without padding (RFC 9113, section 6.1) and priority
+    /// (section 6.2); nil: they do not fit.
+    func content(of payload: Span<UInt8>) -> Range<Int>? {
+        var (start, end) = (0, payload.count)
+        if isPadded {
+            guard end > 0, Int(payload[0]) < end else { return nil }
+            (start, end) = (1, end - Int(payload[0]))
+        }
+        if hasPriority { start += Self.priorityBytes }
+        return start <= end ? start..<end : nil
+    }
 
     /// Appends the nine bytes of one of our own.
     func write(to output: inout [UInt8]) {
@@ -47,6 +60,14 @@ struct FrameHead: Equatable {
             bytes.append(flags)
             bytes.appendBigEndian(UInt32(stream))
         }
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// The frame that begins at `start` ends with these bytes, whatever its head says.
+    mutating func endFrame(from start: Int) {
+        let bytes = count - start - FrameHead.byteCount
+        for place in 0..<3 { self[start + place] = UInt8(truncatingIfNeeded: bytes >> (16 - 8 * place)) }
     }
 }
 

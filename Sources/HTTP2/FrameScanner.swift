@@ -4,12 +4,6 @@
 /// The library tells of complete and valid frames only. What a connection is charged for must not depend on that:
 /// frames of unknown types, blocks of streams that are refused and frames that never end count as well.
 struct FrameScanner {
-    private enum Kind {
-        static let data: UInt8 = 0
-        static let headers: UInt8 = 1
-        static let continuation: UInt8 = 9
-    }
-
     /// Whether the peer's preface and its first frame are complete.
     private(set) var hasPreface = false
     /// Whether a header block has begun and not ended, CONTINUATION included.
@@ -27,9 +21,7 @@ struct FrameScanner {
     private var flags: UInt8 = 0
 
     /// Bytes of a client's connection preface (RFC 9113, section 3.4), which is no frame.
-    private static let magicBytes = 24
-    private static let endStream: UInt8 = 0x1
-    private static let endHeaders: UInt8 = 0x4
+    static let magicBytes = 24
     /// How many frames without content one with content pays for.
     private static let worth = 100
 
@@ -84,18 +76,18 @@ struct FrameScanner {
         default: break
         }
         headBytes += 1
-        if headBytes == 9 { beginPayload() }
+        if headBytes == FrameHead.byteCount { beginPayload() }
     }
 
     private mutating func beginPayload() {
         headBytes = 0
-        switch kind {
-        case Kind.headers:
+        switch FrameHead.Kind(rawValue: kind) {
+        case .headers:
             headerBlocks += 1
             isInsideHeaderBlock = true
             countUsefulFrame()
-        case Kind.data where length > 0 || flags & Self.endStream != 0: countUsefulFrame()
-        case Kind.continuation where length > 0: break
+        case .data where length > 0 || flags & FrameHead.endStream != 0: countUsefulFrame()
+        case .continuation where length > 0: break
         default: emptyFrames += 1
         }
         rest = length
@@ -105,9 +97,10 @@ struct FrameScanner {
 
     private mutating func endPayload() {
         // The end of the magic is the end of no frame: no kind has been read yet, and the first frame is SETTINGS.
-        guard hasPreface || kind != Kind.data else { return }
+        let kind = FrameHead.Kind(rawValue: kind)
+        guard hasPreface || kind != .data else { return }
         hasPreface = true
-        if kind == Kind.headers || kind == Kind.continuation, flags & Self.endHeaders != 0 {
+        if kind == .headers || kind == .continuation, flags & FrameHead.endHeaders != 0 {
             isInsideHeaderBlock = false
         }
     }

@@ -21,7 +21,7 @@ final class HeaderGate {
     /// What the library gets in place of the frame.
     private(set) var replacement: [UInt8] = []
     /// Bytes of a frame that passes, or of the preface, which are still to come.
-    var passing = magicBytes
+    var passing = FrameScanner.magicBytes
     /// The beginning of a frame of which the rest has not come.
     var partial: [UInt8] = []
     /// Whether all passes from now on.
@@ -40,12 +40,8 @@ final class HeaderGate {
     /// The youngest stream whose first block has come: others on it are trailers.
     private var lastStream: Int32 = 0
 
-    /// Bytes of a client's connection preface (RFC 9113, section 3.4), which is no frame.
-    private static let magicBytes = 24
     /// As many as the library is told to take.
     static let mostContinuations = 8
-    private static let hasPriority: UInt8 = 0x20
-    private static let priorityBytes = 5
     /// `:method: POST`, `:path: /`, `:scheme: https` by number, `:authority: x` so that it gets one: nothing else
     /// enters the library's table, so that it stays the youngest there.
     private static let first: [UInt8] = [0x83, 0x84, 0x87, 0x41, 0x01, 0x78]
@@ -105,7 +101,14 @@ final class HeaderGate {
             return unsafe whole.withUnsafeBufferPointer { unsafe replace(head, $0, into: &block) }
         }
         replacement.removeAll(keepingCapacity: true)
-        guard frame.stream > 0, let content = unsafe content(of: frame, payload) else { return .violation }
+        guard frame.stream > 0, let range = unsafe frame.content(of: payload.span) else { return .violation }
+        let content = unsafe UnsafeBufferPointer(rebasing: payload[range])
+        priority.removeAll(keepingCapacity: true)
+        if frame.hasPriority {
+            // Behind the length of the padding, where there is one.
+            let start = frame.isPadded ? 1 : 0
+            unsafe priority.append(contentsOf: payload[start..<range.lowerBound])
+        }
         guard frame.endsHeaders else {
             self.head = frame
             collected = unsafe Array(content)
@@ -113,27 +116,6 @@ final class HeaderGate {
             return .nothing
         }
         return unsafe replace(frame, content, into: &block)
-    }
-
-    /// The block in a frame, without what is around it; nil: it does not fit.
-    private func content(
-        of frame: FrameHead, _ payload: UnsafeBufferPointer<UInt8>
-    ) -> UnsafeBufferPointer<UInt8>? {
-        var range = payload.indices
-        if frame.isPadded {
-            guard let first = range.first else { return nil }
-            let padding = unsafe Int(payload[first])
-            guard padding < range.count else { return nil }
-            range = first + 1..<range.upperBound - padding
-        }
-        priority.removeAll(keepingCapacity: true)
-        if frame.flags & Self.hasPriority != 0 {
-            guard range.count >= Self.priorityBytes else { return nil }
-            let end = range.lowerBound + Self.priorityBytes
-            unsafe priority.append(contentsOf: payload[range.lowerBound..<end])
-            range = end..<range.upperBound
-        }
-        return unsafe UnsafeBufferPointer(rebasing: payload[range])
     }
 
     /// Reads a block and makes the frame that the library gets.
@@ -154,11 +136,7 @@ final class HeaderGate {
             return .replaced(isRead: true)
         case .plain, .doubtful:
             write(head, []) { replacement in
-                block.forEach { name, value in
-                    replacement.append(0)
-                    Self.spell(name, onto: &replacement)
-                    Self.spell(value, onto: &replacement)
-                }
+                block.forEach { name, value in replacement.append(spelling: name, value) }
             }
             return .replaced(isRead: false)
         case .broken:
@@ -174,35 +152,12 @@ final class HeaderGate {
         _ head: FrameHead, _ block: [UInt8], _ rest: (inout [UInt8]) -> Void
     ) {
         replacement.removeAll(keepingCapacity: true)
-        replacement.append(contentsOf: Self.emptyHead)
+        let flags = FrameHead.endHeaders | head.flags & (FrameHead.endStream | FrameHead.priority)
+        FrameHead(kind: .headers, flags: flags, stream: head.stream, count: 0).write(to: &replacement)
         replacement.append(contentsOf: priority)
         replacement.append(contentsOf: block)
         rest(&replacement)
-        let count = replacement.count - FrameHead.byteCount
-        for place in 0..<3 { replacement[place] = UInt8(truncatingIfNeeded: count >> (16 - 8 * place)) }
-        replacement[3] = FrameHead.Kind.headers.rawValue
-        replacement[4] = FrameHead.endHeaders | head.flags & (FrameHead.endStream | Self.hasPriority)
-        for place in 0..<4 {
-            replacement[5 + place] = UInt8(truncatingIfNeeded: head.stream >> Int32(24 - 8 * place))
-        }
-    }
-
-    private static let emptyHead = [UInt8](repeating: 0, count: FrameHead.byteCount)
-
-    /// A string without code: its length (RFC 7541, section 5.1, in seven bits), then its bytes.
-    private static func spell(_ text: Span<UInt8>, onto target: inout [UInt8]) {
-        if text.count < 0x7F {
-            target.append(UInt8(text.count))
-        } else {
-            target.append(0x7F)
-            var rest = text.count - 0x7F
-            while rest >= 0x80 {
-                target.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-                rest >>= 7
-            }
-            target.append(UInt8(rest))
-        }
-        target.append(copying: text)
+        replacement.endFrame(from: 0)
     }
 
     /// Something else comes in the middle of a block. The library is told of a block without end first.

@@ -47,7 +47,7 @@ extension LeanLink {
         // What was under way when a stream was refused means nothing.
         guard frame.stream == stream, !isReset else { return .nothing }
         guard !isPeerDone else { throw .violation(ErrorCode.streamClosed, "the stream has ended") }
-        let padding = try paddingBytes(frame, payload)
+        let content = try content(of: frame, payload)
         receipts.stream += payload.count
         guard receipts.stream <= receipts.streamWindow else { throw .overflow }
         isPeerDone = frame.endsStream
@@ -55,7 +55,7 @@ extension LeanLink {
             writeWindow(stream, receipts.stream)
             receipts.stream = 0
         }
-        return .body(padding.before..<payload.count - padding.behind, isLast: isPeerDone)
+        return .body(content, isLast: isPeerDone)
     }
 
     /// Whether as much was received as is worth a frame that gives it back.
@@ -65,24 +65,18 @@ extension LeanLink {
         write(.windowUpdate, stream: stream, payload: UInt32(count).bytes)
     }
 
-    /// Bytes before the content and behind it; `least`: those that the content has at least.
-    private func paddingBytes(
-        _ frame: FrameHead, _ payload: Span<UInt8>, least: Int = 0
-    ) throws(SessionError) -> (before: Int, behind: Int) {
-        guard frame.isPadded else {
-            guard payload.count >= least else { throw .size }
-            return (0, 0)
-        }
-        guard payload.count > 0, Int(payload[0]) < payload.count - least else {
-            throw .violation(ErrorCode.protocolError, "there is more padding than frame")
-        }
-        return (1, Int(payload[0]))
+    private func content(
+        of frame: FrameHead, _ payload: Span<UInt8>
+    ) throws(SessionError) -> Range<Int> {
+        if let content = frame.content(of: payload) { return content }
+        guard frame.isPadded else { throw .size }
+        throw .violation(ErrorCode.protocolError, "there is more padding than frame")
     }
 
     private func takeHeaders(_ frame: FrameHead, _ payload: Span<UInt8>) throws(SessionError) -> Event {
         guard frame.stream & 1 == 1 else { throw .wrongStream }
         let count = payload.count
-        _ = try paddingBytes(frame, payload, least: frame.hasPriority ? 5 : 0)
+        _ = try content(of: frame, payload)
         if frame.stream == stream, !isReset {
             guard !isPeerDone else { throw .violation(ErrorCode.streamClosed, "the stream has ended") }
             guard frame.endsStream else {
@@ -90,21 +84,17 @@ extension LeanLink {
             }
             return try takeBlock(frame, count, endsStream: true)
         }
-        guard frame.stream > lastStream else { return try takeLateHeaders(frame, count) }
+        guard frame.stream > lastStream else {
+            guard cutStreams.forgive(frame.stream) else {
+                throw .violation(ErrorCode.streamClosed, "the stream is closed")
+            }
+            return try takeBlock(frame, count, endsStream: false)
+        }
         lastStream = frame.stream
-        if !frame.endsStream { remember(cutStream: frame.stream) }
+        if !frame.endsStream { cutStreams.remember(frame.stream) }
         write(.reset, stream: frame.stream, payload: ErrorCode.refusedStream.bytes)
         _ = try takeBlock(frame, count, endsStream: false)
         return .refused
-    }
-
-    /// The peer may have sent them before it learned that we reset the stream. Once: they end it.
-    private func takeLateHeaders(_ frame: FrameHead, _ count: Int) throws(SessionError) -> Event {
-        guard let index = cutStreams.firstIndex(of: frame.stream) else {
-            throw .violation(ErrorCode.streamClosed, "the stream is closed")
-        }
-        cutStreams.remove(at: index)
-        return try takeBlock(frame, count, endsStream: false)
     }
 
     /// A header block goes on, `count` bytes of it so far.

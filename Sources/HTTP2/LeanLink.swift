@@ -60,16 +60,13 @@ final class LeanLink {
     var receipts: Receipts
     /// A header block that has begun and not ended.
     var block: (stream: Int32, bytes: Int, endsStream: Bool)?
-    /// Streams that are closed and that their peer may still be about to end, the youngest last.
-    var cutStreams: [Int32]
+    var cutStreams: CutStreams
 
     static let largestWindow = Int(Int32.max)
-    /// How many such streams are remembered; 4 bytes each.
-    private static let mostCutStreams = 100
 
     init(
         stream: Int32, lastStream: Int32, windows: Windows, frameBytes: Int, maxConcurrentStreams: UInt32,
-        receipts: Receipts, cutStreams: [Int32]
+        receipts: Receipts, cutStreams: CutStreams
     ) {
         self.stream = stream
         self.lastStream = lastStream
@@ -109,13 +106,7 @@ final class LeanLink {
     func reset(errorCode: UInt32) {
         guard !isClosed else { return }
         isReset = true
-        if !isPeerDone { remember(cutStream: stream) }
+        if !isPeerDone { cutStreams.remember(stream) }
         write(.reset, stream: stream, payload: errorCode.bytes)
-    }
-
-    /// A stream is closed that the peer has neither ended nor reset.
-    func remember(cutStream stream: Int32) {
-        if cutStreams.count == Self.mostCutStreams { cutStreams.removeFirst() }
-        cutStreams.append(stream)
     }
 }

@@ -17,12 +17,7 @@ extension Session {
         precondition(name.utf8CodeUnitCount < 0x7F && value.count <= 100, "the lengths fit into a byte each")
         guard answers(stream) else { return }
         let start = tailBytes.count
-        // A field that enters no table, its name and its value as they are (RFC 7541, section 6.2.2).
-        tailBytes.append(0)
-        tailBytes.append(UInt8(name.utf8CodeUnitCount))
-        name.withUTF8Buffer { unsafe tailBytes.append(contentsOf: $0) }
-        tailBytes.append(UInt8(value.count))
-        tailBytes.append(copying: value)
+        name.withUTF8Buffer { unsafe tailBytes.append(spelling: $0.span, value) }
         tails.append(Tail(stream: stream, bytes: start..<tailBytes.count))
         let (status, good): (StaticString, StaticString) = (":status", "200")
         var pair = unsafe nghttp2_nv(
@@ -40,8 +35,7 @@ extension Session {
         guard let next = tails[nextTail...].firstIndex(where: { $0.stream == stream }) else { return }
         nextTail = next + 1
         output.append(contentsOf: tailBytes[tails[next].bytes])
-        let count = output.count - start - FrameHead.byteCount
-        for place in 0..<3 { output[start + place] = UInt8(truncatingIfNeeded: count >> (16 - 8 * place)) }
+        output.endFrame(from: start)
     }
 
     /// Everything has left.

@@ -11,20 +11,8 @@ extension Session {
             unsafe stream <= nghttp2_session_get_last_proc_stream_id(raw),
             unsafe nghttp2_session_find_stream(raw, stream) == nil
         else { return }
-        // The peer may have sent them before it learned that we reset the stream. Once: they would end it.
-        if let index = cutStreams.firstIndex(of: stream) {
-            cutStreams.remove(at: index)
-        } else {
+        if !cutStreams.forgive(stream) {
             _ = unsafe nghttp2_session_terminate_session(raw, ErrorCode.streamClosed)
         }
     }
-
-    /// A stream is closed that the peer has neither ended nor reset.
-    func remember(cutStream stream: Int32) {
-        if cutStreams.count == Self.mostCutStreams { cutStreams.removeFirst() }
-        cutStreams.append(stream)
-    }
-
-    /// How many such streams are remembered; 4 bytes each.
-    private static let mostCutStreams = 100
 }

@@ -64,7 +64,7 @@ extension Session {
         records = [records[0]]
         emptied = []
         lateResets = []
-        cutStreams = []
+        cutStreams = CutStreams()
         debts = []
         block = HeaderBlock()
     }
@@ -211,36 +211,16 @@ extension Session {
         return false
     }
 
-    /// Fields as literals that enter no table (RFC 7541, section 6.2.2): there is none.
+    /// Fields that enter no table: there is none.
     private func writeTrailers(_ trailers: HeaderBlock, of stream: Int32, into output: inout [UInt8]) {
         var block: [UInt8] = []
-        trailers.forEach { name, value in
-            block.append(0)
-            Self.writeText(name, into: &block)
-            Self.writeText(value, into: &block)
-        }
+        trailers.forEach { name, value in block.append(spelling: name, value) }
         precondition(block.count <= FrameBuffer.payloadBytes, "trailers fit in one frame")
         FrameHead(
             kind: .headers, flags: FrameHead.endStream | FrameHead.endHeaders, stream: stream,
             count: block.count
         ).write(to: &output)
         output += block
-    }
-
-    /// A string literal with its length in an integer of a prefix of 7 bits (RFC 7541, section 5).
-    private static func writeText(_ text: Span<UInt8>, into block: inout [UInt8]) {
-        if text.count < 127 {
-            block.append(UInt8(text.count))
-        } else {
-            block.append(127)
-            var rest = text.count - 127
-            while rest >= 128 {
-                block.append(UInt8(rest & 127 | 128))
-                rest >>= 7
-            }
-            block.append(UInt8(rest))
-        }
-        block.append(copying: text)
     }
 
     /// Resets the stream of a lean session.

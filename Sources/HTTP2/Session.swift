@@ -41,8 +41,7 @@ public final class Session {
     var isBlockRead = false
     /// Streams whose bodies have been taken entirely since the handler was told last.
     var emptied: [Int32] = []
-    /// Streams that are closed but were not ended by their peer; the youngest last.
-    var cutStreams: [Int32] = []
+    var cutStreams = CutStreams()
     /// Streams that were answered before they were reset.
     var lateResets: [(stream: Int32, errorCode: UInt32)] = []
     var scanner: FrameScanner
@@ -248,7 +247,7 @@ extension Session {
     /// The library has closed a stream.
     func streamClosed(_ stream: Int32, errorCode: UInt32) {
         let record = attachedRecord(stream)
-        if record?.hasEnded != true { remember(cutStream: stream) }
+        if record?.hasEnded != true { cutStreams.remember(stream) }
         guard let record else { return }
         forget(record)
         unsafe handler.closed(stream, errorCode: errorCode)

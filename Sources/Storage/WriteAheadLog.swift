@@ -4,6 +4,8 @@ import Notifications
 
 /// The log beside a database file.
 enum WriteAheadLog {
+    private static func name(of path: String) -> String { path + "-wal" }
+
     /// How many bytes of the file so many pages take: a head, and one before each page.
     static func byteCount(pages: Int) -> Int { 32 + pages * (24 + 4096) }
 
@@ -13,7 +15,7 @@ enum WriteAheadLog {
     /// Not synced: the next commit's sync does that, and fails where it cannot be done. Where there is no room the
     /// log grows as it would have without this.
     static func lengthen(_ path: String, to length: Int) {
-        let descriptor = unsafe open(path + "-wal", O_RDWR | O_CLOEXEC)
+        let descriptor = unsafe open(name(of: path), O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         let end = Int(lseek(descriptor, 0, SEEK_END))
@@ -26,7 +28,7 @@ enum WriteAheadLog {
     /// that nobody has open. After a sync has failed, in this process or in one before it, the kernel may hold frames
     /// that are not: SQLite would copy them into the file, and a power cut would then leave changes there by half.
     static func writeAnew(of path: String) throws(StoreError) {
-        let log = path + "-wal"
+        let log = name(of: path)
         let descriptor = unsafe open(log, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw failure(log) }

@@ -8,7 +8,7 @@ import Notifications
 /// relay asked to stop when half has come. Bytes that do not begin like the connection preface get it, with an empty
 /// SETTINGS, put before them.
 enum Connections {
-    private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+    static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     private static let emptySettings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
 
     static func run(_ input: [UInt8]) throws(Contradiction) {

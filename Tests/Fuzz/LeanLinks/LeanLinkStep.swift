@@ -13,7 +13,6 @@ struct LeanLinkStep: CustomStringConvertible {
     private let kind: UInt8
     private let (first, second, third): (UInt8, UInt8, UInt8)
 
-    static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     /// A complete POST: HPACK's static entries, and `:authority: x` as a literal.
     static let request: [UInt8] = [0x83, 0x84, 0x87, 0x01, 0x01, 0x78]
     /// Increments of windows, values of settings, error codes.

@@ -107,7 +107,7 @@ final class LeanLinkEnd: SessionHandler {
         self.settings = settings
         let first = isNarrow ? LeanLinkStep.setting(4, 300) : []
         receive(
-            LeanLinkStep.preface + LeanLinkStep.frame(4, payload: first)
+            Connections.preface + LeanLinkStep.frame(4, payload: first)
                 + LeanLinkStep.frame(1, flags: 4, stream: 1, payload: LeanLinkStep.request), piece: .max)
         drain()
         if isLean { session.becomeLeanWhenQuiet() }

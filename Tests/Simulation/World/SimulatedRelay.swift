@@ -204,10 +204,10 @@ final class SimulatedRelay {
     }
 
     func post(_ letter: Letter) { for index in mail.indices { mail[index].append(letter) } }
+    func closeLedger() { ledgerMail.append(.close) }
+
     /// How many devices it did not let in, since others returned with them.
     var deferrals: Int { shards.reduce(0) { $0 + Int($1.admittance.deferred) } }
-
-    func closeLedger() { ledgerMail.append(.close) }
 
     /// The process dies: nobody hears anything, but for the clients' ends.
     func die() {

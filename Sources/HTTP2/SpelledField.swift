@@ -1,0 +1,25 @@
+extension Array where Element == UInt8 {
+    /// Appends a field of a header block that enters no table and needs none: its name and its value as they are
+    /// (RFC 7541, section 6.2.2).
+    mutating func append(spelling name: Span<UInt8>, _ value: Span<UInt8>) {
+        append(0)
+        append(string: name)
+        append(string: value)
+    }
+
+    /// A string without code: its length in an integer with a prefix of seven bits (sections 5.1, 5.2), then its bytes.
+    private mutating func append(string text: Span<UInt8>) {
+        if text.count < 0x7F {
+            append(UInt8(text.count))
+        } else {
+            append(0x7F)
+            var rest = text.count - 0x7F
+            while rest >= 0x80 {
+                append(UInt8(truncatingIfNeeded: rest) | 0x80)
+                rest >>= 7
+            }
+            append(UInt8(rest))
+        }
+        append(copying: text)
+    }
+}
