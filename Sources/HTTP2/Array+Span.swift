@@ -4,6 +4,11 @@ extension Array where Element == UInt8 {
     public mutating func append(copying bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
+
+    /// Bytes of its own.
+    public init(copying bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
 }
 
 extension Span where Element == UInt8 {

@@ -15,21 +15,27 @@ struct FieldDecoder {
         case tooLarge
     }
 
+    /// What is known of a block after some of its fields.
+    struct Progress: Equatable {
+        /// Where the value of `content-length` lies.
+        var contentLength: Range<Int>?
+        /// Kinds of the pseudo-header fields so far, a bit each.
+        var pseudoFields: UInt8 = 0
+        var hasRegular = false
+        var isPlain = true
+    }
+
     private var table = FieldTable()
     private var token = HeldString()
+    private var runs = HeldRuns()
     private let mostFields: Int
     private let mostBytes: Int
-    /// Where fields are put together, and where each lies, before they are moved to their block in one piece; made for
-    /// the first one.
-    private var room: [UInt8] = []
-    private var places: [HeaderBlock.Field] = []
+    /// Where fields are put together before they are moved to their block in one piece.
+    private let room: FieldRoom
+    private var progress = Progress()
 
     /// Where the value of `content-length` lies in the block that was read last.
-    private(set) var contentLength: Range<Int>?
-    /// Kinds of the pseudo-header fields that the block has had so far, a bit each.
-    private var pseudoFields: UInt8 = 0
-    private var hasRegular = false
-    private var isPlain = true
+    var contentLength: Range<Int>? { progress.contentLength }
 
     /// The entry of the static table that names `authorization`.
     private static let authorization = 23
@@ -37,52 +43,54 @@ struct FieldDecoder {
     init(mostFields: Int, mostBytes: Int) {
         self.mostFields = mostFields
         self.mostBytes = mostBytes
+        room = FieldRoom(bytes: mostBytes, fields: mostFields)
     }
 
     /// Reads a complete block. `block` holds its fields then, unless it is broken or too large.
     mutating func read(_ bytes: UnsafeBufferPointer<UInt8>, into block: inout HeaderBlock) -> Verdict {
-        if room.isEmpty {
-            room = [UInt8](repeating: 0, count: mostBytes)
-            let free = HeaderBlock.Field(start: 0, nameEnd: 0, valueEnd: 0, isIndexed: true)
-            places = [HeaderBlock.Field](repeating: free, count: mostFields)
-        }
-        contentLength = nil
-        (pseudoFields, hasRegular, isPlain) = (0, false, true)
-        // Taken out, so that nobody else holds them while they are written to.
-        var (room, places): ([UInt8], [HeaderBlock.Field]) = ([], [])
-        swap(&room, &self.room)
-        swap(&places, &self.places)
-        defer {
-            swap(&room, &self.room)
-            swap(&places, &self.places)
-        }
-        return unsafe room.withUnsafeMutableBufferPointer { room in
-            unsafe places.withUnsafeMutableBufferPointer { places in
-                var source = unsafe FieldSource(bytes)
-                var target = unsafe FieldWriter(room: room, places: places)
-                let verdict = readAll(&source, &target)
-                unsafe block.take(target.bytes, target.fields)
-                return verdict
-            }
-        }
+        progress = Progress()
+        var source = unsafe FieldSource(bytes)
+        var target = FieldWriter(room)
+        let verdict = readAll(&source, &target)
+        unsafe block.take(target.bytes, target.fields)
+        return verdict
     }
 
     private mutating func readAll(_ source: inout FieldSource, _ target: inout FieldWriter) -> Verdict {
-        while let first = source.next() {
+        runs.beginBlock()
+        var beginsRun = true
+        while true {
+            if beginsRun {
+                runs.begin(&source, &target, &progress, table.generation)
+                guard target.listBytes <= mostBytes, !target.isFull else { return .tooLarge }
+            }
+            let place = source.place
+            guard let first = source.next() else { break }
             if first & 0xE0 == 0x20 {
                 // Only before the fields (section 4.2).
                 guard target.fieldCount == 0, let size = source.number(first, bits: 5), table.resize(size)
                 else { return .broken }
+                beginsRun = false
                 continue
             }
             guard target.fieldCount < mostFields else { return .tooManyFields }
+            beginsRun = Self.differs(first, source)
+            if beginsRun { runs.end(source, at: place, target, progress, table.generation) }
             let isRead =
                 first & 0x80 != 0
                 ? readIndexed(first, &source, &target) : readLiteral(first, &source, &target)
             guard target.listBytes <= mostBytes, !target.isFull else { return .tooLarge }
             guard isRead else { return .broken }
         }
-        return isPlain && pseudoFields == 0b1111 ? .plain : .doubtful
+        runs.end(source, at: source.place, target, progress, table.generation)
+        return progress.isPlain && progress.pseudoFields == 0b1111 ? .plain : .doubtful
+    }
+
+    /// Whether a field is one of those that are spelled because they differ from one request to the next. A token is
+    /// spelled because it is secret.
+    private static func differs(_ first: UInt8, _ source: FieldSource) -> Bool {
+        guard first & 0xE0 == 0 else { return false }
+        return first & 0x0F != 0x0F || source.following != UInt8(authorization - 0x0F)
     }
 
     /// A field of the table (section 6.1).
@@ -143,132 +151,18 @@ struct FieldDecoder {
     /// Counts the field that was read last.
     @inline(__always)
     private mutating func note(_ kind: FieldKind, _ isPlain: Bool, _ valueBytes: Int, endingAt end: Int) {
-        if !isPlain { self.isPlain = false }
+        if !isPlain { progress.isPlain = false }
         switch kind {
         case .method, .path, .scheme, .authority:
             let bit = UInt8(1) << kind.rawValue
-            if hasRegular || pseudoFields & bit != 0 { self.isPlain = false }
-            pseudoFields |= bit
+            if progress.hasRegular || progress.pseudoFields & bit != 0 { progress.isPlain = false }
+            progress.pseudoFields |= bit
         case .contentLength:
-            if contentLength != nil { self.isPlain = false }
-            contentLength = end - valueBytes..<end
-            hasRegular = true
-        case .regular: hasRegular = true
-        case .special: self.isPlain = false
-        }
-    }
-}
-
-/// Fields that are being put together in room that does not grow.
-@safe
-struct FieldWriter {
-    private let room: UnsafeMutableBufferPointer<UInt8>
-    private let places: UnsafeMutableBufferPointer<HeaderBlock.Field>
-    /// Bytes of names and values so far.
-    private(set) var count = 0
-    private(set) var fieldCount = 0
-    /// Whether there was more than room for it.
-    private(set) var isFull = false
-
-    init(
-        room: UnsafeMutableBufferPointer<UInt8>, places: UnsafeMutableBufferPointer<HeaderBlock.Field>
-    ) {
-        unsafe self.room = room
-        unsafe self.places = places
-    }
-
-    /// As RFC 9113, section 6.5.2 counts them.
-    var listBytes: Int { count + 32 * fieldCount }
-    /// Everything so far.
-    var bytes: UnsafeBufferPointer<UInt8> { unsafe bytes(from: 0) }
-    var fields: UnsafeBufferPointer<HeaderBlock.Field> {
-        unsafe UnsafeBufferPointer(rebasing: places[..<fieldCount])
-    }
-
-    func bytes(from start: Int) -> UnsafeBufferPointer<UInt8> {
-        unsafe UnsafeBufferPointer(rebasing: room[start..<count])
-    }
-
-    @inline(__always)
-    mutating func append(_ source: UnsafeBufferPointer<UInt8>) {
-        guard unsafe source.count <= room.count - count else { return isFull = true }
-        guard let start = source.baseAddress else { return }
-        unsafe (room.baseAddress.unsafelyUnwrapped + count).update(from: start, count: source.count)
-        count += source.count
-    }
-
-    /// Appends what a string in Huffman's code says. False: it says nothing.
-    mutating func append(decoding code: UnsafeBufferPointer<UInt8>) -> Bool {
-        let most = HuffmanCode.mostBytes(of: code.count)
-        guard unsafe most > room.count - count else {
-            let target = unsafe room.baseAddress.unsafelyUnwrapped + count
-            guard let written = unsafe HuffmanCode.shared.decode(code, to: target) else { return false }
-            count += written
-            return true
-        }
-        var text = [UInt8](repeating: 0, count: most)
-        let written = unsafe text.withUnsafeMutableBufferPointer {
-            unsafe HuffmanCode.shared.decode(code, to: $0.baseAddress.unsafelyUnwrapped)
-        }
-        guard let written else { return false }
-        unsafe text.withUnsafeBufferPointer { unsafe append(UnsafeBufferPointer(rebasing: $0[..<written])) }
-        return true
-    }
-
-    /// Closes the field whose name and value were appended last.
-    @inline(__always)
-    mutating func endField(nameBytes: Int) {
-        guard unsafe fieldCount < places.count else { return isFull = true }
-        let start = unsafe fieldCount == 0 ? 0 : places[fieldCount - 1].valueEnd
-        unsafe places[fieldCount] = HeaderBlock.Field(
-            start: start, nameEnd: start &+ UInt32(truncatingIfNeeded: nameBytes),
-            valueEnd: UInt32(truncatingIfNeeded: count), isIndexed: true)
-        fieldCount += 1
-    }
-}
-
-/// The value of `authorization` that came last, in code and without it. Providers send the same one for an hour, and
-/// their libraries keep it out of the tables, as RFC 7541, section 7.1.3, asks them to.
-private struct HeldString {
-    private var code: [UInt8] = []
-    private var text: [UInt8] = []
-    private var isPlain = false
-
-    /// As much code as is kept. A token of Apple's takes 170 bytes.
-    private static let mostBytes = 1024
-
-    /// Appends a string to `target`. Nil: it says nothing; else whether the library takes it in any case.
-    mutating func read(_ string: FieldSource.Text, onto target: inout FieldWriter) -> Bool? {
-        if string.isCode, unsafe string.bytes.count == code.count, unsafe isSame(string.bytes) {
-            unsafe text.withUnsafeBufferPointer { unsafe target.append($0) }
-            return isPlain
-        }
-        let start = target.count
-        guard string.read(onto: &target) else { return nil }
-        let bytes = unsafe target.bytes(from: start)
-        let isPlain = unsafe FieldKind.regular.isPlain(bytes)
-        if string.isCode, unsafe string.bytes.count <= Self.mostBytes {
-            unsafe (code, text, self.isPlain) = (Array(string.bytes), Array(bytes), isPlain)
-        }
-        return isPlain
-    }
-
-    /// A secret: in a time that does not tell where the first difference is.
-    private func isSame(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        unsafe code.withUnsafeBytes { own in
-            let other = UnsafeRawBufferPointer(bytes)
-            var (difference, next): (UInt64, Int) = (0, 0)
-            while next + 8 <= own.count {
-                difference |=
-                    unsafe own.loadUnaligned(fromByteOffset: next, as: UInt64.self)
-                    ^ other.loadUnaligned(fromByteOffset: next, as: UInt64.self)
-                next += 8
-            }
-            while next < own.count {
-                difference |= unsafe UInt64(own[next] ^ other[next])
-                next += 1
-            }
-            return difference == 0
+            if progress.contentLength != nil { progress.isPlain = false }
+            progress.contentLength = end - valueBytes..<end
+            progress.hasRegular = true
+        case .regular: progress.hasRegular = true
+        case .special: progress.isPlain = false
         }
     }
 }

@@ -18,9 +18,26 @@ struct FieldSource {
     }
 
     private let bytes: UnsafeBufferPointer<UInt8>
-    private var place = 0
+    /// Where the next byte lies.
+    private(set) var place = 0
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) { unsafe self.bytes = bytes }
+
+    /// The next byte, which stays; nil: there is none.
+    var following: UInt8? { unsafe place < bytes.count ? bytes[place] : nil }
+
+    func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
+        unsafe UnsafeBufferPointer(rebasing: bytes[range])
+    }
+
+    /// Passes over these bytes, if they are the next ones; there are some.
+    mutating func take(_ known: [UInt8]) -> Bool {
+        guard !known.isEmpty, unsafe known.count <= bytes.count - place,
+            unsafe bytes(place..<place + known.count).isSame(as: known)
+        else { return false }
+        place += known.count
+        return true
+    }
 
     @inline(__always)
     mutating func next() -> UInt8? {

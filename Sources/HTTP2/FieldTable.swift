@@ -40,6 +40,8 @@ struct FieldTable {
     private var oldest = 0
     private(set) var count = 0
     private(set) var size = 0
+    /// Rises with each change: what a number stands for is the same as long as this is.
+    private(set) var generation = 0
     /// What the peer lets it hold, in any case no more than the usual size.
     private(set) var mostSize = usualSize
 
@@ -71,6 +73,7 @@ struct FieldTable {
     /// Adds a field, whose name and value follow one another; the oldest make room. One that is larger than the table
     /// empties it.
     mutating func add(_ bytes: UnsafeBufferPointer<UInt8>, _ field: Entry) {
+        generation &+= 1
         shrink(to: mostSize - field.size)
         guard field.size <= mostSize else { return }
         if entries.isEmpty {
@@ -94,6 +97,7 @@ struct FieldTable {
     /// The peer says how much the table may hold. False: that is more than it was allowed.
     mutating func resize(_ size: Int) -> Bool {
         guard size <= Self.usualSize else { return false }
+        generation &+= 1
         mostSize = size
         shrink(to: size)
         return true

@@ -4,15 +4,16 @@
 /// of their own again and again, so that a request costs no allocation once the block has grown to its
 /// usual size.
 public struct HeaderBlock: Sendable {
+    @usableFromInline
     struct Field: Sendable {
-        var start: UInt32
-        var nameEnd: UInt32
-        var valueEnd: UInt32
+        @usableFromInline var start: UInt32
+        @usableFromInline var nameEnd: UInt32
+        @usableFromInline var valueEnd: UInt32
         var isIndexed: Bool
     }
 
-    var bytes = ByteRun()
-    var fields: [Field] = []
+    @usableFromInline var bytes = ByteRun()
+    @usableFromInline var fields: [Field] = []
 
     /// An empty block.
     public init() {}
@@ -104,6 +105,8 @@ public struct HeaderBlock: Sendable {
     public var contents: [UInt8] { bytes.room }
 
     /// The same for those who keep the block: where each value lies in ``contents``.
+    @inlinable
+    @inline(__always)
     public func forEachPlace(_ body: (_ name: Span<UInt8>, _ value: Range<Int>) -> Void) {
         let all = bytes.room.span
         for field in fields {
@@ -137,9 +140,11 @@ public struct HeaderBlock: Sendable {
 
     /// Takes fields that were put together elsewhere, in place of its own.
     mutating func take(_ all: UnsafeBufferPointer<UInt8>, _ places: UnsafeBufferPointer<Field>) {
-        removeAll()
+        bytes.removeAll()
         unsafe bytes.append(all)
-        unsafe fields.append(contentsOf: places)
+        guard fields.count == places.count else { return unsafe fields = Array(places) }
+        // Most blocks of a connection have as many fields as the one before.
+        unsafe fields.withUnsafeMutableBufferPointer { _ = unsafe $0.update(fromContentsOf: places) }
     }
 
     /// Whether this is the head of an interim answer: `:status` is 1xx, and it is always the first field of

@@ -48,7 +48,7 @@ final class HeaderGate {
     /// The same afterwards.
     private static let smallest: [UInt8] = [0x83, 0x84, 0x87, 0xBE]
     /// A field of number 0, which there is none of.
-    private static let unreadable: [UInt8] = [0x80]
+    private static let unreadable: UInt8 = 0x80
 
     /// Nil for sessions with other tables than the usual, or with larger blocks than one frame holds.
     init?(role: Session.Role, settings: SessionSettings) {
@@ -126,43 +126,45 @@ final class HeaderGate {
         if isFirst { lastStream = head.stream }
         switch unsafe decoder.read(bytes, into: &block) {
         case .plain where isFirst:
-            write(head, isInTable ? Self.smallest : Self.first) { replacement in
-                guard let range = decoder.contentLength else { return }
+            beginFrame(head)
+            replacement.append(contentsOf: isInTable ? Self.smallest : Self.first)
+            isInTable = true
+            if let range = decoder.contentLength {
                 // A literal that enters no table, whose name is number 28.
-                replacement += [0x0F, 0x0D, UInt8(range.count)]
+                replacement.append(0x0F)
+                replacement.append(0x0D)
+                replacement.append(UInt8(range.count))
                 unsafe block.bytes.withBytes(range) { unsafe replacement.append(contentsOf: $0) }
             }
-            isInTable = true
+            replacement.endFrame(from: 0)
             return .replaced(isRead: true)
         case .plain, .doubtful:
-            write(head, []) { replacement in
-                block.forEach { name, value in replacement.append(spelling: name, value) }
-            }
+            beginFrame(head)
+            block.forEach { name, value in replacement.append(spelling: name, value) }
+            replacement.endFrame(from: 0)
             return .replaced(isRead: false)
         case .broken:
-            write(head, Self.unreadable) { _ in }
+            beginFrame(head)
+            replacement.append(Self.unreadable)
+            replacement.endFrame(from: 0)
             return .replaced(isRead: false)
         case .tooManyFields: return .failed(.tooManyHeaderFields)
         case .tooLarge: return .failed(.headerListTooLarge)
         }
     }
 
-    /// Writes one frame: what was around the block, but for padding, and the block.
-    private func write(
-        _ head: FrameHead, _ block: [UInt8], _ rest: (inout [UInt8]) -> Void
-    ) {
+    /// Begins the frame that the library gets: what was around the block, but for padding.
+    private func beginFrame(_ head: FrameHead) {
         replacement.removeAll(keepingCapacity: true)
         let flags = FrameHead.endHeaders | head.flags & (FrameHead.endStream | FrameHead.priority)
         FrameHead(kind: .headers, flags: flags, stream: head.stream, count: 0).write(to: &replacement)
-        replacement.append(contentsOf: priority)
-        replacement.append(contentsOf: block)
-        rest(&replacement)
-        replacement.endFrame(from: 0)
+        if !priority.isEmpty { replacement.append(contentsOf: priority) }
     }
 
     /// Something else comes in the middle of a block. The library is told of a block without end first.
     private func breakOff(_ head: FrameHead) -> Outcome {
-        write(head, []) { _ in }
+        beginFrame(head)
+        replacement.endFrame(from: 0)
         replacement[4] &= ~FrameHead.endHeaders
         return .violation
     }

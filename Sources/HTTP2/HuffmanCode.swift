@@ -1,11 +1,13 @@
-/// The code in which HPACK writes strings (RFC 7541, section 5.2 and appendix B), undone ten bits at a time.
+/// The code in which HPACK writes strings (RFC 7541, section 5.2 and appendix B), undone twelve bits at a time: what
+/// text is made of has codes of five to eight bits, so that these are two letters mostly.
 struct HuffmanCode: Sendable {
-    /// Bits that are looked up at once: all that text is made of has a code of ten bits or fewer.
-    private static let lookedUp = 10
+    /// Bits that are looked up at once.
+    private static let lookedUp = 12
     private static let longest = 30
 
-    /// By the next ten bits: the byte that they begin with, and in the upper half how many bits it takes; 0: more.
-    private let beginnings: [UInt16]
+    /// By the next twelve bits: the byte that they begin with, the one after it if it is all there, how many there are,
+    /// and how many bits they take; 0: there is none.
+    private let beginnings: [UInt32]
     /// Of each length: the first code, how many there are, and where their bytes begin in ``ordered``.
     private let ranges: [(first: UInt32, count: UInt32, start: Int)]
     /// All bytes, by code.
@@ -17,7 +19,7 @@ struct HuffmanCode: Sendable {
         let bytes = (0...UInt8.max).sorted {
             (Self.lengths[Int($0)], $0) < (Self.lengths[Int($1)], $1)
         }
-        var table = [UInt16](repeating: 0, count: 1 << Self.lookedUp)
+        var table = [UInt32](repeating: 0, count: 1 << Self.lookedUp)
         var ranges = [(first: UInt32, count: UInt32, start: Int)](
             repeating: (0, 0, 0), count: Self.longest + 1)
         // The code is canonical: codes of one length follow each other in the order of their bytes.
@@ -31,18 +33,29 @@ struct HuffmanCode: Sendable {
             if own <= Self.lookedUp {
                 let free = Self.lookedUp - own
                 for rest in 0..<1 << free {
-                    table[Int(code) << free + rest] = UInt16(own) << 8 | UInt16(byte)
+                    table[Int(code) << free + rest] = UInt32(own) << 24 | 1 << 16 | UInt32(byte)
                 }
             }
             code += 1
         }
-        beginnings = table
+        beginnings = table.indices.map { Self.pair(table, $0) }
         self.ranges = ranges
         ordered = bytes
     }
 
-    /// The most bytes that so many bytes of code stand for.
-    static func mostBytes(of count: Int) -> Int { count * 8 / 5 }
+    /// An entry of one byte, with the byte that follows in the same bits.
+    private static func pair(_ singles: [UInt32], _ bits: Int) -> UInt32 {
+        let first = singles[bits]
+        let own = first >> 24
+        let second = singles[bits << Int(own) & (singles.count - 1)]
+        let both = own + (second >> 24)
+        guard own > 0, second > 0, both <= lookedUp else { return first }
+        return both << 24 | 2 << 16 | (second & 0xFF) << 8 | first & 0xFF
+    }
+
+    /// Room for what so many bytes of code stand for at most, and for one byte that is written before it turns out that
+    /// there is none.
+    static func mostBytes(of count: Int) -> Int { count * 8 / 5 + 1 }
 
     /// Undoes the code.
     ///
@@ -70,11 +83,12 @@ struct HuffmanCode: Sendable {
                 }
             }
             while true {
-                let entry = unsafe beginnings[unchecked: Int(truncatingIfNeeded: bits &>> 54)]
-                let length = Int(entry >> 8)
+                let entry = unsafe beginnings[unchecked: Int(truncatingIfNeeded: bits &>> 52)]
+                let length = Int(entry >> 24)
                 guard UInt(bitPattern: length &- 1) < UInt(bitPattern: available) else { break }
                 unsafe target[written] = UInt8(truncatingIfNeeded: entry)
-                written &+= 1
+                unsafe target[written &+ 1] = UInt8(truncatingIfNeeded: entry >> 8)
+                written &+= Int(entry >> 16 & 0xFF)
                 bits = bits &<< UInt64(length)
                 available &-= length
             }

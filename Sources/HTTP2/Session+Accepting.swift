@@ -32,9 +32,14 @@ extension Session {
     /// they were given, but for those that were reset before.
     func addTail(_ output: inout [UInt8], sent start: Int) {
         let stream = Int32(output.span.bigEndianWord(at: start + 5) & 0x7FFF_FFFF)
-        guard let next = tails[nextTail...].firstIndex(where: { $0.stream == stream }) else { return }
+        var next = nextTail
+        while next < tails.count, tails[next].stream != stream { next += 1 }
+        guard next < tails.count else { return }
         nextTail = next + 1
-        output.append(contentsOf: tailBytes[tails[next].bytes])
+        let range = tails[next].bytes
+        unsafe tailBytes.withUnsafeBufferPointer { bytes in
+            unsafe output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[range]))
+        }
         output.endFrame(from: start)
     }
 

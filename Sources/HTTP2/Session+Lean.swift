@@ -127,23 +127,25 @@ extension Session {
             resets.open()
             if !resets.cut() { throw .tooManyResets }
         case .body(let range, let isLast):
-            if !range.isEmpty, streamCount > 0 { unsafe handler.data(link.stream, payload.extracting(range)) }
+            if !range.isEmpty, streamCount > 0 {
+                handler.lend { $0.data(link.stream, payload.extracting(range)) }
+            }
             if isLast { peerEnded(link) }
         case .ended: peerEnded(link)
         case .reset(let errorCode): closeLean(errorCode: errorCode)
-        case .pingAcknowledged: unsafe handler.pingAcknowledged()
-        case .settings(let most): unsafe handler.settingsReceived(maxConcurrentStreams: most)
+        case .pingAcknowledged: handler.lend { $0.pingAcknowledged() }
+        case .settings(let most): handler.lend { $0.settingsReceived(maxConcurrentStreams: most) }
         case .goaway(let lastStream, let errorCode):
-            let debug = payload.extracting(8...)
-            unsafe handler.goawayReceived(
-                lastStream: lastStream, errorCode: errorCode, debug: debug.indices.map { debug[$0] })
+            let rest = payload.extracting(8...)
+            let debug = rest.indices.map { rest[$0] }
+            handler.lend { $0.goawayReceived(lastStream: lastStream, errorCode: errorCode, debug: debug) }
         }
     }
 
     private func peerEnded(_ link: LeanLink) {
         if streamCount > 0 {
             records[0].hasEnded = true
-            unsafe handler.ended(link.stream)
+            handler.lend { $0.ended(link.stream) }
         }
         if link.isClosed { closeLean(errorCode: ErrorCode.noError) }
     }
@@ -154,7 +156,7 @@ extension Session {
         let record = records[0]
         let stream = record.id
         forget(record)
-        unsafe handler.closed(stream, errorCode: errorCode)
+        handler.lend { $0.closed(stream, errorCode: errorCode) }
     }
 
     // MARK: What goes
@@ -168,7 +170,7 @@ extension Session {
         repeat {
             link.moveOutput(to: &output)
             goesOn = sendBody(of: link, into: &output)
-            if goesOn { unsafe handler.writable(link.stream) }
+            if goesOn { handler.lend { $0.writable(link.stream) } }
             if !goesOn { goesOn = sayFarewell() }
         } while goesOn && output.count - start < Self.drainBytes
     }

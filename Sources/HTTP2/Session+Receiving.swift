@@ -14,13 +14,13 @@ extension Session {
             receivedBlock(header.stream_id, endStream: endStream)
         case NGHTTP2_SETTINGS.rawValue where isAcknowledgement:
             acknowledgedSettings += 1
-            unsafe handler.settingsAcknowledged()
+            handler.lend { $0.settingsAcknowledged() }
         case NGHTTP2_SETTINGS.rawValue:
             let maxStreams = unsafe nghttp2_session_get_remote_settings(
                 raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-            unsafe handler.settingsReceived(maxConcurrentStreams: maxStreams)
+            handler.lend { $0.settingsReceived(maxConcurrentStreams: maxStreams) }
         case NGHTTP2_PING.rawValue where isAcknowledgement:
-            unsafe handler.pingAcknowledged()
+            handler.lend { $0.pingAcknowledged() }
         case NGHTTP2_GOAWAY.rawValue:
             unsafe receivedGoaway(frame.pointee.goaway)
         case NGHTTP2_RST_STREAM.rawValue:
@@ -34,24 +34,28 @@ extension Session {
     /// A piece of a body.
     func receivedData(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard withAttachedRecord(stream, { _ in true }) != nil else { return }
-        unsafe handler.data(stream, bytes.span)
+        let bytes = unsafe bytes.span
+        handler.lend { $0.data(stream, bytes) }
     }
 
     private func receivedBlock(_ stream: Int32, endStream: Bool) {
-        let known = attachedRecord(stream)
+        let known = withAttachedRecord(stream) { takeBlock(of: $0) }
         // A client's streams have a record from the request on; one without was reset and reported.
         guard role == .server || known != nil else { return }
         guard known != nil || farewell == nil else { return refuse(stream) }
-        let record = known ?? openedByPeer(stream)
-        let kind: BlockKind =
-            if record.hasHead { .trailers } else if role == .client && block.isInformational {
-                .informational
-            } else { .head }
-        record.hasHead = record.hasHead || kind == .head
+        let kind = known ?? takeBlock(of: openedByPeer(stream))
         if role == .server { lastStream = max(lastStream, stream) }
-        unsafe handler.headers(stream, &block, kind: kind, endStream: endStream)
+        handler.lend { $0.headers(stream, &block, kind: kind, endStream: endStream) }
         block.giveBackMemory()
         if endStream { reportEnd(stream) }
+    }
+
+    /// Takes note of a block on a stream: what it is there.
+    private func takeBlock(of record: StreamRecord) -> BlockKind {
+        if record.hasHead { return .trailers }
+        if role == .client && block.isInformational { return .informational }
+        record.hasHead = true
+        return .head
     }
 
     /// A request that comes after everything was said, and before it has left. GOAWAY does not name it.
@@ -70,7 +74,7 @@ extension Session {
     /// The handler may have ended the session in the call before.
     private func reportEnd(_ stream: Int32) {
         guard withAttachedRecord(stream, { $0.hasEnded = true }) != nil else { return }
-        unsafe handler.ended(stream)
+        handler.lend { $0.ended(stream) }
     }
 
     /// The peer resets a stream. False: it is one too many that was cut short. A stream whose answer has left is
@@ -87,7 +91,7 @@ extension Session {
 
     private func receivedGoaway(_ frame: nghttp2_goaway) {
         let debug = unsafe Array(UnsafeBufferPointer(start: frame.opaque_data, count: frame.opaque_data_len))
-        unsafe handler.goawayReceived(
-            lastStream: frame.last_stream_id, errorCode: frame.error_code, debug: debug)
+        let (lastStream, errorCode) = unsafe (frame.last_stream_id, frame.error_code)
+        handler.lend { $0.goawayReceived(lastStream: lastStream, errorCode: errorCode, debug: debug) }
     }
 }

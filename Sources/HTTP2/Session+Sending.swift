@@ -114,7 +114,7 @@ extension Session {
         var streams: [Int32] = []
         swap(&streams, &emptied)
         for stream in streams where record(stream)?.outboundBytes == 0 {
-            unsafe handler.writable(stream)
+            handler.lend { $0.writable(stream) }
         }
         return true
     }

@@ -32,7 +32,7 @@ public final class Session {
     /// The beginning of a frame that has come to a lean session only in part.
     var partial: [UInt8] = []
     let settings: SessionSettings
-    unowned(unsafe) let handler: any SessionHandler
+    let handler: HandlerReference
     /// The header block that is being received; blocks of one connection never interleave.
     var block = HeaderBlock()
     /// Reads header blocks in place of the library, where it can.
@@ -84,7 +84,7 @@ public final class Session {
     public init(role: Role, settings: SessionSettings = SessionSettings(), handler: any SessionHandler) {
         self.role = role
         self.settings = settings
-        unsafe self.handler = handler
+        self.handler = HandlerReference.to(handler)
         scanner = FrameScanner(role: role)
         resets = ResetJudgement(after: role == .server ? settings.judgedStreams : 0)
         gate = HeaderGate(role: role, settings: settings)
@@ -176,7 +176,7 @@ public final class Session {
         while let last = streams.last {
             let id = last.id
             forget(last)
-            unsafe handler.closed(id, errorCode: ErrorCode.cancel)
+            handler.lend { $0.closed(id, errorCode: ErrorCode.cancel) }
         }
     }
 
@@ -216,7 +216,8 @@ extension Session {
         if place != last {
             records[last].index = place
             record.index = last
-            records.swapAt(place, last)
+            // An array's own exchange counts references up and down.
+            unsafe records.withUnsafeMutableBufferPointer { unsafe $0.swapAt(place, last) }
         }
         endStreaming(record)
         record.clear()
@@ -246,11 +247,14 @@ extension Session {
 
     /// The library has closed a stream.
     func streamClosed(_ stream: Int32, errorCode: UInt32) {
-        let record = attachedRecord(stream)
-        if record?.hasEnded != true { cutStreams.remember(stream) }
-        guard let record else { return }
-        forget(record)
-        unsafe handler.closed(stream, errorCode: errorCode)
+        let hasEnded = withAttachedRecord(stream) { record in
+            let hasEnded = record.hasEnded
+            forget(record)
+            return hasEnded
+        }
+        if hasEnded != true { cutStreams.remember(stream) }
+        guard hasEnded != nil else { return }
+        handler.lend { $0.closed(stream, errorCode: errorCode) }
     }
 
     /// Adds a received field to the block. False: it is one too many or too large.

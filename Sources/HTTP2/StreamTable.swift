@@ -30,9 +30,10 @@ public struct StreamTable<Element> {
     /// Gives an element to a stream, which must have none.
     @inlinable
     public mutating func add(_ element: Element, for stream: Int32) {
-        precondition(stream > 0 && self[stream] == nil, "a stream is added once")
         if streams.count < 2 * count + 2 { grow() }
         let place = place(of: stream)
+        let isNew = streams[place] != stream && (others.isEmpty || others[stream] == nil)
+        precondition(stream > 0 && isNew, "a stream is added once")
         guard streams[place] == 0 else { return others[stream] = element }
         streams[place] = stream
         elements[place] = element

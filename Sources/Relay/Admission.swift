@@ -101,9 +101,7 @@ final class Admission {
         guard case .token(let key) = permission else {
             return permission.allows(topic, pushType, by: authority)
         }
-        if let allowed, allowed.key === key, allowed.generation == authority.generation,
-            allowed.topic == topic
-        {
+        if allowed?.generation == authority.generation, allowed?.key === key, allowed?.topic == topic {
             return true
         }
         guard permission.allows(topic, pushType, by: authority) else { return false }

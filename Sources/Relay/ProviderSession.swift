@@ -81,7 +81,8 @@ final class ProviderSession: EndpointOwner {
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
         let request = shard.takeRequest()
-        request.begin(&block) { NotificationIdentity(random: shard.random.next(), shard.random.next()) }
+        let random = shard.random
+        request.begin(&block) { NotificationIdentity(random: random.next(), random.next()) }
         exchanges.add(request, for: stream)
         lastRequestAt = shard.scheduler.now
     }

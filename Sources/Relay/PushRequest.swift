@@ -101,7 +101,7 @@ final class PushRequest {
         swap(&block, &received)
         starts = InlineArray(repeating: 0)
         hasDuplicates = false
-        body = []
+        if !body.isEmpty { body = [] }
         bodyByteCount = 0
         phase = .receiving
         block.forEachPlace { name, value in
@@ -116,7 +116,7 @@ final class PushRequest {
     /// Gives back what is kept for the next request and is unusually large.
     func rest() {
         block.giveBackMemory()
-        body = []
+        if !body.isEmpty { body = [] }
     }
 
     /// The bytes in which the values lie; ``range(_:)`` tells where.
@@ -126,6 +126,7 @@ final class PushRequest {
     func append(_ bytes: Span<UInt8>) {
         bodyByteCount += bytes.count
         guard bodyByteCount <= Limits.voipPayloadBytes else { return }
+        guard !body.isEmpty else { return body = Array(copying: bytes) }
         body.reserveCapacity(bodyByteCount)
         body.append(copying: bytes)
     }
@@ -141,8 +142,8 @@ final class PushRequest {
 
     /// Hands the body over: it becomes the notification's payload.
     func takeBody() -> [UInt8] {
-        let taken = body
-        body = []
+        var taken: [UInt8] = []
+        swap(&taken, &body)
         return taken
     }
 }

@@ -83,7 +83,8 @@ extension Shard {
     }
 
     private func remove(_ identity: DeviceIdentity) -> Bool {
-        guard let seat = seats.removeValue(forKey: identity) else { return false }
+        guard let seat = seats[identity] else { return false }
+        seats[identity] = nil
         seat.session?.leave(.removed, "the device was removed by the operator")
         with(seat) { device, _, tally, effects in device.removed(&tally, &effects) }
         return true
@@ -99,14 +100,14 @@ extension Shard {
         for listener in listeners { listener.close() }
         drainTimer = scheduler.makeTimer { [unowned self] in cutOff() }
         drainTimer?.arm(afterMilliseconds: Limits.drainMilliseconds)
-        for (_, provider) in providers.sorted(by: { $0.key < $1.key }) { provider.drain() }
+        for (_, provider) in providers { provider.drain() }
         for (_, device) in devices.sorted(by: { $0.key < $1.key }) { device.drain() }
         connectionEnded()
     }
 
     /// Whoever has not left when the drain's time is over is cut off.
     private func cutOff() {
-        for provider in Array(providers.values) { provider.endpoint.wire?.abort(.localClose) }
+        for provider in providers.map(\.value) { provider.endpoint.wire?.abort(.localClose) }
         for device in Array(devices.values) { device.endpoint.wire?.abort(.localClose) }
     }
 

@@ -28,14 +28,14 @@ final class Shard {
     var authority: Authority
 
     /// The devices whose home this is.
-    var seats: [DeviceIdentity: DeviceSeat] = [:]
+    var seats = SeatTable()
     var tally = Tally()
     var channels = ChannelShelf()
     /// Who is let in when many return at once.
     var admittance: Admittance
     /// Whether somebody was told that the counters do not balance.
     var hasRaisedAlarm = false
-    var providers: [UInt64: ProviderSession] = [:]
+    var providers = SortedTable<UInt64, ProviderSession>()
     /// Connections of devices on this shard, welcomed or not.
     var devices: [UInt64: DeviceSession] = [:]
     var isDraining = false
@@ -173,7 +173,7 @@ final class Shard {
     private func open(_ letter: Letter) {
         switch letter {
         case .deliver(let notification, let receipt): offer(notification, receipt)
-        case .answer(let receipt, let verdict): providers[receipt.connection]?.answer(receipt.stream, verdict)
+        case .answer(let receipt, let verdict): answer(receipt, verdict)
         case .stored(let rows, let failure): stored(rows, failure)
         case .loaded(let device, let asked, let result): loaded(device, asked, result)
         case .adopt(let arrival): adopt(arrival)
@@ -248,7 +248,10 @@ final class Shard {
 
     /// Answers a push wherever its provider is connected.
     func answer(_ receipt: Receipt, _ verdict: Verdict) {
-        guard Int(receipt.shard) != index else { return open(.answer(receipt, verdict)) }
+        guard Int(receipt.shard) != index else {
+            providers[receipt.connection]?.answer(receipt.stream, verdict)
+            return
+        }
         switchboard.send(.answer(receipt, verdict), to: Int(receipt.shard))
     }
 

@@ -177,7 +177,7 @@ final class TraceRecorder {
         return (mixed >> 32) % sample == 0
     }
 
-    private func add(_ record: TraceRecord) {
+    private func add(_ record: consuming TraceRecord) {
         if records.isEmpty { records.reserveCapacity(Limits.traceHandover) }
         records.append(record)
         if records.count >= Limits.traceHandover { flush() }

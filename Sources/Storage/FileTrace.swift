@@ -74,15 +74,16 @@ public final class FileTrace: TraceStore {
     public func append(_ records: [TraceRecord]) throws(StoreError) {
         var namesWritten = names.texts.count
         do throws(StoreError) {
-            for record in records {
+            // By their places: a loop over the array itself makes a copy of each.
+            for place in records.indices {
                 if segment.byteCount + encoder.bytes.count + TraceBytes.mostBytes > segmentBytes {
                     try write()
                     namesWritten = names.texts.count
                     try beginSegment()
                     namesWritten = 0
                 }
-                encoder.add(record, &names)
-                lastRow = max(lastRow, record.row)
+                encoder.add(records[place], &names)
+                lastRow = max(lastRow, records[place].row)
             }
             try write()
         } catch {

@@ -1,0 +1,128 @@
+import HTTP2
+import Testing
+
+/// The same numbers for the same seed.
+struct Dice: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    /// Knuth's multiplier; the upper half is good enough to choose fields by.
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state >> 32 | state << 32
+    }
+}
+
+extension HeaderGateTests {
+    /// A server, and what has come of what it took.
+    final class Side {
+        let handler = Recorder()
+        let session: Session
+        var sent: [UInt8] = []
+
+        init(mostBytes: Int) {
+            var settings = SessionSettings()
+            settings.maxHeaderListBytes = mostBytes
+            session = Session(role: .server, settings: settings, handler: handler)
+            handler.onEnded = { [unowned self] in session.respond($0, ok) }
+        }
+
+        /// What is sent. Of the end of a connection its code counts, and not whether the stream at fault was reset
+        /// before: the library resets it as soon as it has read so far.
+        var outcome: String {
+            let frames = Frame.all(in: sent).filter { $0.kind != .settings || $0.flags != 0 }
+            let end = frames.last { $0.kind == .goaway }.map { $0.payload[4..<8] }
+            let rest = frames.filter { $0.kind != .goaway && (end == nil || $0.kind != .reset) }
+            return rest.map { "\($0) \($0.payload) " }.joined() + (end.map { "end \($0.last ?? 0)" } ?? "")
+        }
+    }
+
+    /// Two servers that take the same bytes: one with the gate, the other, which takes larger blocks, without.
+    struct Twins {
+        let gated = Side(mostBytes: 8192)
+        let library = Side(mostBytes: 8193)
+
+        /// Has both take bytes.
+        func take(_ pieces: [[UInt8]]) {
+            for side in [gated, library] {
+                for bytes in pieces {
+                    try? side.session.receive(bytes)
+                    side.sent += side.session.drained()
+                }
+            }
+        }
+
+        func take(_ bytes: [UInt8]) { take([bytes]) }
+
+        /// Compares all that has come of it. When they find something out in the middle of a frame is up to them:
+        /// zeros end whatever has begun.
+        func compare(_ note: String) {
+            take([UInt8](repeating: 0, count: 20_000))
+            #expect(gated.outcome == library.outcome, "\(note)")
+            #expect(gated.handler.events == library.handler.events, "\(note)")
+            #expect(gated.handler.bodies == library.handler.bodies, "\(note)")
+        }
+    }
+
+    /// Frames for requests that a library's client makes, with fields at random: good ones, and what is not allowed.
+    final class Client {
+        var chance: Dice
+        let recorder = Recorder()
+        let session: Session
+
+        init(seed: UInt64) {
+            chance = Dice(seed: seed)
+            session = Session(role: .client, handler: recorder)
+        }
+
+        func pick<Element>(_ elements: [Element]) -> Element {
+            elements[Int.random(in: elements.indices, using: &chance)]
+        }
+
+        func request(isGood: Bool) -> HeaderBlock {
+            var head = HeaderBlock()
+            for (name, values) in Self.pseudoFields
+            where isGood || !Int.random(in: 0..<30, using: &chance).isMultiple(of: 30) {
+                head.add(name, isGood ? values[0] : pick(values))
+            }
+            let digits = (0..<64).map { _ in String(Int.random(in: 0..<16, using: &chance), radix: 16) }
+                .joined()
+            for _ in 0..<Int.random(in: 0..<12, using: &chance) {
+                let name = pick(isGood ? Self.goodNames : Self.goodNames + Self.otherNames)
+                let value = pick(isGood ? Self.goodValues + [digits] : Self.goodValues + Self.otherValues)
+                if Bool.random(using: &chance) {
+                    head.add(name, value)
+                } else {
+                    head.addUnindexed(name, value)
+                }
+            }
+            return head
+        }
+
+        static let pseudoFields: [(String, [String])] = [
+            (":method", ["POST", "GET", "CONNECT", "OPTIONS", "post", ""]),
+            (":scheme", ["https", "http", "ftp", ""]),
+            (":path", ["/3/device/00", "/", "*", "x", "/ä", ""]),
+            (":authority", ["relay", "127.0.0.1:443", "[::1]", "a/b", ""]),
+        ]
+        static let goodNames = [
+            "authorization", "apns-topic", "apns-id", "apns-expiration", "apns-priority", "user-agent",
+            "cookie", "x",
+        ]
+        static let otherNames = [
+            "host", "te", "connection", "keep-alive", "transfer-encoding", "upgrade", "proxy-connection",
+            "Upper",
+            "content-length", ":path", ":method", ":protocol", ":other", "under_score", "spa ce", "ünïcode",
+            "",
+        ]
+        static let goodValues = [
+            "", "0", "10", "com.example.app",
+            "bearer " + String(repeating: "eyJhbGciOiJFUzI1NiJ9.", count: 11),
+            "alert", String(repeating: "z", count: 700), "a, b; c=\"d\"",
+        ]
+        static let otherValues = [
+            " before", "behind ", "tab\there", "line\nbreak", "\u{0}", "\u{7F}", "ä", "trailers", "5", "-1",
+        ]
+    }
+}

@@ -1,0 +1,48 @@
+import Notifications
+import Testing
+
+@testable import Relay
+
+@Suite("Tables of a shard")
+struct SeatTableTests {
+    @Test("The seats are those that a dictionary would keep, however their identities meet")
+    func seats() {
+        var random = SystemRandomNumberGenerator()
+        var table = SeatTable()
+        var model: [DeviceIdentity: DeviceSeat] = [:]
+        for turn in 0..<4000 {
+            // Few words, far apart, so that many name the same place and the last places overflow to the first.
+            let identity = DeviceIdentity(
+                high: UInt64.random(in: 0..<8, using: &random) * 1023,
+                low: UInt32.random(in: 0..<20, using: &random))
+            if turn % 1000 < 700, Bool.random(using: &random) {
+                let seat = DeviceSeat(
+                    DeviceRecord(identity: identity, secretDigest: [], name: "", enrolledAt: Samples.now))
+                table[identity] = seat
+                model[identity] = seat
+            } else {
+                table[identity] = nil
+                model[identity] = nil
+            }
+            #expect(table.count == model.count && table[identity] === model[identity])
+        }
+        for (identity, seat) in model { #expect(table[identity] === seat) }
+        #expect(Set(table.values.map(\.identity)) == Set(model.keys))
+    }
+
+    @Test("Numbers are found in their order, which is that of the table")
+    func numbers() {
+        var table = SortedTable<UInt64, String>()
+        var model: [UInt64: String] = [:]
+        for number in [5, 7, 9, 12, 3, 7, 8, 5] as [UInt64] {
+            table[number] = "\(number) of \(model.count)"
+            model[number] = "\(number) of \(model.count)"
+        }
+        for number in [9, 4, 3] as [UInt64] {
+            table[number] = nil
+            model[number] = nil
+        }
+        for number in 0..<15 as Range<UInt64> { #expect(table[number] == model[number]) }
+        #expect(table.map(\.key) == model.keys.sorted())
+    }
+}
