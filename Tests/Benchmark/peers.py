@@ -40,7 +40,7 @@ class Peers:
                 access_log off; keepalive_requests 1000000000; keepalive_timeout 1h; http2_max_concurrent_streams 1000;
                 client_body_temp_path {self.folder}/body;
                 server {{
-                    listen 127.0.0.1:{port} ssl http2 backlog=4096; ssl_session_tickets off;
+                    listen 127.0.0.1:{port} ssl http2 backlog=4096; ssl_session_tickets off; ssl_protocols TLSv1.3;
                     ssl_certificate {self.certificate}; ssl_certificate_key {self.key};
                     {locations}
                 }}
