@@ -7,11 +7,13 @@ struct OutboundParts {
 
     var isEmpty: Bool { parts.isEmpty }
 
-    /// Appends a copy of the stream's own bytes.
-    mutating func append(_ bytes: Span<UInt8>) {
+    /// Appends the stream's own bytes, as `write` does.
+    mutating func append(_ write: (inout [UInt8]) -> Void) {
         if parts.last?.isShared ?? true { parts.append(([], false)) }
-        parts[parts.count - 1].bytes.append(copying: bytes)
-        byteCount += bytes.count
+        let last = parts.count - 1
+        byteCount -= parts[last].bytes.count
+        write(&parts[last].bytes)
+        byteCount += parts[last].bytes.count
     }
 
     /// Appends bytes that others hold, too.

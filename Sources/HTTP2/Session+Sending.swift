@@ -53,9 +53,15 @@ extension Session {
     /// Appends to the body of an open request or response. Flow control decides when it leaves; beyond
     /// `SessionSettings.maxOutboundBytes` of one stream the session is `isOverfull`.
     public func send(_ stream: Int32, _ bytes: Span<UInt8>) {
-        guard !bytes.isEmpty, let record = record(stream) else { return }
+        guard !bytes.isEmpty else { return }
+        send(stream) { $0.append(copying: bytes) }
+    }
+
+    /// The same for bytes that are made now: `write` appends them to those that wait already.
+    public func send(_ stream: Int32, _ write: (inout [UInt8]) -> Void) {
+        guard let record = record(stream) else { return }
         guard case .open = record.ending else { return assertionFailure("send after finish") }
-        record.append(bytes)
+        record.append(write)
         if record.outboundBytes > settings.maxOutboundBytes { isOverfull = true }
         resume(record)
     }

@@ -58,14 +58,15 @@ final class StreamRecord {
         ending = .last
     }
 
-    func append(_ bytes: Span<UInt8>) {
+    /// Appends the bytes that `write` does.
+    func append(_ write: (inout [UInt8]) -> Void) {
         hasBody = true
-        guard !isShared, later.isEmpty else { return later.append(bytes) }
+        guard !isShared, later.isEmpty else { return later.append(write) }
         if taken > outbound.count / 2 {
             outbound.removeSubrange(0..<taken)
             taken = 0
         }
-        outbound.append(copying: bytes)
+        write(&outbound)
     }
 
     /// Appends bytes that others send too; they are not copied before they become frames.

@@ -111,9 +111,9 @@ extension Device {
         let wishes = LinkReception(reception)
         let isPlain = wishes.filters.isEmpty && link?.reception.filters.isEmpty ?? true
         link?.reception = wishes
-        guard !isPlain || registrations.contains(where: { $0.value.filter != .enabled }) else { return }
-        for (number, registration) in registrations {
-            registrations[number]?.filter = wishes.filter(of: registration.topic)
+        guard !isPlain || registrations.values.contains(where: { $0.filter != .enabled }) else { return }
+        for place in registrations.indices {
+            registrations.update(at: place) { $0.filter = wishes.filter(of: $0.topic) }
         }
     }
 }

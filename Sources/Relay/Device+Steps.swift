@@ -5,7 +5,7 @@ import Notifications
 extension Device {
     /// Why a push to one of this device's registrations is refused, or nil; then it is counted.
     mutating func refusal(of notification: Notification, _ now: Moment, _ rules: DeviceRules) -> Verdict? {
-        guard let place = registrations.index(forKey: notification.registration) else {
+        guard let place = registrations.place(of: notification.registration) else {
             return .rejected(.badDeviceToken)
         }
         let registration = registrations.values[place]
@@ -13,7 +13,7 @@ extension Device {
         if let moment = registration.unregisteredAt { return .rejected(.unregistered, since: moment) }
         if let moment = expiredAt(rules), moment <= now { return .rejected(.expiredToken, since: moment) }
         guard let rate = rules.pushesPerSecond else { return nil }
-        let isInTime = registrations.values[place].allowance.take(now: now, perSecond: rate)
+        let isInTime = registrations.update(at: place) { $0.allowance.take(now: now, perSecond: rate) }
         return isInTime ? nil : .rejected(.tooManyRequests)
     }
 
@@ -134,7 +134,7 @@ extension Device {
 
     /// The newer notification is safe, or done with: the older one that it replaced may be forgotten.
     mutating func settleDisplaced(by row: QueueRow, _ effects: inout [Effect]) {
-        guard let older = displaced.removeValue(forKey: row) else { return }
+        guard !displaced.isEmpty, let older = displaced.removeValue(forKey: row) else { return }
         effects.append(.settle(older.row))
     }
 
@@ -171,7 +171,8 @@ extension Device {
         _ tally: inout Tally,
         _ effects: inout [Effect]
     ) {
-        while registrations[registration].map({ $0.pending >= Limits.pendingPerRegistration }) ?? false {
+        guard let place = registrations.place(of: registration) else { return }
+        while registrations.values[place].pending >= Limits.pendingPerRegistration {
             let rows = queue.rows { $0.registration == registration && $0.delivery == nil }
             let lowest = rows.compactMap { queue[$0]?.priority }.min()
             guard let row = rows.first(where: { queue[$0]?.priority == lowest }) else { return }
@@ -245,8 +246,8 @@ extension Device {
 
     /// One more, or one less, is pending for an app.
     mutating func count(_ change: Int, pendingFor registration: RegistrationNumber) {
-        guard let place = registrations.index(forKey: registration) else { return }
-        registrations.values[place].pending += change
+        guard let place = registrations.place(of: registration) else { return }
+        registrations.update(at: place) { $0.pending += change }
     }
 
     /// Takes a notification out of the queue. What becomes of it is the caller's to count.
@@ -269,9 +270,8 @@ extension Device {
     /// Answers everyone who waits for a notification that has been taken out.
     mutating func answerAll(_ pending: Pending, _ verdict: Verdict, _ effects: inout [Effect]) {
         if let receipt = pending.receipt { effects.append(.answer(receipt, verdict)) }
-        for receipt in alsoWaiting.removeValue(forKey: pending.row) ?? [] {
-            effects.append(.answer(receipt, verdict))
-        }
+        guard !alsoWaiting.isEmpty, let others = alsoWaiting.removeValue(forKey: pending.row) else { return }
+        for receipt in others { effects.append(.answer(receipt, verdict)) }
     }
 }
 

@@ -53,7 +53,7 @@ struct Device {
     }
 
     private(set) var record: DeviceRecord
-    var registrations: [RegistrationNumber: Registration] = [:]
+    var registrations = RegistrationTable()
     var queue = PendingQueue()
     var link: Link?
     var isLoading = false

@@ -40,10 +40,9 @@ extension DeviceSession {
         switch result {
         case .success(let identity):
             endpoint.streams.openResponse(stream, Self.responseHead)
-            shard.withFrame { frame in
+            endpoint.streams.send(stream) {
                 MessageFraming.frame(
-                    EnrollResponse(deviceIdentity: identity, deviceSecret: secret), into: &frame)
-                endpoint.streams.send(stream, frame.span)
+                    EnrollResponse(deviceIdentity: identity, deviceSecret: secret), into: &$0)
             }
             endpoint.streams.finish(stream, trailers: Self.trailers(.ok, ""))
             endpoint.setNeedsFlush()

@@ -176,9 +176,9 @@ final class DeviceSession: EndpointOwner {
     func deliver(_ notification: Notification, as delivery: UInt64, wantsReport: Bool) -> Bool {
         guard let linkStream, !isEnding, let number = link.deliver() else { return false }
         precondition(number == delivery, "the device and its link count the same deliveries")
-        shard.withFrame { frame in
-            frameDeliver(notification, delivery: delivery, wantsReport: wantsReport, into: &frame)
-            endpoint.streams.send(linkStream, frame.span)
+        let endpoint = endpoint
+        endpoint.streams.send(linkStream) {
+            frameDeliver(notification, delivery: delivery, wantsReport: wantsReport, into: &$0)
         }
         endpoint.setNeedsFlush()
         return true
@@ -190,10 +190,7 @@ final class DeviceSession: EndpointOwner {
     /// Says something on the link, where there still is one. The goodbye is the last.
     func say(_ message: RelayMessage) {
         guard let linkStream, !isEnding, farewell == nil else { return }
-        shard.withFrame { frame in
-            MessageFraming.frame(message, into: &frame)
-            endpoint.streams.send(linkStream, frame.span)
-        }
+        endpoint.streams.send(linkStream) { MessageFraming.frame(message, into: &$0) }
         endpoint.setNeedsFlush()
     }
 

@@ -32,9 +32,9 @@ struct Pending {
 /// The pending notifications of one device, in the order of their rows, which is the order of their delivery.
 ///
 /// Everything before the cursor is in flight, held back or gone. Behind it all waits, except for what was in flight
-/// or held when something older was put back. Removal leaves a hole in the order that is closed when holes are the
-/// majority. Most queues are short, and their owners many: a row is found by halving the order, which touches less
-/// memory than a table.
+/// or held when something older was put back. Removal leaves a hole in the order, unless it was the last; holes are
+/// closed when they are the majority. Most queues are short, and their owners many: a row is found by halving the
+/// order, which touches less memory than a table.
 struct PendingQueue {
     private var order: [QueueRow] = []
     /// What waits at each row of the order; nil: a hole.
@@ -54,12 +54,12 @@ struct PendingQueue {
     func row(in slot: Slot) -> QueueRow? { slots[slot] }
 
     /// Appends a notification whose row is higher than every other's; it takes its slot.
-    mutating func append(_ pending: Pending) {
+    mutating func append(_ pending: consuming Pending) {
         precondition(order.last.map { $0 < pending.row } ?? true, "rows rise")
-        entries.append(pending)
         order.append(pending.row)
         count += 1
         slots[pending.slot] = pending.row
+        entries.append(pending)
     }
 
     /// Puts a notification that was taken out back to its place; it is the next to be sent of those behind it.
@@ -196,19 +196,24 @@ struct PendingQueue {
     private static let keptCapacity = 8
 
     private mutating func closeHoles() {
-        guard order.count > 32, count * 2 < order.count else {
-            if count == 0 {
-                order.removeAll(keepingCapacity: order.capacity <= Self.keptCapacity)
-                entries.removeAll(keepingCapacity: entries.capacity <= Self.keptCapacity)
-                cursor = 0
-                held.removeAll(keepingCapacity: true)
-                heldCursor = 0
-            }
-            return
+        while let last = entries.indices.last, entries[last] == nil {
+            entries.removeLast()
+            order.removeLast()
         }
+        cursor = min(cursor, order.count)
+        if count == 0 { return giveBackMemory() }
+        guard order.count > 32, count * 2 < order.count else { return }
         cursor = entries[..<cursor].count { $0 != nil }
         entries.removeAll { $0 == nil }
         order = entries.compactMap { $0?.row }
+    }
+
+    /// Nothing is pending.
+    private mutating func giveBackMemory() {
+        if order.capacity > Self.keptCapacity { order = [] }
+        if entries.capacity > Self.keptCapacity { entries = [] }
+        if !held.isEmpty { held.removeAll(keepingCapacity: true) }
+        heldCursor = 0
     }
 
     /// Where the notification of a row is; nil: it is not pending.

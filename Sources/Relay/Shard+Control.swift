@@ -77,7 +77,6 @@ extension Shard {
             pending: seat.pendingCount,
             registrations: seat.device.registrations
                 .filter { $0.value.unregisteredAt == nil }
-                .sorted { $0.key < $1.key }
                 .map { ($0.value.topic, seal.seal(identity, $0.key), $0.key.environment) }
         )
     }

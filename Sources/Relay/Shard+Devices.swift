@@ -110,7 +110,6 @@ extension Shard {
         let identity = hello.deviceIdentity
         let registrations = seat.device.registrations
             .filter { $0.value.unregisteredAt == nil }
-            .sorted { $0.key < $1.key }
             .map { registered($0.value.topic, as: $0.key, on: identity) }
         noteSeen(seat)
         settleIn(seat)

@@ -61,7 +61,6 @@ final class Shard {
     /// Reused from one push to the next.
     private var requestPool: [PushRequest] = []
     var reply = HeaderBlock()
-    private var frame: [UInt8] = []
     var effects: [Device.Effect] = []
     private var ownLetters: [Letter] = []
     private var lastNumber: UInt64 = 0
@@ -126,12 +125,6 @@ final class Shard {
     /// Takes a request back whose push has gone its way. As many as one connection can have open are kept.
     func recycle(_ request: PushRequest) {
         if requestPool.count < Int(Limits.providerStreams) { requestPool.append(request) }
-    }
-
-    /// Lends an empty array that keeps its room, for one message on its way to a stream.
-    func withFrame(_ body: (inout [UInt8]) -> Void) {
-        frame.removeAll(keepingCapacity: true)
-        body(&frame)
     }
 
     /// The moment of this turn.

@@ -30,7 +30,7 @@ struct SlotTable {
     /// Frees a slot, if it is held by the notification at a row.
     mutating func remove(_ slot: Slot, of row: QueueRow) {
         if many.isEmpty, few.count == 1 {
-            if few[0].row == row { few.removeAll(keepingCapacity: true) }
+            if few[0].row == row { few.removeLast() }
         } else if self[slot] == row {
             remove(slot)
         }
