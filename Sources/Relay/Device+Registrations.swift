@@ -17,7 +17,7 @@ extension Device {
 
     /// The number for its next registration in an environment.
     func nextRegistrationNumber(in environment: Environment) -> RegistrationNumber {
-        let last = registrations.numbers.last { $0.environment == environment }
+        let last = registrations.keys.last { $0.environment == environment }
         return RegistrationNumber((last?.ordinal ?? 0) + 1, in: environment)
     }
 
@@ -26,7 +26,7 @@ extension Device {
     mutating func apply(_ record: RegistrationRecord, _ tally: inout Tally, _ effects: inout [Effect]) {
         precondition(record.device == self.record.identity, "a registration belongs to its device")
         let known = registrations[record.number]
-        let registration = Registration(
+        registrations[record.number] = Registration(
             topic: record.topic,
             registeredAt: record.registeredAt,
             unregisteredAt: record.unregisteredAt,
@@ -34,7 +34,6 @@ extension Device {
             allowance: known?.allowance ?? PushAllowance(),
             filter: link?.reception.filter(of: record.topic) ?? .enabled
         )
-        registrations.put(registration, as: record.number)
         guard let moment = record.unregisteredAt else { return }
         for row in queue.rows(where: { $0.registration == record.number }) {
             drop(row, .unregistered, answering: .rejected(.unregistered, since: moment), &tally, &effects)

@@ -53,7 +53,7 @@ struct Device {
     }
 
     private(set) var record: DeviceRecord
-    var registrations = RegistrationTable()
+    var registrations = SortedTable<RegistrationNumber, Registration>()
     var queue = PendingQueue()
     var link: Link?
     var isLoading = false

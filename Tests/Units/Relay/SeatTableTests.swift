@@ -7,7 +7,7 @@ import Testing
 struct SeatTableTests {
     @Test("The seats are those that a dictionary would keep, however their identities meet")
     func seats() {
-        var random = SystemRandomNumberGenerator()
+        var random = Seeded(1)
         var table = SeatTable()
         var model: [DeviceIdentity: DeviceSeat] = [:]
         for turn in 0..<4000 {
@@ -42,7 +42,10 @@ struct SeatTableTests {
             table[number] = nil
             model[number] = nil
         }
+        if let place = table.place(of: 7) { table.update(at: place) { $0 += "!" } }
+        model[7]? += "!"
         for number in 0..<15 as Range<UInt64> { #expect(table[number] == model[number]) }
+        #expect(table.place(of: 9) == nil)
         #expect(table.map(\.key) == model.keys.sorted())
     }
 }
