@@ -99,13 +99,15 @@ public import Notifications
 
     /// Copies committed pages from the log into the file as far as that disturbs nobody. When all of them
     /// were copied the next commit starts the log anew.
-    public func checkpoint() throws(StoreError) { try checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
+    public func checkpoint() throws(StoreError) {
+        let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        // A commit is writing the log's header at this very moment, or somebody else copies: nothing is for now.
+        if code & 0xff != SQLITE_BUSY { try check(code) }
+    }
 
     /// Copies everything that the log holds into the file, syncs the file, and empties the log.
-    func emptyLog() throws(StoreError) { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
-
-    private func checkpoint(_ mode: CInt) throws(StoreError) {
-        try check(unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil))
+    func emptyLog() throws(StoreError) {
+        try check(unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
     }
 
     /// From now on this connection sees what is committed at this moment, whatever others commit.

@@ -1,7 +1,8 @@
 import Foundation
 import Notifications
-import Storage
 import Testing
+
+@testable import Storage
 
 /// The wrapper that the stores and the agent's inbox stand on.
 @Suite struct DatabaseTests {
@@ -68,6 +69,36 @@ import Testing
         let select = try database.prepare("SELECT number FROM thing")
         #expect(try select.step() && select.integer(0) == 2)
         #expect(try !select.step())
+    }
+
+    /// An open file's own lock is in the way of its own process, too.
+    private func lockCopying(_ kind: Int32, _ file: CInt) -> CInt {
+        // The lock that whoever copies holds: sqlite.org/walformat.html, "WAL Locks".
+        var lock = flock(l_type: Int16(kind), l_whence: Int16(SEEK_SET), l_start: 121, l_len: 1, l_pid: 0)
+        // F_OFD_SETLK (Linux, fcntl.h), which Swift's Glibc does not show.
+        return unsafe fcntl(file, 37, &lock)
+    }
+
+    @Test("A log that somebody else copies is left to him without a word")
+    func busyLog() throws {
+        let database = try Database(path: path, schema: first)
+        let insert = try database.prepare("INSERT INTO thing (number) VALUES (1)")
+        for _ in 1...20 { try insert.run() }
+        let size = { try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int }
+        let before = try #require(try size())
+
+        let shared = unsafe open(path + "-shm", O_RDWR | O_CLOEXEC)
+        try #require(lockCopying(F_WRLCK, shared) == 0)
+        try database.checkpoint()
+        for _ in 1...2000 { try insert.run() }
+        try database.checkpoint()
+        #expect(try size() == before, "nothing was copied")
+
+        try #require(lockCopying(F_UNLCK, shared) == 0)
+        try database.checkpoint()
+        #expect(try #require(try size()) > before)
+        database.close(keepingLog: false)
+        close(shared)
     }
 
     @Test("An older file is brought up to date, and keeps its rows")
