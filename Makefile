@@ -30,14 +30,16 @@ deps: ## Install the Debian and Python packages that are missing
 build: ## Build everything (CONFIGURATION=release for the fast one)
 	swift build --configuration $(CONFIGURATION) $(FLAGS_$(CONFIGURATION))
 
-# The tests take minutes; one that hangs fails, and the last line says which it was.
+# The tests take minutes; one that hangs fails, and the last line says which it was. What failed is said again at the
+# end: among thousands of lines nobody finds it, and some keep the last lines only.
 RUN_TESTS := timeout --foreground --signal INT --kill-after 30 2400 stdbuf -oL swift test --skip-build --disable-xctest
 # Not all tests begin at once: on two processors, each step of one would wait for those of a thousand others.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 
 test: deps ## Build everything and run every test
 	swift build --build-tests
-	$(RUN_TESTS)
+	$(RUN_TESTS) | tee .build/tests.txt || { echo; echo "What failed (all of it is in .build/tests.txt):"; \
+		grep -A 3 "recorded an issue" .build/tests.txt | cut -c 1-300 | tail -n 20; exit 1; }
 	FUZZ_SEED=1 Tests/Fuzz/run.sh 10
 
 # TidyTests read files, and the simulation is one thread: neither can have a race. The library tells the sanitizer about
