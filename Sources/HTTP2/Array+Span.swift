@@ -5,6 +5,13 @@ extension Array where Element == UInt8 {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 
+    /// Appends a part of other bytes in one move.
+    mutating func append(_ range: Range<Int>, of other: [UInt8]) {
+        unsafe other.withUnsafeBufferPointer { bytes in
+            unsafe append(contentsOf: UnsafeBufferPointer(rebasing: bytes[range]))
+        }
+    }
+
     /// Bytes of its own.
     public init(copying bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }

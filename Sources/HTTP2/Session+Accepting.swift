@@ -36,10 +36,7 @@ extension Session {
         while next < tails.count, tails[next].stream != stream { next += 1 }
         guard next < tails.count else { return }
         nextTail = next + 1
-        let range = tails[next].bytes
-        unsafe tailBytes.withUnsafeBufferPointer { bytes in
-            unsafe output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[range]))
-        }
+        output.append(tails[next].bytes, of: tailBytes)
         output.endFrame(from: start)
     }
 

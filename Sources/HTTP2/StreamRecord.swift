@@ -107,9 +107,7 @@ final class StreamRecord {
         var left = count
         while left > 0 {
             let step = min(left, outbound.count - taken)
-            unsafe outbound.withUnsafeBufferPointer { bytes in
-                unsafe output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[taken..<taken + step]))
-            }
+            output.append(taken..<taken + step, of: outbound)
             taken += step
             left -= step
             if taken == outbound.count { advance() }

@@ -12,9 +12,6 @@ public struct DeviceIdentity: Hashable, Sendable {
     /// The number of bytes in an identity.
     public static let byteCount = 12
 
-    /// It is random, so one word of it tells it from others.
-    public func hash(into hasher: inout Hasher) { hasher.combine(high) }
-
     /// An identity from its two words.
     public init(high: UInt64, low: UInt32) {
         self.high = high

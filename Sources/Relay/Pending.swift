@@ -58,7 +58,7 @@ struct PendingQueue {
         precondition(order.last.map { $0 < pending.row } ?? true, "rows rise")
         order.append(pending.row)
         count += 1
-        slots[pending.slot] = pending.row
+        slots.put(pending.row, in: pending.slot)
         entries.append(pending)
     }
 
@@ -66,7 +66,7 @@ struct PendingQueue {
     mutating func putBack(_ pending: Pending) {
         precondition(place(of: pending.row) == nil && pending.delivery == nil, "it was taken out")
         precondition(slots[pending.slot] == nil, "what took its slot was taken out before")
-        let place = firstPlace(from: pending.row)
+        let place = order.firstPlace(from: pending.row)
         if place == order.count || order[place] != pending.row {
             order.insert(pending.row, at: place)
             entries.insert(nil, at: place)
@@ -75,12 +75,12 @@ struct PendingQueue {
         entries[place] = pending
         entries[place]?.isHeld = false
         count += 1
-        slots[pending.slot] = pending.row
+        slots.put(pending.row, in: pending.slot)
     }
 
     /// Has the notification at a row hold its slot again.
     mutating func claimSlot(for row: QueueRow) {
-        if let pending = self[row] { slots[pending.slot] = row }
+        if let pending = self[row] { slots.put(row, in: pending.slot) }
     }
 
     /// Changes the notification at a row, which must be there.
@@ -218,18 +218,8 @@ struct PendingQueue {
 
     /// Where the notification of a row is; nil: it is not pending.
     private func place(of row: QueueRow) -> Int? {
-        let place = firstPlace(from: row)
+        let place = order.firstPlace(from: row)
         return place < order.count && order[place] == row && entries[place] != nil ? place : nil
-    }
-
-    /// The first place whose row is this one or a later one.
-    private func firstPlace(from row: QueueRow) -> Int {
-        var (low, high) = (0, order.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if order[middle] < row { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }
 

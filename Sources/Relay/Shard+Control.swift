@@ -106,7 +106,7 @@ extension Shard {
 
     /// Whoever has not left when the drain's time is over is cut off.
     private func cutOff() {
-        for provider in providers.map(\.value) { provider.endpoint.wire?.abort(.localClose) }
+        for provider in providers.values { provider.endpoint.wire?.abort(.localClose) }
         for device in Array(devices.values) { device.endpoint.wire?.abort(.localClose) }
     }
 

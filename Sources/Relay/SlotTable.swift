@@ -10,34 +10,28 @@ struct SlotTable {
     private static let mostFew = 8
 
     /// Who holds a slot.
-    subscript(slot: Slot) -> QueueRow? {
-        get { many.isEmpty ? few.first { $0.slot == slot }?.row : many[slot] }
-        set {
-            guard let row = newValue else { return remove(slot) }
-            guard many.isEmpty else { return many[slot] = row }
-            if let place = few.firstIndex(where: { $0.slot == slot }) {
-                few[place].row = row
-            } else if few.count < Self.mostFew {
-                few.append((slot, row))
-            } else {
-                many = Dictionary(uniqueKeysWithValues: few.map { ($0.slot, $0.row) })
-                many[slot] = row
-                few = []
-            }
+    subscript(slot: Slot) -> QueueRow? { many.isEmpty ? few.first { $0.slot == slot }?.row : many[slot] }
+
+    /// Has the notification at a row hold a slot, whoever held it.
+    mutating func put(_ row: QueueRow, in slot: Slot) {
+        guard many.isEmpty else { return many[slot] = row }
+        if let place = few.firstIndex(where: { $0.slot == slot }) {
+            few[place].row = row
+        } else if few.count < Self.mostFew {
+            few.append((slot, row))
+        } else {
+            many = Dictionary(uniqueKeysWithValues: few.map { ($0.slot, $0.row) })
+            many[slot] = row
+            few = []
         }
     }
 
-    /// Frees a slot, if it is held by the notification at a row.
+    /// Frees a slot, if it is held by the notification at a row, which holds no other.
     mutating func remove(_ slot: Slot, of row: QueueRow) {
-        if many.isEmpty, few.count == 1 {
-            if few[0].row == row { few.removeLast() }
-        } else if self[slot] == row {
-            remove(slot)
+        if let place = few.firstIndex(where: { $0.row == row }) {
+            few.remove(at: place)
+        } else if many[slot] == row {
+            many[slot] = nil
         }
-    }
-
-    private mutating func remove(_ slot: Slot) {
-        guard many.isEmpty else { return many[slot] = nil }
-        few.removeAll { $0.slot == slot }
     }
 }

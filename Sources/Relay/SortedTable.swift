@@ -12,24 +12,16 @@ struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
     subscript(key: Key) -> Value? {
         get { place(of: key).map { values[$0] } }
         set {
-            let place = firstPlace(from: key)
-            let isThere = place < keys.count && keys[place] == key
-            switch (newValue, isThere) {
-            case (let value?, true): values[place] = value
-            case (let value?, false):
-                keys.insert(key, at: place)
-                values.insert(value, at: place)
-            case (nil, true):
-                keys.remove(at: place)
-                values.remove(at: place)
-            case (nil, false): break
-            }
+            let place = keys.firstPlace(from: key)
+            let range = place..<place + (self.place(of: key) == nil ? 0 : 1)
+            keys.replaceSubrange(range, with: newValue == nil ? [] : [key])
+            values.replaceSubrange(range, with: newValue.map { [$0] } ?? [])
         }
     }
 
     /// Where the value of a key is; nil: there is none.
     func place(of key: Key) -> Int? {
-        let place = firstPlace(from: key)
+        let place = keys.firstPlace(from: key)
         return place < keys.count && keys[place] == key ? place : nil
     }
 
@@ -37,13 +29,15 @@ struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
     mutating func update<Result>(at place: Int, _ change: (inout Value) -> Result) -> Result {
         change(&values[place])
     }
+}
 
-    /// The first place whose key is this one or a later one.
-    private func firstPlace(from key: Key) -> Int {
-        var (low, high) = (0, keys.count)
+extension Array where Element: Comparable {
+    /// The first place of a rising array that holds this element or a later one.
+    func firstPlace(from element: Element) -> Int {
+        var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if keys[middle] < key { low = middle + 1 } else { high = middle }
+            if self[middle] < element { low = middle + 1 } else { high = middle }
         }
         return low
     }
