@@ -3,6 +3,9 @@ public struct Moment: Hashable, Comparable, Sendable {
     /// Milliseconds since the epoch.
     public let milliseconds: Int64
 
+    /// Later than every other.
+    public static let last = Moment(milliseconds: .max)
+
     /// A moment from milliseconds since the epoch.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
@@ -18,7 +21,7 @@ public struct Moment: Hashable, Comparable, Sendable {
     /// The moment so many milliseconds later; the last moment where that cannot be told.
     public func advanced(byMilliseconds interval: Int64) -> Moment {
         let (sum, overflow) = milliseconds.addingReportingOverflow(interval)
-        return Moment(milliseconds: overflow ? .max : sum)
+        return overflow ? .last : Moment(milliseconds: sum)
     }
 }
 

@@ -215,10 +215,8 @@ extension Device {
         }
     }
 
-    /// Whether anything has passed its expiration and is not in the device's hands.
-    func hasExpired(at now: Moment) -> Bool {
-        queue.contains { $0.delivery == nil && $0.hasExpired(at: now) }
-    }
+    /// Whether anything may have passed its expiration.
+    func mayHaveExpired(at now: Moment) -> Bool { queue.expiresFrom <= now }
 
     /// Gives a notification up because its time is over.
     mutating func expire(_ row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]) {

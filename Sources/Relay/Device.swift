@@ -256,9 +256,7 @@ struct Device {
 
     /// Gives up what has passed its expiration and is not in the device's hands.
     mutating func expire(now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
-        for row in queue.rows(where: { $0.delivery == nil && $0.hasExpired(at: now) }) {
-            expire(row, &tally, &effects)
-        }
+        for row in queue.findExpired(at: now) { expire(row, &tally, &effects) }
     }
 
     /// The device is removed: everything that is pending for it is dropped.

@@ -32,7 +32,7 @@ final class DeviceSeat {
     /// are away, and those that are not need not wait for the queues of all others to be made.
     private(set) var found: [QueueEntry] = []
     /// The first of these to expire.
-    private var foundExpiresAt = Moment(milliseconds: .max)
+    private var foundExpiresAt = Moment.last
 
     /// Whose place it is.
     var identity: DeviceIdentity { device.record.identity }
@@ -50,14 +50,14 @@ final class DeviceSeat {
 
     /// Takes out what was found on the disk.
     func takeFound() -> [QueueEntry] {
-        foundExpiresAt = Moment(milliseconds: .max)
+        foundExpiresAt = .last
         defer { found = [] }
         return found
     }
 
     /// Whether time alone asks for something to be done.
     func isDue(at now: Moment) -> Bool {
-        foundExpiresAt <= now || device.hasExpired(at: now) || device.isGroupDue(at: now)
+        foundExpiresAt <= now || device.mayHaveExpired(at: now) || device.isGroupDue(at: now)
     }
 
     /// A connection has to wait for its welcome; the newest of them wins.

@@ -46,6 +46,8 @@ struct PendingQueue {
     private var heldCursor = 0
     /// The number of pending notifications.
     private(set) var count = 0
+    /// Nothing that is pending expires before this. It is not moved by what leaves.
+    private(set) var expiresFrom = Moment.last
 
     /// The notification at a row.
     subscript(row: QueueRow) -> Pending? { place(of: row).flatMap { entries[$0] } }
@@ -59,6 +61,7 @@ struct PendingQueue {
         order.append(pending.row)
         count += 1
         slots.put(pending.row, in: pending.slot)
+        noteExpiration(of: pending)
         entries.append(pending)
     }
 
@@ -76,6 +79,7 @@ struct PendingQueue {
         entries[place]?.isHeld = false
         count += 1
         slots.put(pending.row, in: pending.slot)
+        noteExpiration(of: pending)
     }
 
     /// Has the notification at a row hold its slot again.
@@ -187,13 +191,26 @@ struct PendingQueue {
         entries.compactMap { entry in entry.flatMap { condition($0) ? $0.row : nil } }
     }
 
-    /// Whether any fulfils a condition.
-    func contains(where condition: (Pending) -> Bool) -> Bool {
-        entries.contains { $0.map(condition) ?? false }
+    /// The rows of all that have expired and are not in the device's hands, in order; the caller takes them out.
+    mutating func findExpired(at now: Moment) -> [QueueRow] {
+        var rows: [QueueRow] = []
+        expiresFrom = .last
+        for case let pending? in entries {
+            if pending.delivery == nil, pending.hasExpired(at: now) {
+                rows.append(pending.row)
+            } else {
+                noteExpiration(of: pending)
+            }
+        }
+        return rows
     }
 
     /// Room for so many is kept for the next ones; 1 KiB.
     private static let keptCapacity = 8
+
+    private mutating func noteExpiration(of pending: borrowing Pending) {
+        if let expiresAt = pending.expiresAt { expiresFrom = min(expiresFrom, expiresAt) }
+    }
 
     private mutating func closeHoles() {
         while let last = entries.indices.last, entries[last] == nil {
@@ -210,6 +227,7 @@ struct PendingQueue {
 
     /// Nothing is pending.
     private mutating func giveBackMemory() {
+        expiresFrom = .last
         if order.capacity > Self.keptCapacity { order = [] }
         if entries.capacity > Self.keptCapacity { entries = [] }
         if !held.isEmpty { held.removeAll(keepingCapacity: true) }

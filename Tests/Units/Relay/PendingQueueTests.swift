@@ -4,12 +4,14 @@ import Testing
 @testable import Relay
 
 extension Pending {
-    fileprivate init(_ row: Int64, slot: Slot? = nil, isLoaded: Bool = true) {
+    fileprivate init(
+        _ row: Int64, slot: Slot? = nil, expiresAt: Moment? = Samples.now, isLoaded: Bool = true
+    ) {
         let notification = Samples.notification(UInt64(row))
         self.init(
             row: QueueRow(row), slot: slot ?? notification.slot, registration: Samples.first,
             priority: .immediate,
-            expiresAt: Samples.now, notification: isLoaded ? notification : nil, durability: .stored,
+            expiresAt: expiresAt, notification: isLoaded ? notification : nil, durability: .stored,
             receipt: nil,
             delivery: nil)
     }
@@ -97,6 +99,30 @@ struct PendingQueueTests {
         _ = queue.remove(QueueRow(3))
         #expect(queue.unloaded(limit: 3) == [2, 5, 6].map { QueueRow($0) })
         #expect(queue.unloaded(limit: 99) == [2, 5, 6, 8, 9].map { QueueRow($0) })
+    }
+
+    private func expired(_ queue: inout PendingQueue, at moment: Int64) -> [Int64] {
+        guard queue.expiresFrom <= Moment(milliseconds: moment) else { return [] }
+        return queue.findExpired(at: Moment(milliseconds: moment)).compactMap { queue.remove($0)?.row.value }
+    }
+
+    @Test("knows from when on something expires, and leaves alone what is in flight or has one attempt")
+    func expiry() {
+        var queue = PendingQueue()
+        #expect(queue.expiresFrom == .last)
+        for (row, expiry) in [(1, 50), (2, 30), (3, nil), (4, 90), (5, 70)] as [(Int64, Int64?)] {
+            queue.append(Pending(row, expiresAt: expiry.map(Moment.init(milliseconds:))))
+        }
+        #expect(queue.expiresFrom == Moment(milliseconds: 30))
+        #expect(sent(&queue, limit: 1) == [1])
+        #expect(expired(&queue, at: 29) == [] && expired(&queue, at: 60) == [2])
+        #expect(queue.expiresFrom == Moment(milliseconds: 50), "what is in flight may come back")
+        queue.rewind()
+        let last = queue.remove(QueueRow(4))
+        #expect(expired(&queue, at: 60) == [1] && queue.expiresFrom == Moment(milliseconds: 70))
+        #expect(expired(&queue, at: 100) == [5] && queue.expiresFrom == .last)
+        if let last { queue.putBack(last) }
+        #expect(expired(&queue, at: 100) == [4] && queue.count == 1)
     }
 
     /// The same in the simplest way: an array that is searched.
