@@ -106,6 +106,7 @@ final class Lane {
     var dialler: (any LoopTimer)?
 
     private static let tickMilliseconds = 50
+    private static let ticksPerSecond = 1000 / tickMilliseconds
     /// Microseconds of a turn for handshakes of devices: the clock of a push is to be read when it is due.
     private static let handshakeMicroseconds = 500
 
@@ -215,13 +216,13 @@ final class Lane {
     private func tick() {
         ticks += 1
         ticker?.arm(afterMilliseconds: Self.tickMilliseconds)
-        let isSecond = ticks % (1000 / Self.tickMilliseconds) == 0
-        if isSecond {
-            let second = ticks / (1000 / Self.tickMilliseconds)
-            for device in devices { device.ping(second: second) }
-            if second % 60 == 0 { authorize() }
-        }
-        report(withSlice: isSecond)
+        // Each device has its moment of the second: all at once would hold up what is measured for milliseconds.
+        let (second, part) = ticks.quotientAndRemainder(dividingBy: Self.ticksPerSecond)
+        let first = part * devices.count / Self.ticksPerSecond
+        let next = (part + 1) * devices.count / Self.ticksPerSecond
+        for device in devices[first..<next] { device.ping(second: second) }
+        if part == 0, second % 60 == 0 { authorize() }
+        report(withSlice: part == 0)
     }
 
     private func report(withSlice: Bool) {

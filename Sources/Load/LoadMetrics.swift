@@ -29,7 +29,7 @@ public struct LoadMetrics: Sendable, Equatable {
     /// The figures of a result.
     public init(_ result: LoadResult) {
         if let main = result.phases.first(where: { $0.name == result.mainPhase }) {
-            add(main, of: result.devices, prefix: "")
+            add(main, of: result, prefix: "")
         }
         let verdict = result.verdict
         add("lost", Double(verdict.lost), .count, false)
@@ -38,7 +38,7 @@ public struct LoadMetrics: Sendable, Equatable {
         add("strayed", Double(verdict.strayed), .count, false)
         add("altered", Double(verdict.altered), .count, false)
         if let leak = result.leakKiBPerMinute { add("leak", leak, .kibibytes, false) }
-        for phase in result.phases { add(phase, of: result.devices, prefix: phase.name + ".") }
+        for phase in result.phases { add(phase, of: result, prefix: phase.name + ".") }
     }
 
     /// The figure of this name.
@@ -49,7 +49,7 @@ public struct LoadMetrics: Sendable, Equatable {
         all.append(Metric(name: name, value: value, unit: unit, isMoreBetter: isMoreBetter))
     }
 
-    private mutating func add(_ phase: LoadResult.Phase, of devices: Int, prefix: String) {
+    private mutating func add(_ phase: LoadResult.Phase, of result: LoadResult, prefix: String) {
         let delivered = phase.delivered + phase.broadcastsDelivered
         let accepted = phase.accepted + phase.broadcasts
         let cpu = phase.server?.cpuSeconds
@@ -71,11 +71,14 @@ public struct LoadMetrics: Sendable, Equatable {
         add(phase.delivery ?? phase.acceptance, prefix)
         add(phase.acceptance, prefix + "accept.")
         add(phase.delivery, prefix + "delivery.")
+        if let processors = result.processors {
+            add(prefix + "busy", phase.ownCPUSeconds / phase.seconds / Double(processors), .ratio, nil)
+        }
         if let server = phase.server {
             add(prefix + "cpu", server.cpuSeconds / phase.seconds, .ratio, nil)
             add(prefix + "pss", Double(server.pssKiB), .kibibytes, false)
             // Of a server that most have left, what is left says nothing about connections.
-            if server.connections > 0, server.connections >= devices {
+            if server.connections > 0, server.connections >= result.devices {
                 let grown = Double(server.pssKiB - server.idlePSSKiB)
                 add(prefix + "KiB/connection", grown / Double(server.connections), .kibibytes, false)
             }

@@ -162,6 +162,8 @@ public struct LoadResult: Codable, Sendable, Equatable {
     public var streams: Int
     /// Event loops that drove them.
     public var threads: Int
+    /// How many processors those could take at most; nil in results from before this was noted.
+    public var processors: Int?
     /// The phase that stands for the whole.
     public var mainPhase: String
     /// In the order in which they began.

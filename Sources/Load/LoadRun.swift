@@ -261,6 +261,10 @@ public final class LoadRun {
 
     // MARK: The result
 
+    private var usableProcessors: Int {
+        min(plan.fleet.threads, processors.isEmpty ? LoadResult.Machine.current.cores : Set(processors).count)
+    }
+
     private func result(startedAt: Int64) -> LoadResult {
         var records = [PhaseRecord](repeating: PhaseRecord(), count: plan.phases.count)
         var total = LoadTally()
@@ -283,7 +287,8 @@ public final class LoadRun {
         return LoadResult(
             scenario: plan.name, startedAt: startedAt, machine: .current, devices: plan.fleet.devices,
             apps: plan.fleet.apps, providers: plan.fleet.providers, streams: plan.fleet.streams,
-            threads: plan.fleet.threads, mainPhase: plan.mainPhase, phases: phases, verdict: verdict,
+            threads: plan.fleet.threads, processors: usableProcessors, mainPhase: plan.mainPhase,
+            phases: phases, verdict: verdict,
             timeline: timeline.seconds, leakKiBPerMinute: timeline.growth(in: plan.mainPhase))
     }
 }

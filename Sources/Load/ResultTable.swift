@@ -9,6 +9,7 @@ public enum ResultTable {
         let servers = server(result)
         if !servers.isEmpty { lines += [""] + servers }
         for phase in result.phases { lines += problems(phase) }
+        lines += saturations(result)
         return (lines + [""] + verdict(result)).joined(separator: "\n")
     }
 
@@ -90,6 +91,20 @@ public enum ResultTable {
         if phase.unanswered > 0 { lines.append("\(phase.name): unanswered \(number(phase.unanswered))") }
         if phase.backlog > 0 { lines.append("\(phase.name): due and not sent \(number(phase.backlog))") }
         return lines
+    }
+
+    /// With so much of its time taken, what the load program measures is in part its own.
+    private static let saturation = 0.9
+
+    private static func saturations(_ result: LoadResult) -> [String] {
+        let metrics = LoadMetrics(result)
+        return result.phases.compactMap { phase in
+            guard let busy = metrics["\(phase.name).busy"]?.value, busy >= saturation,
+                phase.acceptance != nil || phase.delivery != nil
+            else { return nil }
+            return "\(phase.name): the load program had hardly a moment to spare (busy \(decimals(busy))): "
+                + "latencies count its own delays; more --threads on more processors shorten them"
+        }
     }
 
     private static func verdict(_ result: LoadResult) -> [String] {

@@ -84,7 +84,7 @@ extension LoadResult {
         return LoadResult(
             scenario: "storm", startedAt: 0, machine: Machine(cores: 2, processor: "x", kernel: "y"),
             devices: 100,
-            apps: 1, providers: 1, streams: 1, threads: 1, mainPhase: "storm",
+            apps: 1, providers: 1, streams: 1, threads: 1, processors: 1, mainPhase: "storm",
             phases: [phase("before", p99: 2000), phase("storm", p99: 3000)],
             verdict: Verdict(lost: 0, doubled: 0, repeated: 0, strayed: 0, altered: 0, lostIdentities: []),
             timeline: [])

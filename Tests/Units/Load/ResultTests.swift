@@ -23,6 +23,21 @@ struct ResultTests {
         #expect(lines.contains { $0.hasPrefix("before") && $0.contains("10,000") && $0.contains("1,000") })
     }
 
+    @Test("says where the load program itself was too busy to measure, of the processors that it had")
+    func saturation() {
+        var result = LoadResult.sample
+        #expect(!ResultTable.text(result).contains("hardly a moment"))
+        result.phases[1].ownCPUSeconds = 9.5
+        #expect(LoadMetrics(result)["busy"]?.value == 0.95)
+        let text = ResultTable.text(result)
+        #expect(text.contains("storm: the load program had hardly a moment to spare (busy 0.95)"))
+        #expect(!text.contains("before: the load program"))
+        result.processors = 2
+        #expect(!ResultTable.text(result).contains("hardly a moment"))
+        result.processors = nil
+        #expect(LoadMetrics(result)["busy"] == nil, "an earlier run did not say")
+    }
+
     @Test("puts columns under each other")
     func columns() {
         #expect(ResultTable.columns([["a", "bb"], ["cc", "d"]]) == ["a   bb", "cc   d"])
