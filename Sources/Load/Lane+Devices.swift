@@ -5,7 +5,7 @@ import Transport
 /// What a lane's devices tell it.
 extension Lane {
     private static let lostAtOnce = 10
-    private static let dialledAtOnce = 2
+    private static let dialledAtOnce = 1
 
     /// The device waits for its turn to connect.
     func enqueue(_ device: FleetDevice) {

@@ -107,8 +107,9 @@ final class Lane {
 
     private static let tickMilliseconds = 50
     private static let ticksPerSecond = 1000 / tickMilliseconds
-    /// Microseconds of a turn for handshakes of devices: the clock of a push is to be read when it is due.
-    private static let handshakeMicroseconds = 500
+    /// Microseconds of a turn for handshakes of devices, which is one step of one: the clock of a push is to be read
+    /// when it is due.
+    private static let handshakeMicroseconds = 1
 
     init(_ setup: Setup, on loop: EventLoop) throws(TransportError) {
         self.setup = setup
