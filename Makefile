@@ -38,8 +38,9 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 
 test: deps ## Build everything and run every test
 	swift build --build-tests
-	$(RUN_TESTS) | tee .build/tests.txt || { echo; echo "What failed (all of it is in .build/tests.txt):"; \
-		grep -A 3 "recorded an issue" .build/tests.txt | cut -c 1-300 | tail -n 20; exit 1; }
+	$(RUN_TESTS) | tee .build/tests.txt || { echo; grep -m 1 -A 12 "recorded an issue" .build/tests.txt | cut -c 1-300; \
+		echo "What failed (all of it is in .build/tests.txt):"; \
+		grep "recorded an issue" .build/tests.txt | cut -c 1-200 | head -n 15; exit 1; }
 	FUZZ_SEED=1 Tests/Fuzz/run.sh 10
 
 # TidyTests read files, and the simulation is one thread: neither can have a race. The library tells the sanitizer about
