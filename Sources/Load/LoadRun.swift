@@ -261,11 +261,9 @@ public final class LoadRun {
 
     // MARK: The result
 
-    private var usableProcessors: Int {
-        min(plan.fleet.threads, processors.isEmpty ? LoadResult.Machine.current.cores : Set(processors).count)
-    }
-
     private func result(startedAt: Int64) -> LoadResult {
+        let machine = LoadResult.Machine.current
+        let usableProcessors = processors.isEmpty ? machine.cores : Set(processors).count
         var records = [PhaseRecord](repeating: PhaseRecord(), count: plan.phases.count)
         var total = LoadTally()
         for conclusion in conclusions {
@@ -285,10 +283,10 @@ public final class LoadRun {
             strayed: total.strayed,
             altered: total.altered, lostIdentities: Array(identities))
         return LoadResult(
-            scenario: plan.name, startedAt: startedAt, machine: .current, devices: plan.fleet.devices,
+            scenario: plan.name, startedAt: startedAt, machine: machine, devices: plan.fleet.devices,
             apps: plan.fleet.apps, providers: plan.fleet.providers, streams: plan.fleet.streams,
-            threads: plan.fleet.threads, processors: usableProcessors, mainPhase: plan.mainPhase,
-            phases: phases, verdict: verdict,
+            threads: plan.fleet.threads, processors: min(plan.fleet.threads, usableProcessors),
+            mainPhase: plan.mainPhase, phases: phases, verdict: verdict,
             timeline: timeline.seconds, leakKiBPerMinute: timeline.growth(in: plan.mainPhase))
     }
 }

@@ -13,9 +13,9 @@ struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
         get { place(of: key).map { values[$0] } }
         set {
             let place = keys.firstPlace(from: key)
-            let range = place..<place + (self.place(of: key) == nil ? 0 : 1)
-            keys.replaceSubrange(range, with: newValue == nil ? [] : [key])
-            values.replaceSubrange(range, with: newValue.map { [$0] } ?? [])
+            let next = place < keys.count && keys[place] == key ? place + 1 : place
+            keys.replaceSubrange(place..<next, with: newValue == nil ? [] : [key])
+            values.replaceSubrange(place..<next, with: newValue.map { [$0] } ?? [])
         }
     }
 
