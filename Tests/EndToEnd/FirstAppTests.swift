@@ -87,9 +87,11 @@ extension EndToEnd {
             ]
             var objects: [String] = []
             for part in parts {
+                // By the sources: the object of one that was renamed stays where it was.
+                let sources = try FileManager.default.contentsOfDirectory(
+                    atPath: Place.root.appending(path: "Sources/\(part)").path)
                 let folder = Place.products.appending(path: "\(part).build").path
-                let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-                objects += names.filter { $0.hasSuffix(".swift.o") }.map { folder + "/" + $0 }
+                objects += sources.filter { $0.hasSuffix(".swift") }.map { "\(folder)/\($0).o" }
             }
             return [
                 "-swift-version", "6", "-I", Place.products.appending(path: "Modules").path, "-o",

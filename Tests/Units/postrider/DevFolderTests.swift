@@ -7,11 +7,10 @@ import Testing
 
 @Suite("The folder of postrider dev")
 struct DevFolderTests {
-    private let folder = DevFolder(
-        FileManager.default.temporaryDirectory.appending(path: "\(UUID())/dev").path)
+    private let folder = DevFolder.fresh()
 
     private func withFolder(_ body: () throws -> Void) rethrows {
-        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        defer { folder.remove() }
         try body()
     }
 

@@ -9,13 +9,12 @@ import Transport
 
 @Suite("What postrider device is told to do")
 struct DeviceOrderTests {
-    private let folder = DevFolder(
-        FileManager.default.temporaryDirectory.appending(path: "\(UUID())/dev").path)
+    private let folder = DevFolder.fresh()
 
     private func withFolder(_ body: () throws -> Void) throws {
         _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
         try folder.sampleValues.write(to: folder)
-        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        defer { folder.remove() }
         try body()
     }
 

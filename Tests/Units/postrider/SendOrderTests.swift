@@ -9,15 +9,14 @@ import Transport
 
 @Suite("What postrider send is told to do")
 struct SendOrderTests {
-    private let folder = DevFolder(
-        FileManager.default.temporaryDirectory.appending(path: "\(UUID())/dev").path)
+    private let folder = DevFolder.fresh()
     private let token = String(repeating: "5f", count: 32)
 
     /// Understands arguments where `postrider dev` has been.
     private func order(_ arguments: [String]) throws -> SendOrder {
         _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
         try folder.sampleValues.write(to: folder)
-        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        defer { folder.remove() }
         return try SendOrder(SendCommand.table.parse(["--directory", folder.path] + arguments))
     }
 
