@@ -107,9 +107,9 @@ final class Lane {
 
     private static let tickMilliseconds = 50
     private static let ticksPerSecond = 1000 / tickMilliseconds
-    /// Microseconds of a turn for handshakes of devices, which is one step of one: the clock of a push is to be read
-    /// when it is due.
-    private static let handshakeMicroseconds = 1
+    /// Microseconds of a turn for handshakes of devices. While it pushes that is one step of one: the clock of a push
+    /// is to be read when it is due. Otherwise they come in batches, which spare the server's caches.
+    private static let handshakeMicroseconds = (pushing: 1, otherwise: 10_000)
 
     init(_ setup: Setup, on loop: EventLoop) throws(TransportError) {
         self.setup = setup
@@ -141,7 +141,7 @@ final class Lane {
             FleetDevice(index: $0, of: self)
         }
         loop.pace = HandshakePace(
-            budgetMicroseconds: Self.handshakeMicroseconds, horizonMilliseconds: 1, least: .max)
+            budgetMicroseconds: Self.handshakeMicroseconds.otherwise, horizonMilliseconds: 1, least: .max)
         pacer = try loop.makePreciseTimer { [unowned self] in pump() }
         loop.turnEnded = { [unowned self] in if needsPump { pump() } }
         ticker = loop.makeTimer { [unowned self] in tick() }
@@ -272,6 +272,9 @@ final class Lane {
             startBroadcasting(channel, count, perSecond, payload)
         case .conclude: conclude()
         }
+        loop.pace?.budgetMicroseconds =
+            traffic == nil && broadcasting == nil
+            ? Self.handshakeMicroseconds.otherwise : Self.handshakeMicroseconds.pushing
         obeyed += 1
     }
 

@@ -9,8 +9,10 @@
 ///
 /// It belongs to one loop. Pure: it is told the turn and what was spent.
 public final class HandshakePace {
-    /// Nanoseconds of each turn for handshakes and ends. One that has begun is not interrupted.
-    private let budget: UInt64
+    /// Microseconds of each turn for handshakes and ends. One that has begun is not interrupted.
+    public var budgetMicroseconds: Int {
+        didSet { precondition(budgetMicroseconds > 0, "a pace goes on") }
+    }
     /// Nanoseconds within which a handshake that is begun now should be done.
     private let horizon: UInt64
     private let least: Int
@@ -29,7 +31,7 @@ public final class HandshakePace {
     ///   - least: so many may be under way, whatever they cost.
     public init(budgetMicroseconds: Int, horizonMilliseconds: Int, least: Int) {
         precondition(budgetMicroseconds > 0 && horizonMilliseconds > 0 && least > 0, "a pace goes on")
-        budget = UInt64(budgetMicroseconds) * 1000
+        self.budgetMicroseconds = budgetMicroseconds
         horizon = UInt64(horizonMilliseconds) * 1_000_000
         self.least = least
     }
@@ -38,7 +40,7 @@ public final class HandshakePace {
     var mayBegin: Bool { underWay < max(least, Int(horizon / 2 / usualCost)) }
 
     /// Whether there is time for handshakes left in a turn.
-    func hasTime(in turn: UInt64) -> Bool { turn != self.turn || spent < budget }
+    func hasTime(in turn: UInt64) -> Bool { turn != self.turn || spent < UInt64(budgetMicroseconds) * 1000 }
 
     /// A handshake, or the end of a connection, took so much of a turn. Nanoseconds.
     func spend(_ nanoseconds: UInt64, in turn: UInt64, isHandshake: Bool = true) {
