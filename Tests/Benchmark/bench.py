@@ -14,13 +14,14 @@ import tempfile
 
 import document
 import tally
-from harness import TOKENS, Harness, connection_kib, main_phase, parser, phase, used
-from machine import CLIENT, cpu, description, missing, run
+from harness import OPEN, TOKENS, Harness, connection_kib, main_phase, parser, phase, used
+from machine import CLIENT, SERVER, cpu, description, missing, run, stop
 from peers import NCHAN, Peers
 
 US = "postrider"
 # How many connections are held or made; a peer's and ours alike.
 CONNECTIONS = 5000
+CALLERS = 2000
 STORM = 15_000
 
 
@@ -97,8 +98,9 @@ class Bench(Harness):
                 yield what, name, self.drive(protocol, server, CONNECTIONS, "idle")["KiB/connection"]
 
     def handshakes(self):
-        """connections that 5000 known devices make again, for a second of the server's processor time"""
-        what = "connections"
+        """connections that are made, for a second of the server's processor time"""
+        # Ours come again after they were cut, say who they are and are let in; a peer is asked for a page, or nothing.
+        what = f"{CONNECTIONS} devices let in again"
         _, ours = self.returning(CONNECTIONS)
         yield what, US, ours["connections"] / used(ours)
         if not missing("nginx", "nginx-light"):
@@ -107,6 +109,15 @@ class Bench(Harness):
         for name, protocol, broker in self.brokers():
             with broker() as server:
                 yield what, name, self.drive(protocol, server, CONNECTIONS, "idle")["connections/cpu-s"]
+        # The device port answers a request that is not its own as well, but does not wait long for its own.
+        what = f"{CALLERS} callers who are answered once"
+        relay, told = self.relay(self.folder, *OPEN, pinned=SERVER)
+        server = relay.pid, told["devicePort"]
+        yield what, US, self.drive("https", server, CALLERS, "idle")["connections/cpu-s"]
+        stop(relay)
+        if not missing("nginx", "nginx-light"):
+            with self.peers.nginx() as server:
+                yield what, "nginx", self.drive("https", server, CALLERS, "idle")["connections/cpu-s"]
 
     def counts(self):
         """allocations of memory for a push, one at a time and 64 under way (less is better; bounds.json holds the first)"""
