@@ -42,12 +42,13 @@ let package = Package(
         .systemLibrary(name: "CSystemd"),
         .systemLibrary(name: "CYAML"),
 
-        // 1 · C libraries made safe, and the words.
+        // 1 · C libraries made safe, the words, and numbers that a seed repeats.
         library("Notifications"),
         library("Crypto", ["COpenSSL"]),
         library("DBus", ["CSystemd"]),
         library("HTTP2", ["CNghttp2"]),
         library("Options", ["CGetopt"]),
+        library("SeededRandom"),
         library("YAML", ["CYAML"]),
 
         // 2 · Sockets, the device protocol, rows, when local notifications are due.
@@ -68,7 +69,10 @@ let package = Package(
 
         // 5 · The server, the device agent, fleets of providers and devices.
         library(
-            "Load", ["Notifications", "Crypto", "YAML", "Transport", "HTTP2", "Courier", "Clients"]
+            "Load",
+            [
+                "Notifications", "Crypto", "SeededRandom", "YAML", "Transport", "HTTP2", "Courier", "Clients",
+            ]
         ),
         library("Relay", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints"]),
         library(
@@ -95,19 +99,20 @@ let package = Package(
         tests("NotificationsTests", "Units/Notifications", ["Notifications"]),
         tests("CryptoTests", "Units/Crypto", ["Crypto", "COpenSSL"]),
         tests("DBusTests", "Units/DBus", ["DBus", "CSystemd", "Transport"]),
-        tests("HTTP2Tests", "Units/HTTP2", ["HTTP2"]),
+        tests("HTTP2Tests", "Units/HTTP2", ["HTTP2", "SeededRandom"]),
         tests("OptionsTests", "Units/Options", ["Options"]),
         tests(
             "LoadTests", "Units/Load",
             [
-                "Load", "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Notifications", "Transport",
-                "YAML",
+                "Load", "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Notifications", "SeededRandom",
+                "Transport", "YAML",
             ]
         ),
+        tests("SeededRandomTests", "Units/SeededRandom", ["SeededRandom"]),
         tests("YAMLTests", "Units/YAML", ["YAML"]),
-        tests("TransportTests", "Units/Transport", ["Transport", "Crypto"]),
+        tests("TransportTests", "Units/Transport", ["Transport", "Crypto", "SeededRandom"]),
         tests("EndpointsTests", "Units/Endpoints", ["Endpoints", "HTTP2", "Transport"]),
-        tests("CourierTests", "Units/Courier", ["Courier", "Notifications"]),
+        tests("CourierTests", "Units/Courier", ["Courier", "Notifications", "SeededRandom"]),
         tests("StorageTests", "Units/Storage", ["Storage", "Notifications"]),
         tests("SchedulesTests", "Units/Schedules", ["Notifications", "Schedules"]),
         tests("PostriderKitTests", "Units/PostriderKit", ["Notifications", "PostriderKit"]),
@@ -115,12 +120,14 @@ let package = Package(
             "RelayTests", "Units/Relay",
             [
                 "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
+                "SeededRandom",
             ]
         ),
         tests(
             "SimulationTests", "Simulation",
             [
                 "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
+                "SeededRandom",
             ],
             exclude: ["Command", "run.sh"]
         ),
@@ -135,7 +142,7 @@ let package = Package(
             "AgentTests", "Units/Agent",
             [
                 "Agent", "Clients", "Courier", "Crypto", "DBus", "Endpoints", "HTTP2", "Notifications",
-                "PostriderKit", "Relay", "Storage", "Transport",
+                "PostriderKit", "Relay", "SeededRandom", "Storage", "Transport",
             ]
         ),
         tests(
@@ -151,24 +158,29 @@ let package = Package(
         ),
         tests(
             "FuzzTests", "Fuzz",
-            ["Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints", "Transport"],
+            [
+                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints", "SeededRandom",
+                "Transport",
+            ],
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]
         ),
         // Works on a store whose disk fails: `make torture`.
         .executableTarget(
-            name: "store-under-fire", dependencies: ["Notifications", "Storage"], path: "Tests/Torture/Store",
-            swiftSettings: house
+            name: "store-under-fire", dependencies: ["Notifications", "SeededRandom", "Storage"],
+            path: "Tests/Torture/Store", swiftSettings: house
         ),
         // The benchmark's client for brokers with other protocols: `make bench`.
         .executableTarget(
             name: "peer-load",
-            dependencies: ["Crypto", "Endpoints", "HTTP2", "Load", "Notifications", "Transport"],
+            dependencies: [
+                "Crypto", "Endpoints", "HTTP2", "Load", "Notifications", "SeededRandom", "Transport",
+            ],
             path: "Tests/Benchmark/Peers", swiftSettings: house
         ),
         // Makes the stores that the benchmark starts a relay on.
         .executableTarget(
-            name: "fill-store", dependencies: ["Notifications", "Storage"], path: "Tests/Benchmark/Filler",
-            swiftSettings: house
+            name: "fill-store", dependencies: ["Notifications", "SeededRandom", "Storage"],
+            path: "Tests/Benchmark/Filler", swiftSettings: house
         ),
         tests("TidyTests", "Tidy"),
     ],
@@ -206,6 +218,7 @@ if Context.environment["POSTRIDER_SIMULATE"] != nil {
             name: "simulate",
             dependencies: [
                 "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
+                "SeededRandom",
             ],
             path: "Tests/Simulation",
             exclude: ["Replay", "run.sh"],

@@ -3,6 +3,7 @@ import Courier
 import Crypto
 import HTTP2
 import Notifications
+import SeededRandom
 import Transport
 
 /// What a lane is told to do. Counts are of this lane's devices and pushes.

@@ -1,5 +1,6 @@
 import Foundation
 import Notifications
+import SeededRandom
 import Storage
 
 /// Fills a store with devices that are away and with what waits for them, as a relay would have left it: what takes a
@@ -82,12 +83,10 @@ enum FillStore {
         DeviceIdentity(high: mixed(UInt64(number)), low: UInt32(number))
     }
 
-    /// One step of SplitMix64.
+    /// The number at that place of one sequence.
     private static func mixed(_ number: UInt64) -> UInt64 {
-        var word = (number &+ 1) &* 0x9E37_79B9_7F4A_7C15
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
+        var numbers = SplitMix64(seed: number &* SplitMix64.step)
+        return numbers.next()
     }
 
     private static func fail(_ sentence: String, exitCode: Int32) {

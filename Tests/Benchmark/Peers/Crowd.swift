@@ -3,6 +3,7 @@ import Foundation
 import HTTP2
 import Load
 import Notifications
+import SeededRandom
 import Transport
 
 /// Sends messages to any of the subscribers.

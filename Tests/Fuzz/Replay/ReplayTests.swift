@@ -1,4 +1,5 @@
 import Foundation
+import SeededRandom
 import Testing
 
 /// Every file of a corpus through its target. The fuzzer itself is `make fuzz`, and for a few seconds `make test`.
@@ -46,11 +47,8 @@ struct ReplayTests {
 
     @Test("mean the same on a lean link as where the library reads them, in any order", arguments: 1...300)
     func leanLinks(seed: UInt64) {
-        var state = seed
-        let bytes = (0...400).map { _ in
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return UInt8(truncatingIfNeeded: state >> 33)
-        }
+        var chance = SplitMix64(seed: seed)
+        let bytes = (0...400).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
         do throws(Contradiction) {
             // Half of them arrive in whole frames.
             try LeanLinks.run([seed % 2 == 0 ? bytes[0] & 0x40 : bytes[0]] + bytes.dropFirst())

@@ -1,20 +1,15 @@
 import Notifications
+import SeededRandom
 
 @testable import Relay
 
-/// The one source of chance of a run: the same seed, the same run (SplitMix64).
+/// The one source of chance of a run: the same seed, the same run.
 final class Chance: RandomNumberGenerator, RandomSource {
-    private var state: UInt64
+    private var numbers: SplitMix64
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { numbers = SplitMix64(seed: seed) }
 
-    func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
+    func next() -> UInt64 { numbers.next() }
 
     func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 

@@ -1,4 +1,5 @@
 import Notifications
+import SeededRandom
 
 /// What a run does to the store, step by step. Every step follows from the seed and its number alone, whatever became
 /// of those before it.
@@ -15,7 +16,7 @@ struct Script {
     static let rowsPerStep: Int64 = 8
 
     func step(_ number: Int) -> Step {
-        var random = Sequence(state: seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number))
+        var random = SplitMix64(seed: seed &* SplitMix64.step &+ UInt64(number))
         if number % 5 == 0 {
             return .apply(secret: (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) })
         }
@@ -54,18 +55,5 @@ struct Script {
                 acceptedAt: Moment(milliseconds: 1_700_000_000_000 + row.value)
             )
         )
-    }
-
-    /// SplitMix64.
-    private struct Sequence {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-            return word ^ word >> 31
-        }
     }
 }

@@ -1,5 +1,6 @@
 import Courier
 import Notifications
+import SeededRandom
 import Testing
 
 @testable import Agent
@@ -114,7 +115,7 @@ struct AppDeskTests {
         "loses nothing and repeats nothing handled, killed at any step",
         arguments: 1...8 as ClosedRange<UInt64>)
     func kills(seed: UInt64) throws {
-        var dice = SeededGenerator(seed: seed)
+        var dice = SplitMix64(seed: seed)
         var app = attached()
         var next: UInt64 = 1
         var unacknowledged: [UInt64] = []

@@ -1,5 +1,6 @@
 import Courier
 import Notifications
+import SeededRandom
 import Storage
 import Testing
 
@@ -63,7 +64,7 @@ struct InboxTests {
         "does what its model does, whatever comes and whenever it is killed",
         arguments: 1...4 as ClosedRange<UInt64>)
     func model(seed: UInt64) throws {
-        var dice = SeededGenerator(seed: seed)
+        var dice = SplitMix64(seed: seed)
         var model = InboxModel()
         for _ in 0..<100 {
             var handled: [Int64] = []

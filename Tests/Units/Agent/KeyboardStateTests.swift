@@ -1,4 +1,5 @@
 import Courier
+import SeededRandom
 import Testing
 
 @testable import Agent
@@ -99,7 +100,7 @@ struct KeyboardStateTests {
     @Test("whatever it does, every will has its did, nothing is told twice, and show and hide take turns")
     func walks() {
         for seed in 0..<200 as Range<UInt64> {
-            var generator = SeededGenerator(seed: seed)
+            var generator = SplitMix64(seed: seed)
             var state = KeyboardState()
             var told: [KeyboardChange] = []
             for _ in 0..<60 {

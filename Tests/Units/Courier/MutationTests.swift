@@ -1,19 +1,7 @@
 import Courier
 import Notifications
+import SeededRandom
 import Testing
-
-/// SplitMix64: the same mutations on every run.
-private struct SeededBits: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var bits = state
-        bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ bits >> 27) &* 0x94D0_49BB_1331_11EB
-        return bits ^ bits >> 31
-    }
-}
 
 @Suite struct MutationTests {
     private static let seeds: [[UInt8]] = [
@@ -49,7 +37,7 @@ private struct SeededBits: RandomNumberGenerator {
         [],
     ]
 
-    private static func mutate(_ bytes: inout [UInt8], _ bits: inout SeededBits) {
+    private static func mutate(_ bytes: inout [UInt8], _ bits: inout SplitMix64) {
         switch Int.random(in: 0..<5, using: &bits) {
         case 0 where !bytes.isEmpty:
             bytes[Int.random(in: bytes.indices, using: &bits)] = .random(in: 0...255, using: &bits)
@@ -74,7 +62,7 @@ private struct SeededBits: RandomNumberGenerator {
         "no bytes make a decoder trap, and what decodes survives another round",
         arguments: [1, 2, 3] as [UInt64])
     func decoders(_ seed: UInt64) {
-        var bits = SeededBits(state: seed)
+        var bits = SplitMix64(seed: seed)
         var decoded = 0
         for _ in 0..<4000 {
             var bytes = Self.seeds[Int.random(in: Self.seeds.indices, using: &bits)]
@@ -94,7 +82,7 @@ private struct SeededBits: RandomNumberGenerator {
 
     @Test("no bytes make framing or the machines trap", arguments: [4, 5, 6] as [UInt64])
     func links(_ seed: UInt64) {
-        var bits = SeededBits(state: seed)
+        var bits = SplitMix64(seed: seed)
         let conversation = [
             framed(DeviceMessage.hello(Samples.hello)), framed(DeviceMessage.register(topic: "a.b")),
             framed(DeviceMessage.acknowledge([1, 3])), framed(DeviceMessage.acknowledge([2])),

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import HTTP2
@@ -257,11 +258,8 @@ struct LeanLinkTests {
 
     @Test("says and hears what one does that is not lean", arguments: 1...40)
     func asBefore(seed: UInt64) throws {
-        var state = seed
-        func draw(_ count: Int) -> Int {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return Int(state >> 33) % count
-        }
+        var chance = SplitMix64(seed: seed)
+        func draw(_ count: Int) -> Int { Int.random(in: 0..<count, using: &chance) }
         let calls = [try LongCall(isLean: false), try LongCall(isLean: true)]
         for _ in 0..<30 {
             let (what, count) = (draw(6), draw(9) == 0 ? draw(90_000) : draw(200))

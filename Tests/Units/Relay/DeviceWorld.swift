@@ -1,5 +1,6 @@
 import Courier
 import Notifications
+import SeededRandom
 import Testing
 
 @testable import Relay
@@ -23,7 +24,7 @@ struct DeviceWorld {
         case load([QueueRow])
     }
 
-    private var random: Seeded
+    private var random: SplitMix64
     var device = Device(Samples.record)
     let rules: DeviceRules
     private var tally = Tally()
@@ -41,7 +42,7 @@ struct DeviceWorld {
     private var untold: Set<Int64> = []
 
     init(seed: UInt64) {
-        random = Seeded(seed)
+        random = SplitMix64(seed: seed)
         rules = DeviceRules(storage: seed.isMultiple(of: 2) ? .latest : .queue)
         for number in 1...2 as ClosedRange<UInt32> {
             let topic = Samples.named("app.\(number)")

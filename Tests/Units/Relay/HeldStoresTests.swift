@@ -1,5 +1,6 @@
 import Courier
 import Notifications
+import SeededRandom
 import Testing
 
 @testable import Relay
@@ -61,7 +62,7 @@ struct HeldStoresTests {
 
     @Test("keeps to the order of rows through thousands", arguments: 1...5 as ClosedRange<UInt64>)
     mutating func many(_ seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SplitMix64(seed: seed)
         var (expected, next, taken) = ([Int64](), Int64(0), [Int64]())
         for moment in 1...30_000 as ClosedRange<UInt64> {
             next += Int64.random(in: 1...3, using: &random)

@@ -1,4 +1,5 @@
 import Foundation
+import SeededRandom
 import Testing
 
 @testable import Relay
@@ -103,7 +104,7 @@ struct JSONSyntaxTests {
 
     @Test("agrees with Foundation about mutated documents", arguments: [1, 2, 3, 4] as [UInt64])
     func mutations(_ seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SplitMix64(seed: seed)
         let original = Array(
             #"{"aps":{"alert":{"title":"a\n","body":"\u00e9"},"badge":-1.5e3},"x":[true,false,null,{}, 0 ]}"#
                 .utf8)

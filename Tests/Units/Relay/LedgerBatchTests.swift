@@ -1,4 +1,5 @@
 import Notifications
+import SeededRandom
 import Testing
 
 @testable import Relay
@@ -43,7 +44,7 @@ struct LedgerBatchTests {
 
     @Test("keeps the right ones, whatever is swapped", arguments: 1...20 as ClosedRange<UInt64>)
     func random(_ seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SplitMix64(seed: seed)
         var batch = LedgerBatch()
         var (stored, settled, next) = (Set<QueueRow>(), Set<QueueRow>(), Int64(0))
         for _ in 0..<500 {

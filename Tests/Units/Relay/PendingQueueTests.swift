@@ -1,4 +1,5 @@
 import Notifications
+import SeededRandom
 import Testing
 
 @testable import Relay
@@ -134,7 +135,7 @@ struct PendingQueueTests {
 
     @Test("does what a plain array would do", arguments: 1...30 as ClosedRange<UInt64>)
     func random(_ seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SplitMix64(seed: seed)
         var (queue, model) = (PendingQueue(), Model())
         var (row, delivery) = (Int64(0), UInt64(0))
         var removed: [Pending] = []

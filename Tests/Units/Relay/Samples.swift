@@ -1,4 +1,5 @@
 import Notifications
+import SeededRandom
 
 @testable import Relay
 
@@ -58,20 +59,7 @@ enum Samples {
     static func receipt(_ stream: Int) -> Receipt { Receipt(shard: 0, stream: Int32(stream), connection: 1) }
 }
 
-/// A generator that gives the same numbers for the same seed, everywhere (SplitMix64).
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-
+extension SplitMix64 {
     /// True `numerator` times out of `denominator`.
     mutating func chance(_ numerator: Int, in denominator: Int) -> Bool {
         Int.random(in: 0..<denominator, using: &self) < numerator

@@ -1,4 +1,5 @@
 import Notifications
+import SeededRandom
 import Testing
 
 @testable import Relay
@@ -7,7 +8,7 @@ import Testing
 struct SeatTableTests {
     @Test("The seats are those that a dictionary would keep, however their identities meet")
     func seats() {
-        var random = Seeded(1)
+        var random = SplitMix64(seed: 1)
         var table = SeatTable()
         var model: [DeviceIdentity: DeviceSeat] = [:]
         for turn in 0..<4000 {

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import Transport
@@ -51,7 +52,7 @@ import Testing
 
     @Test("The wheel agrees with a sorted list", arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
     func model(seed: UInt64) {
-        var numbers = SeededNumbers(seed: seed)
+        var numbers = SplitMix64(seed: seed)
         var now = UInt64.random(in: 0...10_000, using: &numbers)
         var wheel = TimerWheel(now: now)
         var model: [Int32: UInt64] = [:]

@@ -15,6 +15,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
         return word ^ word >> 31
     }
 
-    /// What the seeds of sequences side by side differ by, or a multiple of it.
-    static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
+    /// What the state grows by with each number: a seed that is greater by it begins the same sequence one number
+    /// later.
+    public static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
 }
