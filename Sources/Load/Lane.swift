@@ -119,7 +119,9 @@ final class Lane {
         enrolmentKey = setup.target.devices?.enrolmentKey ?? ""
         deviceAuthority = setup.target.devices?.name ?? ""
         clock = EventLoop.monotonicNanoseconds
-        chance = SplitMix64(seed: setup.seed &+ UInt64(setup.index) &* SplitMix64.step)
+        // Sequences side by side are to have nothing in common: each begins at a number of another one.
+        var seeds = SplitMix64(seed: setup.seed &+ UInt64(setup.index))
+        chance = SplitMix64(seed: seeds.next())
         records = [PhaseRecord](repeating: PhaseRecord(), count: max(1, setup.phases))
         phaseStart = (clock, LoadTally())
         sliceStart = (clock, LoadTally())
