@@ -91,8 +91,11 @@ static void take_over(void) {
     real_unlink(memory);
 }
 
+// The file has its name when it is whole: whoever runs the test may kill the process meanwhile.
 static void hand_over(void) {
-    int descriptor = real_open(memory, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    char unfinished[512];
+    if (snprintf(unfinished, sizeof unfinished, "%s.new", memory) >= (int)sizeof unfinished) abort();
+    int descriptor = real_open(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (descriptor < 0) abort();
     for (int index = 0; index < file_count; index++) {
         uint64_t count = 0;
@@ -104,6 +107,7 @@ static void hand_over(void) {
         }
     }
     real_close(descriptor);
+    if (real_rename(unfinished, memory) < 0) abort();
 }
 
 __attribute__((constructor)) static void begin(void) {
