@@ -103,9 +103,7 @@ class Bench(Harness):
         what = f"{CONNECTIONS} devices let in again"
         _, ours = self.returning(CONNECTIONS)
         yield what, US, ours["connections"] / used(ours)
-        if not missing("nginx", "nginx-light"):
-            with self.peers.nginx() as server:
-                yield what, "nginx", self.drive("https", server, CONNECTIONS, "idle")["connections/cpu-s"]
+        yield from self.calls(what, CONNECTIONS)
         for name, protocol, broker in self.brokers():
             with broker() as server:
                 yield what, name, self.drive(protocol, server, CONNECTIONS, "idle")["connections/cpu-s"]
@@ -115,9 +113,13 @@ class Bench(Harness):
         server = relay.pid, told["devicePort"]
         yield what, US, self.drive("https", server, CALLERS, "idle")["connections/cpu-s"]
         stop(relay)
+        yield from self.calls(what, CALLERS)
+
+    def calls(self, what, callers):
+        """nginx, called by so many who ask for a page once"""
         if not missing("nginx", "nginx-light"):
             with self.peers.nginx() as server:
-                yield what, "nginx", self.drive("https", server, CALLERS, "idle")["connections/cpu-s"]
+                yield what, "nginx", self.drive("https", server, callers, "idle")["connections/cpu-s"]
 
     def counts(self):
         """allocations of memory for a push, one at a time and 64 under way (less is better; bounds.json holds the first)"""

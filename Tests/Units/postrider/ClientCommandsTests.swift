@@ -14,8 +14,8 @@ import Transport
 struct ClientCommandsTests {
     /// A relay in this process with everything that `postrider dev` would have made.
     private func withRelay(_ body: (DevFolder, DevValues) async throws -> Void) async throws {
-        let folder = DevFolder("/tmp/postrider-\(getpid())-\(UInt32.random(in: 0...UInt32.max))")
-        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        let folder = DevFolder.fresh()
+        defer { folder.remove() }
         let topics = [Topic("com.example.app")].compactMap(\.self)
         let changes = try folder.prepare(topics: topics, now: Moment(milliseconds: 1))
         let configuration = RelayConfiguration(

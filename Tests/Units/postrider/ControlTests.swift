@@ -18,8 +18,8 @@ struct ControlTests {
         trace openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil,
         _ body: (ControlClient, DevFolder) async throws -> Void
     ) async throws {
-        let folder = DevFolder(FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path)
-        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        let folder = DevFolder.fresh()
+        defer { folder.remove() }
         _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
         let control = try SocketAddress(unixPath: folder.controlSocket)
         let configuration = RelayConfiguration(
