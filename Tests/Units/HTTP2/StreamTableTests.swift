@@ -1,4 +1,5 @@
 import HTTP2
+import SeededRandom
 import Testing
 
 @Suite("A table of streams")
@@ -7,7 +8,7 @@ struct StreamTableTests {
         "keeps what a dictionary keeps, whatever numbers a peer chooses",
         arguments: [2, 32, 64, 4096] as [Int32])
     func model(_ step: Int32) {
-        var random = SystemRandomNumberGenerator()
+        var random = SplitMix64(seed: UInt64(step))
         var table = StreamTable<Int32>()
         var model: [Int32: Int32] = [:]
         for turn in 0..<5000 as Range<Int32> {
