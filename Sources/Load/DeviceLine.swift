@@ -51,8 +51,6 @@ final class DeviceLine: FleetLine {
     }
 
     override func opened() {
-        // It was told to leave before there was anything to end.
-        guard device.isWanted else { return close() }
         if device.identity == nil { enrol() } else { connect() }
     }
 

@@ -9,6 +9,8 @@ final class FleetDevice {
     private(set) var identity: DeviceIdentity?
     private(set) var secret: [UInt8] = []
     private var line: DeviceLine?
+    /// Whether the greeter was told to connect it, and has not answered yet.
+    private var isAwaited = false
     /// Whether it is to be connected: if not, it stays away.
     private(set) var isWanted = false
     /// Whether it is welcome and has all of its device tokens.
@@ -18,8 +20,6 @@ final class FleetDevice {
     private var backoff = Backoff()
     private var readyAt: UInt64 = 0
     private var pause: (any LoopTimer)?
-    /// Whether it counts among those that are being brought up.
-    private var holdsPlace = false
     /// When its last link ended, on the run's clock; 0: never.
     private(set) var lostLinkAt: UInt64 = 0
     /// The number of the last broadcast that came over this link.
@@ -36,7 +36,7 @@ final class FleetDevice {
     func come() {
         guard !isWanted else { return }
         isWanted = true
-        lane.enqueue(self)
+        connect()
     }
 
     /// Stays away: with a goodbye, or by cutting the link.
@@ -50,25 +50,24 @@ final class FleetDevice {
     /// Loses its link, and comes back as a device that did not want that.
     func lose() { line?.wire?.abort(.localClose) }
 
-    /// Begins to connect, as one of those that are being brought up.
-    func begin() {
-        guard isWanted, line == nil else { return lane.placeIsFree() }
-        holdsPlace = true
-        dial()
-    }
-
     /// Connects, where nothing has changed meanwhile.
-    func dial() {
-        guard isWanted, line == nil else { return }
-        let line = DeviceLine(self, of: lane)
-        self.line = line
-        lane.dial(line, of: self)
+    private func connect() {
+        guard isWanted, line == nil, !isAwaited else { return }
+        isAwaited = true
+        lane.connect(self)
     }
 
-    private func leavePlace() {
-        guard holdsPlace else { return }
-        holdsPlace = false
-        lane.placeIsFree()
+    /// What came of it.
+    func greeted(_ greeting: Greeter.Greeting) {
+        isAwaited = false
+        switch greeting {
+        case .connected(_, let crate) where isWanted:
+            let line = DeviceLine(self, of: lane)
+            self.line = line
+            lane.loop.adopt(crate, for: line)
+        case .connected: break  // The crate closes it.
+        case .failed(_, let reason): linkEnded(reason, goodbye: nil)
+        }
     }
 
     func ping(second: Int) {
@@ -101,7 +100,6 @@ final class FleetDevice {
         isReady = true
         readyAt = lane.clock
         lastBroadcast = nil
-        leavePlace()
         lane.deviceReady(self)
     }
 
@@ -126,19 +124,22 @@ final class FleetDevice {
     func lineEnded(_ line: DeviceLine, _ reason: CloseReason) {
         guard self.line === line else { return }
         self.line = nil
+        judge.linkEnded(isOrderly: line.hasGoodEnd)
+        linkEnded(reason, goodbye: line.goodbye)
+    }
+
+    private func linkEnded(_ reason: CloseReason, goodbye: Goodbye?) {
         lane.readClock()
         let wasReady = isReady
         isReady = false
         if wasReady { lostLinkAt = lane.sinceStart }
-        leavePlace()
-        judge.linkEnded(isOrderly: line.hasGoodEnd)
-        lane.deviceEnded(self, wasReady: wasReady, reason, goodbye: line.goodbye)
+        lane.deviceEnded(self, wasReady: wasReady, reason, goodbye: goodbye)
         guard isWanted else { return }
         let up = wasReady ? Int((lane.clock - readyAt) / 1_000_000) : 0
         let delay = backoff.delayMilliseconds(
-            afterLinkUp: up, retryAfterMilliseconds: line.goodbye?.retryAfterMilliseconds ?? 0,
+            afterLinkUp: up, retryAfterMilliseconds: goodbye?.retryAfterMilliseconds ?? 0,
             random: lane.random())
-        let pause = self.pause ?? lane.loop.makeTimer { [unowned self] in lane.redial(self) }
+        let pause = self.pause ?? lane.loop.makeTimer { [unowned self] in connect() }
         self.pause = pause
         pause.arm(afterMilliseconds: delay)
     }

@@ -5,35 +5,11 @@ import Transport
 /// What a lane's devices tell it.
 extension Lane {
     private static let lostAtOnce = 10
-    private static let dialledAtOnce = 1
 
-    /// The device waits for its turn to connect.
-    func enqueue(_ device: FleetDevice) {
-        waiting.append(device)
-        beginWaiting()
-    }
-
-    /// One that was being brought up is there, or has failed.
-    func placeIsFree() {
-        placesTaken -= 1
-        beginWaiting()
-    }
-
-    private func beginWaiting() {
-        guard !isBeginning else { return }
-        isBeginning = true
-        let most = max(1, setup.fleet.handshakes / setup.fleet.threads)
-        while placesTaken < most, firstWaiting < waiting.count {
-            let device = waiting[firstWaiting]
-            firstWaiting += 1
-            placesTaken += 1
-            device.begin()
-        }
-        if firstWaiting == waiting.count {
-            waiting.removeAll(keepingCapacity: true)
-            firstWaiting = 0
-        }
-        isBeginning = false
+    /// The greeter connects a device, and says so.
+    func connect(_ device: FleetDevice) {
+        guard let greeter else { return }
+        precondition(greeter.post(.connect(device: device.index)), "bug: a device connects twice")
     }
 
     /// Devices lose their links: the order is obeyed when the last has.
@@ -53,21 +29,6 @@ extension Lane {
         }
         loser = nil
         obeyed += 1
-    }
-
-    /// A device that lost its link may come back: some of them at a time, and others soon.
-    func redial(_ device: FleetDevice) {
-        dialling.append(device)
-        let timer = dialler ?? loop.makeTimer { [unowned self] in dialNext() }
-        dialler = timer
-        if !timer.isArmed { timer.arm(afterMilliseconds: 1) }
-    }
-
-    private func dialNext() {
-        let some = dialling.prefix(Self.dialledAtOnce)
-        dialling.removeFirst(some.count)
-        for device in some { device.dial() }
-        if !dialling.isEmpty { dialler?.arm(afterMilliseconds: 1) }
     }
 
     func deviceReady(_ device: FleetDevice) { readyCount += 1 }
@@ -139,18 +100,5 @@ extension Lane {
         let payload = payload(bytes: bytes.count)
         for index in bytes.indices where bytes[index] != payload[index] { return false }
         return payload.count == bytes.count
-    }
-
-    /// Connects to an address of the device port, from one of the sources.
-    func dial(_ line: DeviceLine, of device: FleetDevice) {
-        guard let port = setup.target.devices else { return }
-        var origin: SocketAddress?
-        if setup.fleet.sources > 1, port.address.host?.hasPrefix("127.") == true {
-            let number = (device.index + setup.index) % setup.fleet.sources + 1
-            origin = try? SocketAddress(host: "127.0.\(number / 250).\(number % 250 + 1)", port: 0)
-        }
-        loop.connect(
-            to: port.address, tls: (port.tls, port.name), from: origin, limits: limits, isPatient: true,
-            session: line)
     }
 }

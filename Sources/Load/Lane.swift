@@ -28,8 +28,8 @@ enum LaneOrder: Sendable {
     case conclude
 }
 
-/// One thread of the fleet: a loop with some of the providers and some of the devices. Its providers push to its own
-/// devices, so that nothing is shared with other threads, and both ends of a push are measured by one clock.
+/// One part of the fleet: a thread and its loop, with some of the providers and some of the devices. Its providers push
+/// to its own devices, so that nothing is shared with other lanes, and both ends of a push are measured by one clock.
 final class Lane {
     /// What a lane needs to begin.
     struct Setup: Sendable {
@@ -43,8 +43,8 @@ final class Lane {
         /// Moments are counted from here, on the monotonic clock.
         let epoch: UInt64
         let mark: UInt16
-        /// Processors that it may be pinned to, by turns.
-        let processors: [Int]
+        /// The only processor that its threads may run on; nil: any.
+        let processor: Int?
         let report: @Sendable (LaneReport) -> Void
     }
 
@@ -53,6 +53,8 @@ final class Lane {
     let topics: [Topic]
     let enrolmentKey: String
     let deviceAuthority: String
+    /// Connects the devices.
+    let greeter: Mailbox<Greeter.Order>?
     /// The monotonic clock, as it was when it was read last.
     private(set) var clock: UInt64
     private var chance: SplitMix64
@@ -69,12 +71,6 @@ final class Lane {
     /// Whom pushes can go to: the devices whose tokens are known, or everybody where there are only tokens.
     var known: [Int]
     var readyCount = 0
-    /// Those that wait for their turn to connect, from `firstWaiting` on.
-    var waiting: [FleetDevice] = []
-    var firstWaiting = 0
-    var isBeginning = false
-    var placesTaken = 0
-    let limits: ConnectionLimits
 
     var providers: [ProviderLine] = []
     var heads: RequestHeads
@@ -102,15 +98,9 @@ final class Lane {
     /// Devices that are still to be cut off, the next one last.
     var losing: [FleetDevice] = []
     var loser: (any LoopTimer)?
-    /// Devices whose time to come back has come, in this order.
-    var dialling: [FleetDevice] = []
-    var dialler: (any LoopTimer)?
 
     private static let tickMilliseconds = 50
     private static let ticksPerSecond = 1000 / tickMilliseconds
-    /// Microseconds of a turn for handshakes of devices. While it pushes that is one step of one: the clock of a push
-    /// is to be read when it is due. Otherwise they come in batches, which spare the server's caches.
-    private static let handshakeMicroseconds = (pushing: 1, otherwise: 10_000)
 
     init(_ setup: Setup, on loop: EventLoop) throws(TransportError) {
         self.setup = setup
@@ -125,10 +115,6 @@ final class Lane {
         records = [PhaseRecord](repeating: PhaseRecord(), count: max(1, setup.phases))
         phaseStart = (clock, LoadTally())
         sliceStart = (clock, LoadTally())
-        var limits = ConnectionLimits.client
-        // In a storm the server is slow, and that is to be measured.
-        limits.handshakeMilliseconds = 30_000
-        self.limits = limits
         signer = setup.target.signer
         let digits = setup.target.devices == nil ? setup.target.tokens.first?.utf8.count ?? 0 : 64
         heads = RequestHeads(authority: setup.target.providerName, topics: topics, tokenDigits: digits)
@@ -139,12 +125,20 @@ final class Lane {
             addressees.set(token.utf8.span, device: index, app: 0)
         }
         known = setup.target.devices == nil ? Array(setup.target.tokens.indices) : []
+        if let port = setup.target.devices {
+            // Each device waits for one greeting at most.
+            let greetings = try Mailbox<Greeter.Greeting>(capacity: setup.devices + 1)
+            greeter = try Greeter.start(setup, port, greetings: greetings)
+            try loop.attach(greetings) { [unowned self] greetings in
+                for greeting in greetings { devices[greeting.device].greeted(greeting) }
+            }
+        } else {
+            greeter = nil
+        }
         authorize()
         devices = (0..<(setup.target.devices == nil ? 0 : setup.devices)).map {
             FleetDevice(index: $0, of: self)
         }
-        loop.pace = HandshakePace(
-            budgetMicroseconds: Self.handshakeMicroseconds.otherwise, horizonMilliseconds: 1, least: .max)
         pacer = try loop.makePreciseTimer { [unowned self] in pump() }
         loop.turnEnded = { [unowned self] in if needsPump { pump() } }
         ticker = loop.makeTimer { [unowned self] in tick() }
@@ -154,9 +148,7 @@ final class Lane {
     /// Starts a lane on a thread of its own, and answers where it takes its orders.
     static func start(_ setup: Setup) throws(TransportError) -> Mailbox<LaneOrder> {
         let mailbox = try Mailbox<LaneOrder>(capacity: 1024)
-        let processors = setup.processors
-        let processor = processors.isEmpty ? nil : processors[setup.index % processors.count]
-        _ = try Thread.spawn(name: "load-\(setup.index)", processor: processor) {
+        _ = try Thread.spawn(name: "load-\(setup.index)", processor: setup.processor) {
             do throws(TransportError) {
                 let loop = try EventLoop()
                 let lane = try Lane(setup, on: loop)
@@ -275,9 +267,6 @@ final class Lane {
             startBroadcasting(channel, count, perSecond, payload)
         case .conclude: conclude()
         }
-        loop.pace?.budgetMicroseconds =
-            traffic == nil && broadcasting == nil
-            ? Self.handshakeMicroseconds.otherwise : Self.handshakeMicroseconds.pushing
         obeyed += 1
     }
 
@@ -294,6 +283,7 @@ final class Lane {
                 LaneConclusion(
                     lane: setup.index, records: records, total: tally, lost: lost.count,
                     lostIdentities: identities)))
+        greeter?.postEvenIfFull(.end)
         loop.stop()
     }
 }

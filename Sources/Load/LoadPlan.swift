@@ -14,7 +14,7 @@ public struct LoadPlan: Sendable, Equatable {
         public var threads = 1
         /// Addresses from 127.0.0.2 upward that devices connect from; a relay counts connections by these.
         public var sources = 16
-        /// TLS handshakes of devices that are under way at most while they are brought up; a storm knows no limit.
+        /// TLS handshakes of devices that are under way at most: the server is not to wait for the fleet with them.
         public var handshakes = 256
 
         /// The usual fleet.

@@ -131,7 +131,8 @@ public final class LoadRun {
                 index: index, fleet: plan.fleet, devices: share.devices, providers: share.providers,
                 target: target,
                 phases: plan.phases.count, seed: plan.seed, epoch: epoch,
-                mark: (mark &+ UInt16(index)) & 0x0FFF, processors: processors,
+                mark: (mark &+ UInt16(index)) & 0x0FFF,
+                processor: processors.isEmpty ? nil : processors[index % processors.count],
                 report: { [continuation] in continuation.yield($0) })
             lanes.append(try Lane.start(setup))
             orders.append(0)
@@ -263,6 +264,8 @@ public final class LoadRun {
 
     private func result(startedAt: Int64) -> LoadResult {
         let machine = LoadResult.Machine.current
+        // A lane that has devices has a greeter.
+        let threads = plan.fleet.threads * (target.devices == nil ? 1 : 2)
         let usableProcessors = processors.isEmpty ? machine.cores : Set(processors).count
         var records = [PhaseRecord](repeating: PhaseRecord(), count: plan.phases.count)
         var total = LoadTally()
@@ -285,7 +288,7 @@ public final class LoadRun {
         return LoadResult(
             scenario: plan.name, startedAt: startedAt, machine: machine, devices: plan.fleet.devices,
             apps: plan.fleet.apps, providers: plan.fleet.providers, streams: plan.fleet.streams,
-            threads: plan.fleet.threads, processors: min(plan.fleet.threads, usableProcessors),
+            threads: plan.fleet.threads, processors: min(threads, usableProcessors),
             mainPhase: plan.mainPhase, phases: phases, verdict: verdict,
             timeline: timeline.seconds, leakKiBPerMinute: timeline.growth(in: plan.mainPhase))
     }

@@ -62,4 +62,15 @@ extension EventLoop {
         crate.connection.settle(on: self)
         return session
     }
+
+    /// Continues a connection for another session, to which nothing has happened yet: its `opened` is called. The one
+    /// that the connection had hears nothing more.
+    public func adopt(_ crate: ConnectionCrate, for session: any Session) {
+        let connection = crate.connection
+        connection.session = session
+        connection.settle(on: self)
+        guard case .open = connection.phase else { return }
+        session.opened(on: connection)
+        connection.watchSession()
+    }
 }

@@ -33,6 +33,9 @@ public enum Thread {
         return ThreadHandle(thread: thread)
     }
 
+    /// Has the calling thread step back where others want its processor, for good.
+    public static func stepBack() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
+
     private final class Work: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
