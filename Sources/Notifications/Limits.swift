@@ -37,9 +37,6 @@ public enum Limits {
 
     // When many devices return at once.
 
-    /// Microseconds of a loop's turn that TLS handshakes of devices and the ends of their connections may take: so much
-    /// later is a provider answered.
-    public static let handshakeMicroseconds = 1_000
     /// Milliseconds within which a device's TLS handshake should be done that is begun now. Devices whose handshake
     /// would not are turned away before it, which costs them a back-off and the relay next to nothing.
     public static let handshakeMilliseconds = 2_000

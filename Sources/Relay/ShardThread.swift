@@ -102,9 +102,7 @@ struct ShardThread: Sendable {
         }
         device.isPaced = true
         loop.pace = HandshakePace(
-            budgetMicroseconds: Limits.handshakeMicroseconds,
-            horizonMilliseconds: Limits.handshakeMilliseconds,
-            least: Limits.handshakesLeast)
+            horizonMilliseconds: Limits.handshakeMilliseconds, least: Limits.handshakesLeast)
         shard.listeners = [provider, device] + (development.map { [$0] } ?? [])
         for listener in shard.listeners { guardListener(listener) }
         if index == 0 {

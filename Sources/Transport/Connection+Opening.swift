@@ -35,12 +35,10 @@ extension Connection {
     }
 
     func continueHandshake() {
-        guard isPatient, let loop, let pace = loop.pace else { return shakeHands() }
-        // Without time it is still ready in the next turn.
-        guard pace.hasTime(in: loop.turnNumber) else { return }
+        guard isPatient, let pace = loop?.pace else { return shakeHands() }
         let start = EventLoop.read(CLOCK_MONOTONIC)
         shakeHands()
-        loop.spend(pace, since: start)
+        pace.spend(EventLoop.read(CLOCK_MONOTONIC) - start)
     }
 
     private func shakeHands() {
@@ -101,12 +99,5 @@ extension Connection {
         guard isPaced else { return }
         isPaced = false
         loop?.pace?.ended()
-    }
-}
-
-extension EventLoop {
-    /// Has the time counted that a part of a handshake took.
-    func spend(_ pace: HandshakePace, since start: UInt64) {
-        pace.spend(Self.read(CLOCK_MONOTONIC) - start, in: turnNumber, isHandshake: true)
     }
 }

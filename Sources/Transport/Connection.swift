@@ -27,7 +27,7 @@ public final class Connection: Wire {
     var session: (any Session)?
     /// Who accepted it, until it has a session.
     var listener: Listener?
-    /// Whether it is one of thousands that may come, and go, at once: it waits for the time that the loop has for that.
+    /// Whether it is one of thousands that may come, and go, at once: then it waits for its time in the lobby.
     let isPatient: Bool
     /// Whether its handshake is one of those that the loop's pace counts.
     var isPaced = false
@@ -116,14 +116,14 @@ public final class Connection: Wire {
 
     /// The socket is ready for something.
     func ready(_ readiness: Readiness) {
-        guard isPatient, !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error]), let loop,
-            let pace = loop.pace, case .open = phase
-        else { return hear(readiness) }
-        // Thousands may be cut at once. What has no time now is reported again in the next turn.
-        guard pace.hasTime(in: loop.turnNumber) else { return }
-        let start = EventLoop.read(CLOCK_MONOTONIC)
+        // Thousands may be cut at once: they end one by one.
+        if isPatient, case .open = phase, !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error]),
+            let loop,
+            !loop.isInLobby(number), loop.move(number, intoLobby: true, registeredInterest, token)
+        {
+            return
+        }
         hear(readiness)
-        pace.spend(EventLoop.read(CLOCK_MONOTONIC) - start, in: loop.turnNumber, isHandshake: false)
     }
 
     private func hear(_ readiness: Readiness) {

@@ -50,12 +50,11 @@ extension EventLoop {
     ///   - tls: the context, and the name that the server's certificate must carry; nil: plain.
     ///   - origin: where to connect from; nil: the kernel chooses.
     ///   - timeoutMilliseconds: for the connection; the handshake has its own, in `limits`.
-    ///   - isPatient: it is one of thousands, and waits for the time that ``pace`` gives them.
     @discardableResult
     public func connect(
         to address: SocketAddress, tls: (context: TLSContext, serverName: String)? = nil,
         from origin: SocketAddress? = nil, timeoutMilliseconds: Int = 10_000,
-        limits: ConnectionLimits = .client, isPatient: Bool = false, session: any Session
+        limits: ConnectionLimits = .client, session: any Session
     ) -> (any Wire)? {
         guard !hasStopped else {
             departs(session, .loopStopped)
@@ -74,8 +73,7 @@ extension EventLoop {
             if case .wouldBlock = result, address.unixPath != nil { throw SystemError(number: ECONNREFUSED) }
             let connection = try Connection(
                 descriptor, .connecting, on: self, tls: stream,
-                peer: Peer(address: address.description, credentials: nil), limits: limits,
-                isPatient: isPatient)
+                peer: Peer(address: address.description, credentials: nil), limits: limits)
             connection.session = session
             connection.setDeadline(timeoutMilliseconds)
             return connection

@@ -1,18 +1,14 @@
 /// Who hears of which descriptor, from which of the loop's two pollers.
 extension EventLoop {
-    /// Goes on with handshakes while they have time.
+    /// Hears one of those who wait for their time: before the next of them everybody else has a turn.
     func visitLobby() {
         isLobbyReady = false
-        while pace?.hasTime(in: turnNumber) ?? true {
-            let count = lobby.wait(milliseconds: 0)
-            for index in 0..<count { dispatch(lobby[index]) }
-            guard count == Self.lobbyReports else { return }
-        }
+        if lobby.wait(milliseconds: 0) > 0 { dispatch(lobby[0]) }
     }
 
     /// Watches `number` and returns the token under which its events come.
     ///
-    /// - Parameter inLobby: it comes, or shakes hands: it is heard while there is time for that.
+    /// - Parameter inLobby: it shakes hands: it is heard when its time comes.
     func watch(
         _ number: Int32, _ interest: Readiness, _ watched: Watched, inLobby: Bool = false
     ) throws(SystemError) -> Token {
@@ -31,7 +27,7 @@ extension EventLoop {
         return token
     }
 
-    /// The handshake is over, or has yet to begin. False: the process has no room for it.
+    /// The handshake is over, or the connection is about to end. False: the process has no room for it.
     func move(_ number: Int32, intoLobby: Bool, _ interest: Readiness, _ token: Token) -> Bool {
         guard slots[Int(number)].isInLobby != intoLobby else { return true }
         do {
@@ -48,6 +44,8 @@ extension EventLoop {
         slots[Int(number)].isInLobby = intoLobby
         return true
     }
+
+    func isInLobby(_ number: Int32) -> Bool { slots[Int(number)].isInLobby }
 
     func change(_ number: Int32, _ interest: Readiness, _ token: Token) {
         precondition(holds(token))

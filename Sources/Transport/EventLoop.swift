@@ -4,9 +4,9 @@ internal import Glibc
 /// One thread's loop: sockets, timers and mailboxes, worked off in turns. It is created, used and left on the
 /// thread that runs it; a `Mailbox` is the only way in from elsewhere.
 ///
-/// One turn: poll → read the clocks once → timers → readable sockets → handshakes, as long as they have time →
-/// mailboxes → closed connections → `turnEnded` → flush → apply changes of interest. So locks and system calls
-/// scale with turns, not with work.
+/// One turn: poll → read the clocks once → timers → readable sockets → one of the lobby → mailboxes → closed
+/// connections → `turnEnded` → flush → apply changes of interest. So locks and system calls scale with turns, not with
+/// work.
 @safe public final class EventLoop: Scheduler {
     /// What a descriptor number stands for. The generation tells a late event of a closed descriptor from an
     /// event of the one that got its number.
@@ -31,15 +31,13 @@ internal import Glibc
     private static let inputCapacity = 64 * 1024
     /// Many: nobody is to wait behind those who have to wait themselves.
     private static let reportsPerTurn = 4096
-    /// Few: when their time is up, those that were reported for nothing are heard last the next time.
-    static let lobbyReports = 8
     private static let lobbyToken = Token.max
     /// An output buffer that grew beyond this is given back.
     private static let keptOutputCapacity = 1024 * 1024
 
     let poller: Poller
-    /// Watches connections that come, and those that shake hands, in place of ``poller``: thousands of them that wait
-    /// for their time cost nothing there.
+    /// Watches connections that shake hands, and those that were cut, in place of ``poller``: thousands of them that
+    /// wait for their time cost nothing there, and one is heard in a turn.
     let lobby: Poller
     /// Whether it has reports.
     var isLobbyReady = false
@@ -68,8 +66,8 @@ internal import Glibc
     /// How many connections this loop holds, those included that are being established or ended.
     public internal(set) var connectionCount = 0
 
-    /// What handshakes may take of a turn, and the ends of connections that come by the thousand, too. Nil: what they
-    /// need. To be set before the first turn.
+    /// How many handshakes may be under way at the listeners that are paced. Nil: as many as come. To be set before the
+    /// first turn.
     public var pace: HandshakePace?
 
     /// Called when a turn's events have been handled, before the flush, and again after a flush: here letters
@@ -80,7 +78,7 @@ internal import Glibc
     public init() throws(TransportError) {
         do {
             poller = try Poller(capacity: Self.reportsPerTurn)
-            lobby = try Poller(capacity: Self.lobbyReports)
+            lobby = try Poller(capacity: 1)
             // Its reports are asked for in every turn: that it has some is all that this one is to know.
             try poller.add(lobby.number, .readable, token: Self.lobbyToken)
         } catch {

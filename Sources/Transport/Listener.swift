@@ -6,6 +6,8 @@ internal import Glibc
 /// connections over them (SO_REUSEPORT).
 public final class Listener: EventSource {
     private static let acceptsPerTurn = 64
+    /// Fewer: each has a handshake's state made, and those who are there are not to wait for it.
+    private static let pacedAcceptsPerTurn = 4
     /// How long accepting rests when the process has no descriptor left.
     private static let restMilliseconds = 100
     private static let reportNanoseconds: UInt64 = 1_000_000_000
@@ -28,15 +30,9 @@ public final class Listener: EventSource {
     private var rest: (any LoopTimer)?
     /// Counts connections by source; nil: they are not counted. To be set before the first turn.
     public var gate: SourceGate?
-    /// Whether those who come have to wait for the time that the loop's ``EventLoop/pace`` gives them. To be set before
-    /// the first turn.
-    public var isPaced = false {
-        didSet {
-            if let loop, let number = descriptor?.number {
-                _ = loop.move(number, intoLobby: isPaced, .readable, token)
-            }
-        }
-    }
+    /// Whether those who come may be thousands: then they shake hands one by one, and no more at a time than the loop's
+    /// ``EventLoop/pace`` allows. To be set before the first turn.
+    public var isPaced = false
     /// Called for a refused connection, with its address and how many have been refused since the last call: at most
     /// once a second.
     public var onRefusals: ((_ refusal: Refusal, _ address: String, _ count: Int) -> Void)?
@@ -75,16 +71,15 @@ public final class Listener: EventSource {
     func loopStopped() { close() }
 
     func ready(_ readiness: Readiness) {
-        for _ in 0..<Self.acceptsPerTurn {
+        // What is not accepted now waits in the kernel's queue, which is bounded.
+        for _ in 0..<(isPaced ? Self.pacedAcceptsPerTurn : Self.acceptsPerTurn) {
             guard let number = descriptor?.number else { return }
-            // What is not accepted now waits in the kernel's queue, which is bounded.
-            if let pace, let loop, !pace.hasTime(in: loop.turnNumber) { return }
             var origin = sockaddr_storage()
             switch Socket.accept(number, from: &origin) {
             case .done(let accepted):
                 let start = pace == nil ? 0 : EventLoop.read(CLOCK_MONOTONIC)
                 take(Descriptor(owning: Int32(accepted)), from: origin)
-                if let pace, let loop { loop.spend(pace, since: start) }
+                pace?.spend(EventLoop.read(CLOCK_MONOTONIC) - start)
             case .wouldBlock: return
             case .failed(let error):
                 guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.number) else { continue }

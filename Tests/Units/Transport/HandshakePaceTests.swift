@@ -4,29 +4,15 @@ import Testing
 
 @Suite("The pace of handshakes")
 struct HandshakePaceTests {
-    private let pace = HandshakePace(budgetMicroseconds: 4, horizonMilliseconds: 2_000, least: 3)
+    private let pace = HandshakePace(horizonMilliseconds: 2_000, least: 3)
     private static let millisecond: UInt64 = 1_000_000
 
-    @Test("each turn has its budget, and what has begun is finished")
-    func budget() {
-        let turns: [(turn: UInt64, spent: UInt64, hasTime: Bool)] = [
-            (1, 3_999, true), (1, 1, false), (1, 0, false), (2, 0, true), (2, 9_000, false), (3, 0, true),
-        ]
-        for (turn, spent, hasTime) in turns {
-            pace.spend(spent, in: turn)
-            #expect(pace.hasTime(in: turn) == hasTime, "turn \(turn)")
-        }
-        #expect(pace.hasTime(in: 4))
-    }
-
-    /// Handshakes begin and end, three in a turn; each costs the same. Answers how many may be under way then.
+    /// Handshakes begin and end; each costs the same. Answers how many may be under way then.
     private func run(costing nanoseconds: UInt64) -> Int {
-        for turn in 1...2_000 as ClosedRange<UInt64> {
-            for _ in 0..<3 {
-                pace.began()
-                pace.spend(nanoseconds, in: turn)
-                pace.ended()
-            }
+        for _ in 0..<6_000 {
+            pace.began()
+            pace.spend(nanoseconds)
+            pace.ended()
         }
         let spare = pace.underWay
         var count = 0
