@@ -116,12 +116,14 @@ public final class Connection: Wire {
 
     /// The socket is ready for something.
     func ready(_ readiness: Readiness) {
-        // Thousands may be cut at once: they end one by one.
-        if isPatient, case .open = phase, !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error]),
-            let loop,
-            !loop.isInLobby(number), loop.move(number, intoLobby: true, registeredInterest, token)
+        if isPatient, case .open = phase, let loop,
+            !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error])
         {
-            return
+            // Thousands may be cut at once: they end one by one.
+            if !loop.isInLobby(number), loop.move(number, intoLobby: true, registeredInterest, token) {
+                return
+            }
+            loop.isVisitOver = true
         }
         hear(readiness)
     }

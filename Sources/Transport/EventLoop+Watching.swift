@@ -1,9 +1,19 @@
+internal import Glibc
+
 /// Who hears of which descriptor, from which of the loop's two pollers.
 extension EventLoop {
-    /// Hears one of those who wait for their time: before the next of them everybody else has a turn.
+    /// Hears one of those who wait for their time, or as many as take no longer than what was heard before them in
+    /// this turn: who shakes hands is let in, too, where others keep the loop busy. After the end of one that was cut
+    /// the visit is over, for most of what an end takes comes later in the turn.
     func visitLobby() {
         isLobbyReady = false
-        if lobby.wait(milliseconds: 0) > 0 { dispatch(lobby[0]) }
+        isVisitOver = false
+        let start = Self.read(CLOCK_MONOTONIC)
+        let end = start + (start - now)
+        repeat {
+            guard lobby.wait(milliseconds: 0) > 0 else { return }
+            dispatch(lobby[0])
+        } while !isVisitOver && Self.read(CLOCK_MONOTONIC) < end
     }
 
     /// Watches `number` and returns the token under which its events come.
@@ -45,6 +55,7 @@ extension EventLoop {
         return true
     }
 
+    /// Whether it waits for its time.
     func isInLobby(_ number: Int32) -> Bool { slots[Int(number)].isInLobby }
 
     func change(_ number: Int32, _ interest: Readiness, _ token: Token) {

@@ -4,7 +4,7 @@ internal import Glibc
 /// One thread's loop: sockets, timers and mailboxes, worked off in turns. It is created, used and left on the
 /// thread that runs it; a `Mailbox` is the only way in from elsewhere.
 ///
-/// One turn: poll → read the clocks once → timers → readable sockets → one of the lobby → mailboxes → closed
+/// One turn: poll → read the clocks once → timers → readable sockets → the lobby → mailboxes → closed
 /// connections → `turnEnded` → flush → apply changes of interest. So locks and system calls scale with turns, not with
 /// work.
 @safe public final class EventLoop: Scheduler {
@@ -37,10 +37,12 @@ internal import Glibc
 
     let poller: Poller
     /// Watches connections that shake hands, and those that were cut, in place of ``poller``: thousands of them that
-    /// wait for their time cost nothing there, and one is heard in a turn.
+    /// wait for their time cost nothing there; see ``visitLobby()``.
     let lobby: Poller
     /// Whether it has reports.
     var isLobbyReady = false
+    /// Whether nobody of it is to be heard any more in this turn.
+    var isVisitOver = false
     var slots: [Slot] = []
     private let timers: TimerTable
     private var isStopping = false

@@ -1,8 +1,8 @@
 /// How many TLS handshakes a loop may have under way.
 ///
-/// When thousands return at once, a loop goes on with one of them in a turn, and everybody else has theirs between
-/// two. No more are begun than can be done before their clients lose patience, by what handshakes have been seen to
-/// cost: the others are closed at once, which costs next to nothing, and come back with their back-off.
+/// When thousands return at once, they have a part of each turn. No more are begun than can be done before their
+/// clients lose patience, by what handshakes have been seen to cost: the others are closed at once, which costs next to
+/// nothing, and come back with their back-off.
 ///
 /// It belongs to one loop. Pure: it is told what was spent.
 public final class HandshakePace {

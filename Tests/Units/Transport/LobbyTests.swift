@@ -23,7 +23,7 @@ struct LobbyTests {
     }
 
     @Test(
-        "of many who come or are cut at once, one has its time in a turn, and the others have theirs"
+        "lets everybody else have each turn while many come at once, and ends one in a turn when many are cut"
     )
     func turns() throws {
         let tls = try TestTLS()
@@ -47,10 +47,8 @@ struct LobbyTests {
                 to: listener.address, tls: (tls.client, "localhost"), session: device)
         }
         for _ in 0..<200 where opened < scene.devices.count {
-            let before = opened
             let isHeard = scene.takeTurns()
             #expect(isHeard)
-            #expect(opened - before <= 1)
         }
         #expect(opened == scene.devices.count)
 
