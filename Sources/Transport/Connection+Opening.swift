@@ -45,7 +45,9 @@ extension Connection {
         guard let tls else { preconditionFailure("bug: a handshake without TLS") }
         do {
             switch try tls.handshake() {
-            case .complete: established()
+            case .complete:
+                // From here on it may belong to another thread.
+                return established()
             case .wantsRead: handshakeAwaits = .readable
             case .wantsWrite: handshakeAwaits = .writable
             }

@@ -11,7 +11,7 @@ extension Connection {
     /// Takes the connection out of its loop, which calls nothing of it any more. Nil if it is not open (it
     /// may have ended in this very turn).
     ///
-    /// To be called last in `received`, after every call below it has returned, or outside of the session's
+    /// To be called last in `opened` or `received`, after every call below it has returned, or outside of the session's
     /// calls altogether; not in `flush`. From then on the session is the new loop's: the caller lets go of
     /// it. Timers of the session belong to the old loop and have to be dropped before.
     public func detach() -> ConnectionCrate? {
