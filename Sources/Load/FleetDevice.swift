@@ -58,15 +58,15 @@ final class FleetDevice {
     }
 
     /// What came of it.
-    func greeted(_ greeting: Greeter.Greeting) {
+    func greeted(_ outcome: Greeter.Outcome) {
         isAwaited = false
-        switch greeting {
-        case .connected(_, let crate) where isWanted:
+        switch outcome {
+        case .connected(let crate) where isWanted:
             let line = DeviceLine(self, of: lane)
             self.line = line
             lane.loop.adopt(crate, for: line)
         case .connected: break  // The crate closes it.
-        case .failed(_, let reason): linkEnded(reason, goodbye: nil)
+        case .failed(let reason): linkEnded(reason, goodbye: nil)
         }
     }
 

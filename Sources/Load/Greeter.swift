@@ -13,15 +13,14 @@ final class Greeter {
     }
 
     /// What came of a connection: one for each that was wanted.
-    enum Greeting: Sendable {
-        case connected(device: Int, ConnectionCrate)
-        case failed(device: Int, CloseReason)
+    struct Greeting: Sendable {
+        let device: Int
+        let outcome: Outcome
+    }
 
-        var device: Int {
-            switch self {
-            case .connected(let device, _), .failed(let device, _): device
-            }
-        }
+    enum Outcome: Sendable {
+        case connected(ConnectionCrate)
+        case failed(CloseReason)
     }
 
     private let loop: EventLoop
@@ -93,9 +92,10 @@ final class Greeter {
         }
     }
 
-    fileprivate func greet(_ greeting: Greeting) {
+    fileprivate func greet(_ device: Int, _ outcome: Outcome) {
         underWay -= 1
-        precondition(greetings.post(greeting), "bug: a device is greeted twice")
+        precondition(
+            greetings.post(Greeting(device: device, outcome: outcome)), "bug: a device is greeted twice")
     }
 
     /// Where a device connects from: one address has only so many connections.
@@ -120,10 +120,10 @@ private final class Handshake: Session {
         guard let crate = (wire as? Connection)?.detach() else {
             preconditionFailure("bug: it has just opened")
         }
-        greeter.greet(.connected(device: device, crate))
+        greeter.greet(device, .connected(crate))
     }
 
-    func closed(_ reason: CloseReason) { greeter.greet(.failed(device: device, reason)) }
+    func closed(_ reason: CloseReason) { greeter.greet(device, .failed(reason)) }
 
     // Nothing is said before the connection has moved.
     func received(_ bytes: Span<UInt8>) {}

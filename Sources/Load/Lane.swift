@@ -130,7 +130,7 @@ final class Lane {
             let greetings = try Mailbox<Greeter.Greeting>(capacity: setup.devices + 1)
             greeter = try Greeter.start(setup, port, greetings: greetings)
             try loop.attach(greetings) { [unowned self] greetings in
-                for greeting in greetings { devices[greeting.device].greeted(greeting) }
+                for greeting in greetings { devices[greeting.device].greeted(greeting.outcome) }
             }
         } else {
             greeter = nil

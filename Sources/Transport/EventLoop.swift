@@ -5,8 +5,8 @@ internal import Glibc
 /// thread that runs it; a `Mailbox` is the only way in from elsewhere.
 ///
 /// One turn: poll → read the clocks once → timers → readable sockets → the lobby → mailboxes → closed
-/// connections → `turnEnded` → flush → apply changes of interest. So locks and system calls scale with turns, not with
-/// work.
+/// connections → `turnEnded` → flush → apply changes of interest. So locks and system calls scale with turns, not
+/// with work.
 @safe public final class EventLoop: Scheduler {
     /// What a descriptor number stands for. The generation tells a late event of a closed descriptor from an
     /// event of the one that got its number.

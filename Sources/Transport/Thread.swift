@@ -33,8 +33,7 @@ public enum Thread {
         return ThreadHandle(thread: thread)
     }
 
-    /// Has the calling thread step back where others want its processor, for good. On Linux
-    /// niceness is a thread's.
+    /// Has the calling thread step back where others want its processor, for good. On Linux niceness is a thread's.
     public static func stepBack() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
 
     private final class Work: Sendable {

@@ -175,21 +175,16 @@ private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
         "A connection that is let go when its handshake is done goes on for another session, which hears all",
         arguments: [false, true])
     func forAnother(usesTLS: Bool) throws {
-        let tls = usesTLS ? try TestTLS() : nil
-        let loop = try EventLoop()
-        let server = Probe()
+        let (server, first, second) = (Probe(), Probe(), Probe())
         server.onOpen = { $0.send([1, 2, 3]) }
-        let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), tls: tls?.server) { _ in server }
-        let (first, second) = (Probe(), Probe())
         var crate: ConnectionCrate?
         first.onOpen = { crate = ($0.wire as? Connection)?.detach() }
-        loop.connect(to: listener.address, tls: tls.map { ($0.client, "localhost") }, session: first)
-        loop.turn { crate != nil && server.openings == 1 }
-        loop.turnAFewTimes()
-        loop.adopt(try #require(crate), for: second)
+        let pair = try Pair(server: server, client: first, tls: usesTLS ? try TestTLS() : nil)
+        pair.loop.turnAFewTimes()
+        pair.loop.adopt(try #require(crate), for: second)
         #expect(second.openings == 1)
         second.send([4])
-        loop.turn { second.input == [1, 2, 3] && server.input == [4] }
+        pair.loop.turn { second.input == [1, 2, 3] && server.input == [4] }
         #expect(first.openings == 1 && first.input.isEmpty && first.reasons.isEmpty)
     }
 

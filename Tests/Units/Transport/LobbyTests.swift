@@ -4,15 +4,14 @@ import Testing
 
 @Suite("The lobby")
 struct LobbyTests {
-    /// A loop that listens for devices, and one with devices and somebody else who says something all the time.
+    /// A loop that listens, and one with those who connect: one of them says something all the time.
     private struct Scene {
         let loop: EventLoop
         let others: EventLoop
-        var steady = Probe()
-        var devices: [Probe] = []
+        let steady = Probe()
 
         /// A turn of each. Answers whether who says something was heard.
-        mutating func takeTurns() -> Bool {
+        func takeTurns() -> Bool {
             steady.send([1])
             let answers = steady.input.count
             others.turnBriefly()
@@ -27,32 +26,29 @@ struct LobbyTests {
     )
     func turns() throws {
         let tls = try TestTLS()
-        var scene = Scene(loop: try EventLoop(), others: try EventLoop())
+        let scene = Scene(loop: try EventLoop(), others: try EventLoop())
         let echo = try scene.loop.listen(try SocketAddress("127.0.0.1:0")) { _ in Probe.echo() }
         scene.others.connect(to: echo.address, session: scene.steady)
         for _ in 0..<20 where scene.steady.input.isEmpty { _ = scene.takeTurns() }
 
-        var opened = 0
         var servers: [Probe] = []
         let listener = try scene.loop.listen(try SocketAddress("127.0.0.1:0"), tls: tls.server) { _ in
-            opened += 1
             servers.append(Probe())
             return servers.last
         }
         listener.isPaced = true
-        for _ in 0..<12 {
-            let device = Probe()
-            scene.devices.append(device)
+        let devices = (0..<12).map { _ in Probe() }
+        for device in devices {
             scene.others.connect(
                 to: listener.address, tls: (tls.client, "localhost"), session: device)
         }
-        for _ in 0..<200 where opened < scene.devices.count {
+        for _ in 0..<200 where servers.count < devices.count {
             let isHeard = scene.takeTurns()
             #expect(isHeard)
         }
-        #expect(opened == scene.devices.count)
+        #expect(servers.count == devices.count)
 
-        for device in scene.devices { device.wire?.abort(.localClose) }
+        for device in devices { device.wire?.abort(.localClose) }
         var ended = 0
         for _ in 0..<200 where ended < servers.count {
             let before = ended
