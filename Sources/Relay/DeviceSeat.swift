@@ -42,10 +42,11 @@ final class DeviceSeat {
 
     init(_ record: DeviceRecord) { device = Device(record) }
 
-    /// Something was found on the disk; rows rise.
-    func keep(_ entry: QueueEntry) {
-        found.append(entry)
-        foundExpiresAt = min(foundExpiresAt, entry.expiresAt)
+    /// These were found on the disk at start-up; rows rise.
+    func keep(_ entries: [QueueEntry]) {
+        precondition(found.isEmpty, "a queue is found once")
+        found = entries
+        foundExpiresAt = entries.lazy.map(\.expiresAt).min() ?? .last
     }
 
     /// Takes out what was found on the disk.

@@ -23,6 +23,36 @@ struct SeatTable {
         }
     }
 
+    /// Hands to each seat the entries of its device, in their order and all at once, so that room is made for them
+    /// once; answers those whose device has no seat.
+    func distribute(_ entries: [QueueEntry], to receive: (DeviceSeat, [QueueEntry]) -> Void) -> [QueueEntry] {
+        guard !places.isEmpty else { return entries }
+        // For each place the number of its entries and the first of them; for each entry the next of the same place.
+        var chains = [(count: Int, first: Int)](repeating: (0, -1), count: places.count)
+        var following = [Int](repeating: -1, count: entries.count)
+        var strays: [QueueEntry] = []
+        for number in entries.indices.reversed() {
+            let place = place(of: entries[number].device)
+            guard places[place] != nil else {
+                strays.append(entries[number])
+                continue
+            }
+            following[number] = chains[place].first
+            chains[place] = (chains[place].count + 1, number)
+        }
+        for case (let chain, let (_, seat)?) in zip(chains, places) where chain.count > 0 {
+            var own: [QueueEntry] = []
+            own.reserveCapacity(chain.count)
+            var number = chain.first
+            while number >= 0 {
+                own.append(entries[number])
+                number = following[number]
+            }
+            receive(seat, own)
+        }
+        return strays.reversed()
+    }
+
     /// Where a device stands, or where it would.
     private func place(of identity: DeviceIdentity) -> Int {
         var place = first(for: identity)

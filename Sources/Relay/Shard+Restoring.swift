@@ -13,16 +13,13 @@ extension Shard {
         }
         restoreChannels(loaded.registry)
         precondition(effects.isEmpty, "nothing is pending before it is restored")
-        for entry in loaded.entries[index] {
-            if let seat = seats[entry.device] {
-                seat.keep(entry)
-                tally.accepted += 1
-                tally.pending += 1
-            } else {
-                // The device was removed, and the relay stopped before its queue was settled.
-                switchboard.send(.settle(entry.row))
-            }
+        let strays = seats.distribute(loaded.entries[index]) { seat, entries in
+            seat.keep(entries)
+            tally.accepted += UInt64(entries.count)
+            tally.pending += UInt64(entries.count)
         }
+        // Their devices were removed, and the relay stopped before the queues were settled.
+        for entry in strays { switchboard.send(.settle(entry.row)) }
     }
 
     /// Something happens to a device: what was found on the disk for it becomes its queue.

@@ -57,13 +57,10 @@ struct DeviceSeatTests {
     func found() {
         let seat = DeviceSeat(Samples.record)
         #expect(!seat.isDue(at: Moment(milliseconds: .max - 1)))
-        for (row, expiry) in [(1, 9_000), (2, 5_000), (3, 7_000)] as [(Int64, Int64)] {
-            seat.keep(
-                QueueEntry(
-                    row: QueueRow(row), device: Samples.device, registration: Samples.registration().number,
-                    slot: .latest(Samples.registration().number), priority: .immediate,
-                    expiresAt: Samples.now.advanced(byMilliseconds: expiry)))
-        }
+        seat.keep(
+            ([(1, 9_000), (2, 5_000), (3, 7_000)] as [(Int64, Int64)]).map { row, milliseconds in
+                Samples.entry(row, expiresAt: Samples.now.advanced(byMilliseconds: milliseconds))
+            })
         #expect(seat.pendingCount == 3)
         #expect(!seat.isDue(at: Samples.now.advanced(byMilliseconds: 4_999)) && seat.isDue(at: later))
         #expect(seat.takeFound().map(\.row.value) == [1, 2, 3])

@@ -56,6 +56,16 @@ enum Samples {
         )
     }
 
+    /// What the disk has at this row: a notification of the same number.
+    static func entry(
+        _ row: Int64, of device: DeviceIdentity = device,
+        expiresAt: Moment = now.advanced(byMilliseconds: 60_000)
+    ) -> QueueEntry {
+        QueueEntry(
+            row: QueueRow(row),
+            notification: notification(UInt64(row), expiration: .at(expiresAt), device: device))
+    }
+
     static func receipt(_ stream: Int) -> Receipt { Receipt(shard: 0, stream: Int32(stream), connection: 1) }
 }
 

@@ -31,6 +31,30 @@ struct SeatTableTests {
         #expect(Set(table.values.map(\.identity)) == Set(model.keys))
     }
 
+    @Test(
+        "Entries come to the seats of their devices at once and in order, and those without a seat come back")
+    func distributed() {
+        var random = SplitMix64(seed: 2)
+        var table = SeatTable()
+        let entries = (1...200).map { row in
+            Samples.entry(
+                row, of: DeviceIdentity(high: UInt64.random(in: 0..<6, using: &random) * 1023, low: 7))
+        }
+        #expect(table.distribute(entries) { _, _ in Issue.record("there are no seats") } == entries)
+        let there = Set(entries.map(\.device)).filter { $0.high > 1023 }
+        for identity in there.union([DeviceIdentity(high: 1023, low: 8)]) {
+            table[identity] = DeviceSeat(
+                DeviceRecord(identity: identity, secretDigest: [], name: "", enrolledAt: Samples.now))
+        }
+        var received: [DeviceIdentity: [QueueEntry]] = [:]
+        let strays = table.distribute(entries) { seat, own in
+            #expect(received.updateValue(own, forKey: seat.identity) == nil)
+        }
+        #expect(received.count == there.count && there.count > 2)
+        for (identity, own) in received { #expect(own == entries.filter { $0.device == identity }) }
+        #expect(!strays.isEmpty && strays == entries.filter { !there.contains($0.device) })
+    }
+
     @Test("Numbers are found in their order, which is that of the table")
     func numbers() {
         var table = SortedTable<UInt64, String>()
