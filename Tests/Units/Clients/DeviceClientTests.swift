@@ -115,7 +115,7 @@ struct DeviceClientTests {
 
     @Test("does not come back when another connection has taken its place, unless it is started again")
     func replaced() throws {
-        relay.onMessage = { [relay] link, message in
+        relay.onMessage = { [unowned relay] link, message in
             guard case .hello = message else { return }
             link.welcome()
             if relay.links.count == 1 { link.goodbye(.replaced) }
@@ -147,8 +147,8 @@ struct DeviceClientTests {
 
     @Test("understands a relay that answers with nothing but trailers, or not as gRPC does")
     func trailersOnly() throws {
-        relay.server.onHead = { session, stream in
-            if session === ground.relay.server.sessions.first {
+        relay.server.onHead = { [unowned server = relay.server] session, stream in
+            if session === server.sessions.first {
                 session.endpoint.streams.respond(
                     stream, [":status": "200", "grpc-status": "8", "grpc-message": "voll"])
             } else {

@@ -29,28 +29,29 @@ final class TemporaryFolder: Sendable {
 
 /// An authority, a server's certificate by it, and a client that trusts it.
 struct TestTLS {
-    let folder: TemporaryFolder
-    let chainFile: String
-    let keyFile: String
+    /// The server's certificate, PEM.
+    let chain: String
+    /// The key of it, PEM.
+    let key: String
     let server: TLSContext
     let client: TLSContext
 
     init() throws {
-        folder = try TemporaryFolder()
+        let folder = try TemporaryFolder()
         let authority = try Certificates.makeAuthority(commonName: "Test authority", validDays: 1)
         let leaf = try Certificates.issue(
             commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"], usage: .server,
             validDays: 1, authority: authority)
-        chainFile = folder.write(leaf.certificate, to: "chain.pem")
-        keyFile = folder.write(leaf.key, to: "key.pem")
+        (chain, key) = (leaf.certificate, leaf.key)
         server = try TLSContext.server(
-            certificateChainFile: chainFile, privateKeyFile: keyFile, alpn: ["h2"], allowsMissingALPN: true,
+            certificateChainFile: folder.write(chain, to: "chain.pem"),
+            privateKeyFile: folder.write(key, to: "key.pem"), alpn: ["h2"], allowsMissingALPN: true,
             clientCertificates: .none)
         client = try TLSContext.client(
             trustFile: folder.write(authority.certificate, to: "ca.pem"), alpn: ["h2"])
     }
 
-    /// Made once: it costs some milliseconds.
+    /// Made once: it costs some milliseconds. It lives as long as the process, and so keeps no folder.
     static let shared = Result { try TestTLS() }
 }
 

@@ -28,8 +28,8 @@ final class RelayRig {
             providerAddress: try SocketAddress("127.0.0.1:0"),
             deviceAddress: try SocketAddress("127.0.0.1:0"),
             controlAddress: try folder.address("control.sock"),
-            certificateChainFile: tls.chainFile,
-            privateKeyFile: tls.keyFile,
+            certificateChainFile: folder.write(tls.chain, to: "chain.pem"),
+            privateKeyFile: folder.write(tls.key, to: "key.pem"),
             shards: shards,
             user: getuid()
         )
