@@ -34,8 +34,8 @@ struct ImportTable {
     static let hiddenFromRelay: Set = [
         "Agent", "CSQLite", "Clients", "DBus", "Options", "PostriderKit", "Storage", "YAML",
     ]
-    /// Only these know the server.
-    static let relayUsers: Set = ["postrider", "Load"]
+    /// Only this knows the server.
+    static let relayUsers: Set = ["postrider"]
 
     /// What is wrong with the manifest itself.
     func findings(in file: TextFile) -> [Finding] {

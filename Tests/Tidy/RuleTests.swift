@@ -44,6 +44,22 @@ struct RuleTests {
             DocumentRules.mentions(["Sources/A/B.swift"]), "README.md",
             "`A/B.swift` `B.swift` `Sources/A/`\n`C.swift`", [2]
         ),
+        (
+            DocumentRules.mentions(["Tests/A/BTests.swift", "Tests/a.py"]), "README.md",
+            "`BTests` `a.py`\n`CTests`\n`b.py`\n", [2, 3]
+        ),
+        (DocumentRules.members(declarations), "docs/a.md", "`Limits.letters`\n`Limits.words`\n", [2]),
+        (DocumentRules.members(declarations), "docs/a.md", "`Bounds.letters`\n`Limits.comment`\n", [1, 2]),
+        (DocumentRules.members(declarations), "docs/a.md", "`Call.name`\n`Call.letters`\n", [2]),
+    ]
+
+    private static let declarations = [
+        TextFile(
+            path: "Sources/A/Limits.swift",
+            text: "enum Limits {\n    case one, two\n    static let letters = 1 // let comment\n}\n"),
+        TextFile(
+            path: "Sources/B/Limits+B.swift", text: "extension Limits {\n    func most(_ a: Int) {}\n}\n"),
+        TextFile(path: "docs/a.proto", text: "message Call {\n  string name = 1;\n}\n"),
     ]
 
     @Test("finds what is wrong, in its line", arguments: bad.indices)
@@ -76,6 +92,10 @@ struct RuleTests {
         ),
         (DocumentRules.links([]), "docs/a.md", "[a](https://b.c/d) [e](#f)\n```\n[g](h)\n```\n"),
         (DocumentRules.mentions([]), "docs/a.md", "`apns-id` `relay.yaml` `a/b` `Sources/*.swift`\n"),
+        (
+            DocumentRules.members(declarations), "docs/a.md",
+            "`Limits.two` `Limits.most(3)` `Limits.swift` `Limits` `apns.id` `A.b c`\n```\n`A.b`\n```\n"
+        ),
     ]
 
     @Test("lets pass what is right", arguments: good.indices)

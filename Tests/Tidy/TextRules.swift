@@ -40,17 +40,42 @@ enum DocumentRules {
         }
     }
 
-    /// Files that a document names in `code` are there: from the root, or by the end of their path.
+    /// Files that a document names in `code` are there: from the root, or by the end of their path; tests by the name
+    /// of their file alone.
     static func mentions(_ paths: [String]) -> Rule {
         { file in
             let fromRoot = #"(?:Sources|Tests|docs|certs|deploy|\.github|\.ci)/[\w.+/\-]+"#
-            let byName = #"[\w.+/\-]+\.(?:swift|proto|sh)"#
-            return matches(of: "`(\(fromRoot)|\(byName))`", in: file).compactMap { line, target in
-                let path = target.hasSuffix("/") ? String(target.dropLast()) : target
+            let byName = #"[\w.+/\-]+\.(?:swift|proto|sh|py|c)"#
+            let tests = #"[A-Z]\w*Tests"#
+            return matches(of: "`(\(fromRoot)|\(byName)|\(tests))`", in: file).compactMap { line, target in
+                var path = target.hasSuffix("/") ? String(target.dropLast()) : target
+                if path.contains(#/^\w+Tests$/#) { path += ".swift" }
                 guard !isKnown(path, paths), !paths.contains(where: { $0.hasSuffix("/" + path) }) else {
                     return nil
                 }
                 return Finding(file, line: line, "names \(target), which is not there")
+            }
+        }
+    }
+
+    /// What a document names in `code` as `Type.member` is declared in Swift, or in a definition of gRPC: the member in
+    /// a file that declares or extends the type.
+    static func members(_ files: [TextFile]) -> Rule {
+        let sources = files.compactMap { file in
+            file.isSwift
+                ? file.code.lines.joined(separator: "\n") : file.path.hasSuffix(".proto") ? file.text : nil
+        }
+        return { file in
+            matches(of: #"`([A-Z]\w*\.[A-Za-z]\w*)(?:\([^`]*\))?`"#, in: file).compactMap { line, target in
+                let parts = target.split(separator: ".")
+                guard !["swift", "proto", "md"].contains(parts[1]) else { return nil }
+                let kinds = "struct|class|enum|actor|protocol|extension|message|service"
+                let type = #"\b(\#(kinds))\s+(\w+\.)*\#(parts[0])\b"#
+                let member = #"\b(func|var|let|rpc|case( \w[^.\n]*,)?)\s+\#(parts[1])\b|\b\#(parts[1]) = \d"#
+                let isDeclared = sources.contains { source in
+                    [type, member].allSatisfy { source.range(of: $0, options: .regularExpression) != nil }
+                }
+                return isDeclared ? nil : Finding(file, line: line, "names \(target), which is not there")
             }
         }
     }

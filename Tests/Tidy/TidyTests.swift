@@ -34,6 +34,7 @@ struct TidyTests {
         let documents = files.filter(\.isMarkdown)
         report(documents.flatMap(DocumentRules.links(repository.paths)), "links")
         report(documents.flatMap(DocumentRules.mentions(repository.paths)), "mentions")
+        report(documents.flatMap(DocumentRules.members(files)), "members")
     }
 
     @Test("imports what Package.swift declares, and declares what the design allows")
