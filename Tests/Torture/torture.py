@@ -32,18 +32,24 @@ from store_cases import SHAPES, Account, StoreCases  # noqa: E402
 WORKERS = 2
 
 
+def drawn(seed, number):
+    """A seed of its own for each number of a seed: neighbours have none in common."""
+    return random.Random(f"{seed} {number}").getrandbits(32)
+
+
 def store_part(program, folder, end, seed):
-    """Every shape at every boundary, one seed after the other until the time is over."""
+    """Every shape at every boundary, with the seed and then with ones drawn from it, until the time is over."""
     cases = StoreCases(program, folder)
     earlier = EarlierCases(program, folder)
     total = Account()
     with ThreadPoolExecutor(WORKERS) as workers:
         for kind in (fault.KILL, fault.TEAR, fault.CUT, fault.FULL, fault.WRITE_ERROR, fault.SYNC_ERROR):
-            for account in workers.map(lambda b, k=kind: earlier.run(k, b, seed + b), range(earlier.boundaries + 1)):
+            for account in workers.map(lambda b, k=kind: earlier.run(k, b, drawn(seed, b)), range(earlier.boundaries + 1)):
                 total.add(account)
         say(f"a store of the first schema: {total.cases} interruptions of its opening, at each of "
             f"{earlier.boundaries} write boundaries")
-        for round_seed in count(seed):
+        for number in count():
+            round_seed = drawn(seed, number) if number else seed
             boundaries = cases.boundaries(round_seed)
             work = [(shape, boundary) for boundary in range(boundaries + 1) for shape in SHAPES]
             random.Random(round_seed).shuffle(work)
@@ -67,21 +73,20 @@ async def burn(make_scene, program, place, end, seed, boundaries):
     await scene.prepare()
     chance = random.Random(seed)
     injected = Counter()
-    for number in count(seed):
-        if time.monotonic() > end:
-            break
+    while time.monotonic() <= end:
+        disk_seed = chance.getrandbits(32)
         kind = chance.choice([
             fault.KILL, fault.TEAR, fault.CUT, fault.CUT, fault.FULL, fault.WRITE_ERROR, fault.SYNC_ERROR])
         injected[fault.NAMES[kind]] += 1
         if kind in fault.DEADLY:
-            await scene.ends_at(kind, chance.randrange(boundaries), number)
+            await scene.ends_at(kind, chance.randrange(boundaries), disk_seed)
         elif kind == fault.SYNC_ERROR and chance.randrange(2):
             injected[fault.NAMES[fault.KILL]] += 1
             injected[fault.NAMES[fault.CUT]] += 1
-            await scene.ends_in_doubt(number)
+            await scene.ends_in_doubt(disk_seed)
         else:
             injected[fault.NAMES[fault.CUT]] += 1
-            await scene.lives_through(kind, number)
+            await scene.lives_through(kind, disk_seed)
     await scene.end()
     return scene, injected
 

@@ -16,7 +16,9 @@ struct Script {
     static let rowsPerStep: Int64 = 8
 
     func step(_ number: Int) -> Step {
-        var random = SplitMix64(seed: seed &* SplitMix64.step &+ UInt64(number))
+        // A step begins where no other does, of this seed or of a neighbour.
+        var beginnings = SplitMix64(seed: seed)
+        var random = SplitMix64(seed: beginnings.next() &+ UInt64(number))
         if number % 5 == 0 {
             return .apply(secret: (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) })
         }
