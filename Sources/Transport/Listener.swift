@@ -30,8 +30,8 @@ public final class Listener: EventSource {
     private var rest: (any LoopTimer)?
     /// Counts connections by source; nil: they are not counted. To be set before the first turn.
     public var gate: SourceGate?
-    /// Whether those who come may be thousands: then they shake hands one by one, and no more at a time than the loop's
-    /// ``EventLoop/pace`` allows. To be set before the first turn.
+    /// Whether those who come may be thousands: then they shake hands in the lobby (``EventLoop/visitLobby()``), and no
+    /// more at a time than the loop's ``EventLoop/pace`` allows. To be set before the first turn.
     public var isPaced = false
     /// Called for a refused connection, with its address and how many have been refused since the last call: at most
     /// once a second.

@@ -140,7 +140,10 @@ enum ExampleApp {
             "Register with the agent for a topic, and print what observers of its notifications are given.",
         options: [
             .value("topic", short: "t", "TOPIC", "The topic: what the provider sends as apns-topic."),
-            .value("socket", short: "s", "PATH", "The agent's socket; POSTRIDER_AGENT_SOCKET if not given."),
+            .value(
+                "socket", short: "s", "PATH",
+                "The agent's socket; if not given, that of POSTRIDER_AGENT_SOCKET, or else "
+                    + "/run/postrider-agent/agent.sock."),
             .value("remind", short: "r", "SECONDS", "Ask the agent for a reminder after so many seconds."),
             .value("fail", "REASON", "Tell the agent that no push can be handled, and why."),
             .flag("system", "Print what happens to the device, too."),

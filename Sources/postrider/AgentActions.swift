@@ -65,7 +65,9 @@ enum AgentActions {
     ]
 
     private static let socket = Option.value(
-        "socket", "PATH", "The agent's socket; \(AgentSettings.usualSocket) if not given.")
+        "socket", "PATH",
+        "The agent's socket; if not given, that of POSTRIDER_AGENT_SOCKET, or else "
+            + "\(AgentSettings.usualSocket).")
 
     private static func action(
         _ name: String, _ summary: String, operands: [Operand] = [], options: [Option] = [],

@@ -90,7 +90,8 @@ enum StatusCommand: Command {
         command: "postrider status",
         summary: """
             Show what a relay is doing. Every notification that it accepted is delivered, pending, expired, \
-            replaced, discarded (now or never, and the device was not there) or dropped.
+            replaced, discarded (now or never, and the device was not there) or dropped. The exit code is 3 \
+            if one is not accounted for.
             """,
         options: ControlAddress.options + [.flag("json", "Print the relay's answer, as JSON.")],
         examples: [
