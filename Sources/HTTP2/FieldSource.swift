@@ -47,7 +47,8 @@ struct FieldSource {
         return byte
     }
 
-    /// A number that begins in the last `bits` of a byte; nil: it is not complete, or larger than anything here.
+    /// A number that begins in the last `bits` of a byte; nil: it is not complete, or has more bytes than the library
+    /// takes.
     @inline(__always)
     mutating func number(_ first: UInt8, bits: UInt8) -> Int? {
         let most = UInt8(1) &<< bits &- 1
@@ -57,7 +58,7 @@ struct FieldSource {
 
     private mutating func longNumber(from start: Int) -> Int? {
         var (number, shift) = (start, 0)
-        while shift <= 21, let byte = next() {
+        while shift <= 28, let byte = next() {
             number += Int(byte & 0x7F) << shift
             if byte & 0x80 == 0 { return number }
             shift += 7

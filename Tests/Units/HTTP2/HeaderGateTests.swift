@@ -112,6 +112,22 @@ import Testing
                     kind: .headers, flags: 5, stream: 1, payload: [0x20, 0x3F, 0xE1, 0x1F] + Frame.postBlock)
             ],
             [Frame(kind: .headers, flags: 5, stream: 1, payload: [0x3F, 0xE2, 0x1F] + Frame.postBlock)],
+            // Numbers with more bytes than they need: five are taken after the first, and not six.
+            [
+                Frame(
+                    kind: .headers, flags: 5, stream: 1,
+                    payload: [0x3F, 0x81, 0x80, 0x80, 0x80, 0x00] + Frame.postBlock)
+            ],
+            [
+                Frame(
+                    kind: .headers, flags: 5, stream: 1,
+                    payload: [0x3F, 0x81, 0x80, 0x80, 0x80, 0x80, 0x00] + Frame.postBlock)
+            ],
+            [
+                Frame(
+                    kind: .headers, flags: 5, stream: 1,
+                    payload: Frame.postBlock + [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F])
+            ],
             [Frame(kind: .headers, flags: 5, stream: 1, payload: Frame.postBlock + [0x20])],
             // A frame larger than is taken.
             [Frame(kind: .headers, flags: 5, stream: 1, payload: [UInt8](repeating: 0x83, count: 16_385))],
@@ -125,6 +141,19 @@ import Testing
         parts.take(
             stride(from: 0, to: bytes.count, by: 7).map { Array(bytes[$0..<min($0 + 7, bytes.count)]) })
         parts.compare("in pieces")
+    }
+
+    /// The library reads a block frame by frame, the gate when it is whole. Whoever breaks the protocol twice at once
+    /// is told of one of the two, and loses the connection for either.
+    @Test("Of a block that cannot be read and does not end either, the gate says that it does not end")
+    func twoFaults() {
+        let twins = Twins()
+        twins.take(
+            Frame.opening + Frame(kind: .headers, flags: 1, stream: 1, payload: [0x80]).bytes
+                + Frame(kind: .ping, payload: [UInt8](repeating: 0, count: 8)).bytes)
+        #expect(twins.gated.outcome.hasSuffix("end \(ErrorCode.protocolError)"))
+        #expect(twins.library.outcome.hasSuffix("end 9"), "COMPRESSION_ERROR")
+        #expect(twins.gated.handler.events == twins.library.handler.events)
     }
 
     @Test(

@@ -2,7 +2,7 @@ import HTTP2
 import Testing
 
 /// The same numbers for the same seed. Not `SplitMix64`: with it, bytes of two of the 150 seeds break the protocol
-/// twice at once, in a block that does not end, and then each of the twins names another fault.
+/// twice at once (``HeaderGateTests/twoFaults()``).
 struct Dice: RandomNumberGenerator {
     private var state: UInt64
 
