@@ -138,6 +138,12 @@ struct Device {
         tally.accepted += 1
         effects.append(.noteAccepted(QueuedNotification(row: row, notification: notification)))
         let slot = notification.slot(rules.storage)
+        // Whose time is over holds its slot no longer, whether anybody has looked since or not.
+        if let expired = queue.row(in: slot), queue[expired]?.hasExpired(at: now) == true,
+            queue[expired]?.delivery == nil
+        {
+            expire(expired, &tally, &effects)
+        }
         let older = queue.row(in: slot)
         if let older, isSame(notification, as: older, in: slot) {
             effects.append(.note(.merged, row, detail: older.value))

@@ -66,6 +66,17 @@ struct DeviceTests {
         #expect(rig.connect() == ["load r1"])
     }
 
+    @Test("the same push again is another one when the first one's time is over, noticed or not")
+    mutating func againTooLate() {
+        #expect(rig.offer(lifetime: 1_000, identity: 7) == ["store r1"])
+        #expect(rig.committed(1) == ["200 s1"])
+        rig.now = rig.now.advanced(byMilliseconds: 1_000)
+        #expect(rig.offer(identity: 7) == ["settle r1", "store r2"])
+        #expect(rig.committed(2) == ["200 s2"])
+        #expect(rig.tally.expired == 1 && rig.device.pendingCount == 1)
+        #expect(rig.connect() == ["load r2"])
+    }
+
     @Test("now or never is answered at once, never stored, and gone with the connection")
     mutating func nowOrNever() {
         #expect(rig.offer(nowOrNever: true) == ["200 s1"])
