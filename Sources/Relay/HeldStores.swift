@@ -43,12 +43,8 @@ struct HeldStores {
     }
 
     private func place(of row: QueueRow) -> Int? {
-        var (low, high) = (first, entries.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].row < row { low = middle + 1 } else { high = middle }
-        }
-        return low < entries.count && entries[low].row == row ? low : nil
+        let place = entries[first...].firstPlace { $0.row >= row }
+        return place < entries.count && entries[place].row == row ? place : nil
     }
 
     private mutating func skipSettled() {

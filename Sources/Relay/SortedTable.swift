@@ -1,3 +1,5 @@
+import Notifications
+
 /// Something by keys in their order: most come at the end, and halving the order finds one sooner than a hash that
 /// strangers cannot foretell, in less memory.
 struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
@@ -33,12 +35,6 @@ struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
 
 extension Array where Element: Comparable {
     /// The first place of a rising array that holds this element or a later one.
-    func firstPlace(from element: Element) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < element { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    @inline(__always)
+    func firstPlace(from element: Element) -> Int { firstPlace { $0 >= element } }
 }

@@ -60,20 +60,12 @@ extension String {
 extension Array {
     /// Replaces the record of the same key, or puts the new one at its place in the order of keys.
     fileprivate mutating func put(_ record: Element, by key: (Element) -> [UInt8]) {
-        var low = startIndex
-        var high = endIndex
-        while low < high {
-            let middle = (low + high) / 2
-            if key(self[middle]).lexicographicallyPrecedes(key(record)) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        if low < endIndex, key(self[low]) == key(record) {
-            self[low] = record
+        let own = key(record)
+        let place = firstPlace { !key($0).lexicographicallyPrecedes(own) }
+        if place < endIndex, key(self[place]) == own {
+            self[place] = record
         } else {
-            insert(record, at: low)
+            insert(record, at: place)
         }
     }
 }
