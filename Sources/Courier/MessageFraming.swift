@@ -24,6 +24,9 @@ public struct MessageFraming: Sendable {
     /// Whether the bytes so far end between two messages. A stream that ends elsewhere was cut off.
     public var isAtBoundary: Bool { position == buffer.count }
 
+    /// Bytes that were fed and not taken.
+    public var waitingByteCount: Int { buffer.count - position }
+
     /// Adds bytes as they came. After an error there is nothing to be read any more, and bytes are dropped.
     public mutating func feed(_ bytes: Span<UInt8>) {
         guard failure == nil else { return }

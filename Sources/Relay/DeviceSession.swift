@@ -105,6 +105,10 @@ final class DeviceSession: EndpointOwner {
         guard case .enrolRequest(var framing) = calls[stream] else { return }
         calls[stream] = nil
         framing.feed(bytes)
+        // Nothing is taken out of it before its end.
+        guard framing.waitingByteCount <= MessageFraming.prefixByteCount + Limits.deviceMessageBytes else {
+            return refuse(stream, .resourceExhausted, "The request is larger than a message may be.")
+        }
         calls[stream] = .enrolRequest(framing)
     }
 
@@ -150,6 +154,7 @@ final class DeviceSession: EndpointOwner {
         shard = home
         self.number = number
         home.devices[number] = self
+        arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
         endpoint.setNeedsFlush()
     }
 

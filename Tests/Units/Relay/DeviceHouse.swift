@@ -156,6 +156,9 @@ final class DeviceLine: SessionHandler {
         say(link.start())
     }
 
+    /// How the relay has closed the connection, if it has.
+    var closed: CloseReason? { wire.closed }
+
     var goodbye: Goodbye? {
         for case .goodbye(let goodbye) in heard { return goodbye }
         return nil

@@ -3,6 +3,7 @@ import Endpoints
 import HTTP2
 import Notifications
 import Testing
+import Transport
 
 @testable import Relay
 
@@ -143,5 +144,20 @@ struct DeviceSessionTests {
             }
             #expect(house.shard.seats[Samples.device]?.device.registration(of: Samples.topic) != nil)
         }
+    }
+
+    /// It may wait for as long as the disk takes for what an older connection has asked.
+    @Test("that has moved home and waits for its welcome has its time")
+    func waitsAtHome() throws {
+        let house = try DeviceHouse()
+        let older = try house.connect()
+        older.say(.unregister(topic: Samples.topic.text))
+        try house.run()
+        let line = try house.connect()
+        #expect(line.session.awaitsWelcome)
+        line.session.depart()
+        line.session.arrive(at: house.shard, number: house.shard.drawNumber())
+        try house.advance(byMilliseconds: Limits.helloMilliseconds)
+        #expect(line.closed == .idleTimeout && older.closed == nil)
     }
 }

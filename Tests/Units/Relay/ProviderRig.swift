@@ -210,20 +210,26 @@ final class HandClock: Scheduler {
         var isArmed: Bool { dueAt != nil }
     }
 
+    /// One that nobody holds any more never rings.
+    private struct Known {
+        weak var timer: Timer?
+    }
+
     private(set) var now: UInt64 = 0
-    private var timers: [Timer] = []
+    private var known: [Known] = []
 
     var wallMilliseconds: Int64 { Samples.now.milliseconds + Int64(now / 1_000_000) }
 
     func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer {
         let timer = Timer(self, fire)
-        timers.append(timer)
+        known.append(Known(timer: timer))
         return timer
     }
 
     func advance(byMilliseconds interval: Int) {
         let end = now + UInt64(interval) * 1_000_000
-        while let next = timers.filter({ $0.dueAt ?? .max <= end }).min(by: { $0.dueAt ?? 0 < $1.dueAt ?? 0 })
+        while let next = known.compactMap(\.timer).filter({ $0.dueAt ?? .max <= end })
+            .min(by: { $0.dueAt ?? 0 < $1.dueAt ?? 0 })
         {
             now = max(now, next.dueAt ?? now)
             next.dueAt = nil
