@@ -29,6 +29,9 @@ final class ProviderSession: EndpointOwner {
     /// Whether the provider was told that it may have one stream open, and not yet that it may have them all.
     private var isHeldBack = false
 
+    /// How often the connection is looked at, at the least.
+    private static let lookMilliseconds = 10 * 60 * 1000
+
     private static let settings: SessionSettings = {
         var settings = SessionSettings()
         settings.maxConcurrentStreams = Limits.providerStreams
@@ -65,7 +68,7 @@ final class ProviderSession: EndpointOwner {
 
     func opened() {
         idleTimer = shard.scheduler.makeTimer { [unowned self] in checkIdle() }
-        idleTimer?.arm(afterMilliseconds: shard.providerIdleMilliseconds)
+        lookAgain(afterMilliseconds: shard.providerIdleMilliseconds)
         shard.providers[number] = self
         do throws(Rejection) {
             try credentials.adopt(endpoint.peer?.certificate, in: environment)
@@ -208,11 +211,16 @@ final class ProviderSession: EndpointOwner {
         endpoint.close(.localClose, debug: Rejection.shutdown.body())
     }
 
+    private func lookAgain(afterMilliseconds interval: Int) {
+        idleTimer?.arm(afterMilliseconds: min(interval, Self.lookMilliseconds))
+    }
+
     private func checkIdle() {
+        // Who has nothing to push may ask for signs of life all the same, gorush every second.
+        endpoint.streams.forgiveEmptyFrames()
         let idleMilliseconds = Int((shard.scheduler.now - lastRequestAt) / 1_000_000)
         guard idleMilliseconds >= shard.providerIdleMilliseconds, exchanges.isEmpty else {
-            idleTimer?.arm(afterMilliseconds: max(1000, shard.providerIdleMilliseconds - idleMilliseconds))
-            return
+            return lookAgain(afterMilliseconds: max(1000, shard.providerIdleMilliseconds - idleMilliseconds))
         }
         endpoint.close(.idleTimeout, debug: Rejection.idleTimeout.body())
     }

@@ -151,4 +151,19 @@ struct ProviderSessionTests {
         #expect(rig.closed == .idleTimeout)
         #expect(rig.answers.farewells == [#"3 0 {"reason":"IdleTimeout"}"#])
     }
+
+    @Test("may stay silent for as long as is set, and ask for signs of life every second meanwhile")
+    func silent() throws {
+        let day = 24 * 60 * 60
+        let rig = try ProviderRig(idleMilliseconds: day * 1000)
+        rig.say(WireFrame.opening + WireFrame.settingsAcknowledgement.bytes)
+        let ping = WireFrame(kind: .ping, payload: [UInt8](repeating: 7, count: 8)).bytes
+        for _ in 1..<day where rig.closed == nil {
+            rig.advance(byMilliseconds: 1000)
+            rig.say(ping)
+        }
+        #expect(rig.closed == nil)
+        rig.advance(byMilliseconds: 1000)
+        #expect(rig.closed == .idleTimeout)
+    }
 }
