@@ -78,13 +78,20 @@ public struct ChannelIdentity: Hashable, Comparable, Sendable {
 extension ChannelIdentity: CustomStringConvertible {
     /// The base64 form with its padding: 24 characters.
     public var description: String {
-        var rest = (high: high, low: low)
         var text: [UInt8] = []
+        write(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the base64 form with its padding.
+    public func write(to text: inout [UInt8]) {
+        var rest = (high: high, low: low)
         for _ in 0..<22 {
             text.append(Self.alphabet[Int(rest.high >> 58)])
             rest = (rest.high << 6 | rest.low >> 58, rest.low << 6)
         }
-        return String(decoding: text, as: UTF8.self) + "=="
+        text.append(UInt8(ascii: "="))
+        text.append(UInt8(ascii: "="))
     }
 }
 

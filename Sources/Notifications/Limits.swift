@@ -123,6 +123,9 @@ public enum Limits {
 
     /// Channels that an app may have in one environment.
     public static let channelsPerApp = 10_000
+    /// Lists of all channels that a provider's connection may have asked for and not taken. At 264 KiB each: 4 MiB a
+    /// connection.
+    public static let listings = 16
     /// Bytes of a broadcast's payload. All channels of an app that store one: 50 MiB in memory and on the disk.
     public static let broadcastPayloadBytes = 5120
     /// Hours that a channel keeps its most recent broadcast.

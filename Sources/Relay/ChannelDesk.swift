@@ -35,8 +35,8 @@ struct ChannelDesk {
     }
 
     private var channels: [ChannelIdentity: Channel] = [:]
-    /// Channels of each app, those included that are being created.
-    private var counts: [ChannelOwner: Int] = [:]
+    /// The channels of each app.
+    private var rosters: [ChannelOwner: ChannelRoster] = [:]
 
     /// The number of channels.
     var count: Int { channels.count }
@@ -46,7 +46,8 @@ struct ChannelDesk {
     /// Takes on a channel that was found on the disk.
     mutating func restore(_ record: ChannelRecord) {
         channels[record.identity] = Channel(record: record)
-        counts[record.owner, default: 0] += 1
+        rosters[record.owner, default: ChannelRoster()].count += 1
+        rosters[record.owner]?.add(record)
     }
 
     /// Takes on a stored broadcast that was found on the disk, after the channels.
@@ -63,12 +64,7 @@ struct ChannelDesk {
         case .create(let storage):
             create(storage, owner, receipt, now, draw(), &effects)
         case .list:
-            let names = channels.values.filter { $0.record.owner == owner }
-                .sorted {
-                    ($0.record.createdAt, $0.record.identity) < ($1.record.createdAt, $1.record.identity)
-                }
-                .map(\.record.identity)
-            effects.append(.answer(receipt, .list(names)))
+            effects.append(.answer(receipt, .list(rosters[owner]?.list() ?? [])))
         case .read(let identity):
             let channel = channel(identity, of: owner)
             let answer = channel.map { ChannelAnswer.settings($0.record.storage) }
@@ -88,11 +84,11 @@ struct ChannelDesk {
         _ storage: ChannelStorage, _ owner: ChannelOwner, _ receipt: Receipt, _ now: Moment,
         _ identity: ChannelIdentity, _ effects: inout [Effect]
     ) {
-        guard counts[owner, default: 0] < Limits.channelsPerApp else {
+        guard rosters[owner]?.count ?? 0 < Limits.channelsPerApp else {
             effects.append(.answer(receipt, .rejected(.cannotCreateChannel)))
             return
         }
-        counts[owner, default: 0] += 1
+        rosters[owner, default: ChannelRoster()].count += 1
         let record = ChannelRecord(identity: identity, owner: owner, storage: storage, createdAt: now)
         effects.append(.apply(.putChannel(record), .creation(record, receipt)))
     }
@@ -133,10 +129,12 @@ struct ChannelDesk {
                 effects.append(.answer(receipt, .rejected(failure)))
             } else {
                 channels[record.identity] = Channel(record: record)
+                rosters[record.owner]?.add(record)
                 effects.append(.answer(receipt, .created(record.identity)))
             }
         case .removal(let identity, let receipt):
             if failure == nil, let channel = channels.removeValue(forKey: identity) {
+                rosters[channel.record.owner]?.remove(channel.record)
                 discount(channel.record.owner)
                 effects.append(.announceEnd(identity))
             }
@@ -179,7 +177,7 @@ struct ChannelDesk {
 
     /// Removes the channels of apps that may not have any, or not any more.
     func removeChannels(where isForbidden: (ChannelOwner) -> Bool, _ effects: inout [Effect]) {
-        guard counts.keys.contains(where: isForbidden) else { return }
+        guard rosters.keys.contains(where: isForbidden) else { return }
         let due = channels.values.filter { isForbidden($0.record.owner) }.map(\.record.identity).sorted()
         for identity in due { effects.append(.apply(.removeChannel(identity), .removal(identity, nil))) }
     }
@@ -189,7 +187,7 @@ struct ChannelDesk {
     }
 
     private mutating func discount(_ owner: ChannelOwner) {
-        let rest = counts[owner, default: 1] - 1
-        counts[owner] = rest > 0 ? rest : nil
+        rosters[owner]?.count -= 1
+        if rosters[owner]?.count == 0 { rosters[owner] = nil }
     }
 }

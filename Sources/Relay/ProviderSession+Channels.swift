@@ -39,6 +39,10 @@ extension ProviderSession {
             let (order, owner) = try admission.admit(request, &credentials)
             let home = owner.home(among: shard.switchboard.shardCount)
             guard !shard.switchboard.isCongested(home) else { throw .tooManyRequests }
+            if case .list = order {
+                guard listings.count < Limits.listings else { throw .tooManyRequests }
+                listings.insert(stream)
+            }
             shard.switchboard.send(.channel(.order(order, owner, receipt)), to: home)
         } catch {
             answer(stream, .rejected(error))
@@ -61,8 +65,7 @@ extension ProviderSession {
             body = Array(
                 #"{"message-storage-policy":\#(storage.rawValue),"push-type":"LiveActivity"}"#.utf8)
         case .list(let channels):
-            let names = channels.map { "\"\($0)\"" }.joined(separator: ",")
-            body = Array("{\"channels\":[\(names)]}".utf8)
+            body = Self.body(listing: channels)
         case .removed, .accepted: break
         case .rejected(let rejection):
             body = rejection.channelBody(usesLiveSpellings: shard.fidelity.usesLiveSpellings)
@@ -75,6 +78,19 @@ extension ProviderSession {
         }
         endpoint.setNeedsFlush()
         closeIfDrained()
+    }
+
+    private static func body(listing channels: [ChannelIdentity]) -> [UInt8] {
+        var body = Array(#"{"channels":["#.utf8)
+        body.reserveCapacity(body.count + channels.count * (ChannelIdentity.textByteCount + 3) + 2)
+        for channel in channels {
+            if channel != channels.first { body.append(UInt8(ascii: ",")) }
+            body.append(UInt8(ascii: "\""))
+            channel.write(to: &body)
+            body.append(UInt8(ascii: "\""))
+        }
+        body += Array("]}".utf8)
+        return body
     }
 
     /// A list of all channels has more bytes than a frame.

@@ -19,6 +19,8 @@ final class ProviderSession: EndpointOwner {
     private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
     /// The requests that have not been answered.
     var exchanges = StreamTable<PushRequest>()
+    /// Streams on which all channels of an app were asked for, until they are closed.
+    var listings: Set<Int32> = []
     private let admission: Admission
     var credentials = ProviderCredentials()
     private var idleTimer: (any LoopTimer)?
@@ -115,6 +117,7 @@ final class ProviderSession: EndpointOwner {
 
     func closed(_ stream: Int32, errorCode: UInt32) {
         forget(stream)
+        if !listings.isEmpty { listings.remove(stream) }
         closeIfDrained()
     }
 

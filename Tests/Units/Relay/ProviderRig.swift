@@ -21,7 +21,8 @@ final class ProviderRig {
 
     init(
         _ environment: Notifications.Environment = .production, fidelity: Fidelity = Fidelity(),
-        idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test")
+        idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test"),
+        client settings: SessionSettings = SessionSettings()
     ) throws {
         shard = Shard(
             index: 0,
@@ -44,7 +45,7 @@ final class ProviderRig {
         }
         shard.seats[Samples.device] = seat
         session = ProviderSession(number: 1, environment: environment, shard: shard)
-        client = HTTP2.Session(role: .client, handler: answers)
+        client = HTTP2.Session(role: .client, settings: settings, handler: answers)
         wire = TestWire(session.endpoint, peer: peer)
         session.endpoint.opened(on: wire)
     }
@@ -76,6 +77,26 @@ final class ProviderRig {
             block.add(name, value)
         }
         return try client.request(block, body: Array("{}".utf8))
+    }
+
+    /// Asks for something about the channels of the first app.
+    func ask(_ method: String, _ path: String) throws -> Int32 {
+        try client.request([
+            ":method": method, ":scheme": "https", ":authority": "relay",
+            ":path": "/1/apps/" + Samples.topic.text + path,
+            "authorization": "bearer " + Provider.goodToken,
+        ])
+    }
+
+    /// The first app has so many channels.
+    func makeChannels(_ count: Int) {
+        for number in 0..<count {
+            shard.channels.desk.restore(
+                ChannelRecord(
+                    identity: ChannelIdentity(high: 1, low: UInt64(number)),
+                    owner: ChannelOwner(topic: Samples.topic, environment: .production), storage: .nothing,
+                    createdAt: Samples.now))
+        }
     }
 
     /// Carries bytes to and fro until both ends are silent.

@@ -17,6 +17,11 @@ extension ContractTable {
                 "channel-shutdown", "The relay stops.", "a request while it drains", "503 `Shutdown`",
                 reason: "Shutdown", shownBy: "Units/Relay/ProviderSessionTests.swift",
                 "answers a request about channels in a drain"),
+            ContractEvent(
+                "channel-lists", "A connection takes the lists it has asked for before it asks for more.",
+                "a list while 16 are under way", "429 `TooManyRequests`", reason: "TooManyRequests",
+                shownBy: "Units/Relay/ProviderBoundTests.swift",
+                "and not for who asks for it again and again"),
         ],
         isBinding: true)
 
