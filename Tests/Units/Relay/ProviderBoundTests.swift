@@ -36,4 +36,19 @@ struct ProviderBoundTests {
                     + #""AAAAAAAAAAEAAAAAAAAAAg=="]}"#)
         }
     }
+
+    @Test("while the ledger is behind, pushes and requests about channels are to come again")
+    func congestion() throws {
+        let rig = try ProviderRig()
+        rig.makeChannels(1)
+        try rig.run()
+        rig.stopLedger()
+        let streams = [
+            try rig.push(isKept: true), try rig.ask("GET", "/all-channels"), try rig.ask("POST", "/channels"),
+        ]
+        try rig.run()
+        // What is wrong with a request is said first.
+        #expect(streams.map(rig.answers.status) == [429, 429, 400])
+        #expect(rig.answers.all[streams[1]]?.body == #"{"reason":"TooManyRequests"}"#)
+    }
 }

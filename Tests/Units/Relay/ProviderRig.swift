@@ -99,6 +99,12 @@ final class ProviderRig {
         }
     }
 
+    /// The ledger takes nothing any more, and its mailbox is full.
+    func stopLedger() {
+        ledger.isStopped = true
+        for number in 1...Limits.letters { shard.switchboard.send(.settle(QueueRow(Int64(number)))) }
+    }
+
     /// Carries bytes to and fro until both ends are silent.
     func run() throws {
         turn {}
@@ -274,9 +280,11 @@ final class Numbers: RandomSource {
 
 /// What the ledger was asked for.
 private final class LedgerBox {
+    var isStopped = false
     private var stored: [StoredRow] = []
 
     func take(_ letters: inout [LedgerLetter]) -> Bool {
+        guard !isStopped else { return false }
         for case .store(let queued) in letters {
             stored.append(StoredRow(device: queued.notification.device, row: queued.row))
         }

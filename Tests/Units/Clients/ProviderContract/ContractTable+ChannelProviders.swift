@@ -18,6 +18,12 @@ extension ContractTable {
                 reason: "Shutdown", shownBy: "Units/Relay/ProviderSessionTests.swift",
                 "answers a request about channels in a drain"),
             ContractEvent(
+                "channel-congestion", "The relay has more to do than it can.",
+                "a request while the ledger's mailbox, or that of the app's home, is full",
+                "429 `TooManyRequests`", reason: "TooManyRequests",
+                shownBy: "Units/Relay/ProviderBoundTests.swift",
+                "while the ledger is behind, pushes and requests about channels are to come again"),
+            ContractEvent(
                 "channel-lists", "A connection takes the lists it has asked for before it asks for more.",
                 "a list while 16 are under way", "429 `TooManyRequests`", reason: "TooManyRequests",
                 shownBy: "Units/Relay/ProviderBoundTests.swift",

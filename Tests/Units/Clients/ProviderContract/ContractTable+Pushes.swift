@@ -210,6 +210,12 @@ extension ContractTable {
         ],
         events: [
             ContractEvent(
+                "congestion", "The relay has more to do than it can.",
+                "a push while the ledger's mailbox, or that of the device's home, is full",
+                "429 `TooManyRequests`", reason: "TooManyRequests",
+                shownBy: "Units/Relay/ProviderBoundTests.swift",
+                "while the ledger is behind, pushes and requests about channels are to come again"),
+            ContractEvent(
                 "idle", "A connection without a push for an hour, or what is set.", "nothing",
                 "GOAWAY with `{\"reason\":\"IdleTimeout\"}`", reason: "IdleTimeout",
                 shownBy: "Units/Relay/ProviderSessionTests.swift",
