@@ -21,10 +21,7 @@ public struct MessageFraming: Sendable {
     /// Framing for messages of at most `maxMessageBytes`.
     public init(maxMessageBytes: Int) { self.maxMessageBytes = maxMessageBytes }
 
-    /// Whether the bytes so far end between two messages. A stream that ends elsewhere was cut off.
-    public var isAtBoundary: Bool { position == buffer.count }
-
-    /// Bytes that were fed and not taken.
+    /// Bytes that were fed and not taken; 0: they end between two messages.
     public var waitingByteCount: Int { buffer.count - position }
 
     /// Adds bytes as they came. After an error there is nothing to be read any more, and bytes are dropped.

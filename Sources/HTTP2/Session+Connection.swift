@@ -41,14 +41,6 @@ extension Session {
         return true
     }
 
-    /// Tells clients that a GOAWAY is going to follow; requests under way are still served (RFC 9113,
-    /// section 6.8).
-    public func announceShutdown() {
-        precondition(
-            role == .server && lean == nil, "only a server with many streams announces its shutdown")
-        unsafe nghttp2_submit_shutdown_notice(raw)
-    }
-
     /// Changes how many streams the peer may have open, from the next `drain` on.
     public func updateMaxConcurrentStreams(_ count: UInt32) {
         submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, count)])

@@ -17,7 +17,7 @@ extension Session {
     /// section 6.8). It names a stream whose head has only begun, as if it had been served.
     private func noteGoaway(_ output: inout [UInt8], _ start: Int) {
         let named = output.span.bigEndianWord(at: start + 9)
-        if role == .server, named != UInt32(Int32.max), named > UInt32(lastStream) {
+        if role == .server, named > UInt32(lastStream) {
             for byte in 0..<4 {
                 output[start + 9 + byte] = UInt8(truncatingIfNeeded: lastStream >> Int32(24 - 8 * byte))
             }

@@ -18,13 +18,13 @@ extension Session {
 
     /// Writes the announced limit, if there is one, into the frame that begins at `start`.
     func writeStreamLimit(into output: inout [UInt8], at start: Int) {
-        guard let count = announcedStreamLimit, output.count >= start + Self.headBytes else { return }
+        guard let count = announcedStreamLimit, output.count >= start + FrameHead.byteCount else { return }
         announcedStreamLimit = nil
         precondition(
             output[start + 3] == UInt8(NGHTTP2_SETTINGS.rawValue) && output[start + 4] == 0,
             "a limit is announced with the first frame")
         let payloadBytes = output[start..<start + 3].reduce(0) { $0 << 8 | Int($1) }
-        let payload = start + Self.headBytes
+        let payload = start + FrameHead.byteCount
         // Each setting has an identifier of two bytes and a value of four (RFC 9113, section 6.5.1).
         for setting in stride(from: payload, to: payload + payloadBytes, by: 6) {
             let identifier = UInt32(output[setting]) << 8 | UInt32(output[setting + 1])
@@ -34,7 +34,4 @@ extension Session {
             }
         }
     }
-
-    /// Bytes of a frame's head (RFC 9113, section 4.1).
-    private static let headBytes = 9
 }

@@ -37,10 +37,6 @@ final class Ledger {
     /// Copies a snapshot elsewhere, and has the shard told.
     typealias Copy = (any StoreSnapshot, BackupOrder) -> Void
 
-    /// Notifications that touched the disk, and those that were settled before they had to.
-    private(set) var storedCount: UInt64 = 0
-    private(set) var annihilatedCount: UInt64 = 0
-
     /// A ledger over `store`. `post` addresses a letter to a shard; `copy` copies a snapshot, which takes its time,
     /// and posts ``Letter/applied(ticket:_:)`` at its end; `rest` and `time` keep time; `onClosed` is called after a
     /// ``LedgerLetter/close``.
@@ -102,7 +98,6 @@ final class Ledger {
         var batch = gathered
         batch.queue.settled += owed
         owed = []
-        annihilatedCount += UInt64(batch.annihilated)
         change(batch.registryChanges)
         if batch.queue.isEmpty {
             finish(batch)
@@ -187,7 +182,6 @@ final class Ledger {
         for (shard, rows) in rows.enumerated() where !rows.isEmpty {
             post(.stored(rows, failure: failure), shard)
         }
-        if failure == nil { storedCount += UInt64(batch.queue.enqueued.count) }
     }
 
     /// What follows a commit: it must be seen by the loads that were asked for after it.
@@ -235,7 +229,6 @@ struct LedgerBatch {
     var registryChanges: [RegistryOrder] = []
     var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
     var backups: [BackupOrder] = []
-    var annihilated = 0
     var closes = false
     /// Where the first so many of ``queue``'s stand: looked up only where something may be settled that is stored in
     /// the same batch.
@@ -276,7 +269,6 @@ struct LedgerBatch {
 
     /// Takes an enqueued notification out by putting the last one in its place.
     private mutating func annihilate(_ place: Int) {
-        annihilated += 1
         let last = queue.enqueued.removeLast()
         placed -= 1
         guard place < queue.enqueued.count else { return }

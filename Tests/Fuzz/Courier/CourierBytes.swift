@@ -65,7 +65,7 @@ enum CourierBytes {
         let inPieces = cut(bytes, pieces: size)
         try hold(whole.messages == inPieces.messages, "pieces of \(size) bytes are other messages")
         try hold(whole.error == inPieces.error, "pieces of \(size) bytes end otherwise")
-        try hold(whole.isAtBoundary == inPieces.isAtBoundary, "pieces of \(size) bytes leave another rest")
+        try hold(whole.rest == inPieces.rest, "pieces of \(size) bytes leave another rest")
         let content = whole.messages.reduce(0) { $0 + $1.count + MessageFraming.prefixByteCount }
         try hold(content <= bytes.count, "there are more messages than bytes")
     }
@@ -73,7 +73,7 @@ enum CourierBytes {
     private struct Cut {
         var messages: [[UInt8]] = []
         var error: CourierError?
-        var isAtBoundary = false
+        var rest = 0
     }
 
     private static func cut(_ bytes: [UInt8], pieces size: Int) -> Cut {
@@ -87,7 +87,7 @@ enum CourierBytes {
                 result.error = error
             }
         }
-        result.isAtBoundary = framing.isAtBoundary
+        result.rest = framing.waitingByteCount
         return result
     }
 

@@ -69,7 +69,7 @@ struct DeliveryOutlineTests {
             }
         }
         #expect(received == messages)
-        #expect(framing.isAtBoundary)
+        #expect(framing.waitingByteCount == 0)
     }
 
     @Test("ends with the first error, which stays")

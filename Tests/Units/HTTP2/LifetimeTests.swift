@@ -83,19 +83,6 @@ import Testing
         return types
     }
 
-    @Test(
-        "A shutdown is announced with the largest stream identifier, and requests under way are still served")
-    func announcedShutdown() throws {
-        try pair.run()
-        pair.server.announceShutdown()
-        let early = try pair.client.request(post)
-        try pair.run()
-        #expect(pair.atClient.events.contains("goaway 2147483647 0 "))
-        pair.server.respond(early, ok)
-        try pair.run()
-        #expect(pair.atClient.closings == ["closed 1 0"])
-    }
-
     @Test("A PING is answered")
     func ping() throws {
         pair.server.ping()
