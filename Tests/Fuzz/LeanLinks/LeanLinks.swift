@@ -76,6 +76,7 @@ enum LeanLinks {
         if lean.hasSaidEnd, !plain.hasSaidEnd { return plain.goaway == nil || lean.goaway != nil }
         // Until its refusal of a stream has left, it reads what comes on it; a lean session knows at once.
         if plain.hasRefused, [plain.goaway, lean.goaway].contains([0, 0, 0, 5]) { return true }
+        if plain.isRefusing, lean.goaway == nil, plain.goaway == [0, 0, 0, 1] { return true }
         // It takes each piece of a CONTINUATION's head for a further frame, of which there may be few.
         if plain.goaway == [0, 0, 0, 11] { return true }
         // It holds windows to pieces of frames and to what has left, a lean session to frames and to what is about to
@@ -129,6 +130,8 @@ final class LeanLinkEnd: SessionHandler {
     private(set) var hasSaidEnd = false
     /// Whether a stream was refused.
     private(set) var hasRefused = false
+    /// Whether one was, since both were compared last.
+    private(set) var isRefusing = false
 
     /// Says that nothing follows.
     func finish(trailers: HeaderBlock?) {
@@ -176,6 +179,7 @@ final class LeanLinkEnd: SessionHandler {
     func forget() {
         frames = []
         events = []
+        isRefusing = false
     }
 
     // MARK: SessionHandler
@@ -186,7 +190,7 @@ final class LeanLinkEnd: SessionHandler {
         if stream == 1 {
             session.openResponse(stream, [":status": "200"])
         } else {
-            hasRefused = true
+            (hasRefused, isRefusing) = (true, true)
             session.reset(stream, errorCode: ErrorCode.refusedStream)
         }
     }
