@@ -138,13 +138,14 @@ struct Device {
         tally.accepted += 1
         effects.append(.noteAccepted(QueuedNotification(row: row, notification: notification)))
         let slot = notification.slot(rules.storage)
+        var older = queue.row(in: slot)
         // Whose time is over holds its slot no longer, whether anybody has looked since or not.
-        if let expired = queue.row(in: slot), queue[expired]?.hasExpired(at: now) == true,
-            queue[expired]?.delivery == nil
+        if let expired = older, let pending = queue[expired], pending.delivery == nil,
+            pending.hasExpired(at: now)
         {
             expire(expired, &tally, &effects)
+            older = nil
         }
-        let older = queue.row(in: slot)
         if let older, isSame(notification, as: older, in: slot) {
             effects.append(.note(.merged, row, detail: older.value))
             merge(receipt, into: older, &tally, &effects)
