@@ -71,6 +71,5 @@ extension EventLoop {
         connection.settle(on: self)
         guard case .open = connection.phase else { return }
         session.opened(on: connection)
-        connection.watchSession()
     }
 }
