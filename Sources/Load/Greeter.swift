@@ -42,7 +42,8 @@ final class Greeter {
         self.port = port
         self.greetings = greetings
         firstSource = setup.index
-        most = max(1, setup.fleet.handshakes / setup.fleet.threads)
+        let part = LoadRun.part(of: setup.fleet.handshakes, for: setup.index, of: setup.fleet.threads)
+        most = max(1, part)
         sources = port.address.host?.hasPrefix("127.") == true ? setup.fleet.sources : 1
     }
 
