@@ -40,12 +40,12 @@ struct LaneSlice: Sendable {
     var delivery = LatencyHistogram()
     var nanoseconds: UInt64 = 0
 
-    /// Adds what another lane did in the same second.
-    mutating func add(_ other: LaneSlice) {
-        tally.add(other.tally)
-        acceptance.add(other.acceptance)
-        delivery.add(other.delivery)
-        nanoseconds = max(nanoseconds, other.nanoseconds)
+    /// Adds what the lane did in the next second.
+    mutating func add(_ next: LaneSlice) {
+        tally.add(next.tally)
+        acceptance.add(next.acceptance)
+        delivery.add(next.delivery)
+        nanoseconds += next.nanoseconds
     }
 }
 

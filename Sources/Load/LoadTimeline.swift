@@ -13,23 +13,27 @@ struct LoadTimeline {
     ) -> LoadResult.Second? {
         if slices[lane] == nil { slices[lane] = slice } else { slices[lane]?.add(slice) }
         guard slices.allSatisfy({ $0 != nil }) else { return nil }
-        var whole = LaneSlice()
-        for index in slices.indices {
-            if let slice = slices[index] { whole.add(slice) }
-            slices[index] = nil
+        let told = slices.compactMap(\.self)
+        slices = [LaneSlice?](repeating: nil, count: slices.count)
+        // Their seconds are not quite the same.
+        func rate(_ count: (LoadTally) -> UInt64) -> Double {
+            told.reduce(0) { $0 + Double(count($1.tally)) / max(Double($1.nanoseconds) / 1e9, 0.001) }
         }
-        let length = max(Double(whole.nanoseconds) / 1e9, 0.001)
+        var (acceptance, delivery) = (LatencyHistogram(), LatencyHistogram())
+        for slice in told {
+            acceptance.add(slice.acceptance)
+            delivery.add(slice.delivery)
+        }
         func at(_ histogram: LatencyHistogram, _ quantile: Double) -> Double? {
             histogram.count == 0 ? nil : Double(histogram.value(atQuantile: quantile)) / 1000
         }
         let second = LoadResult.Second(
             at: (seconds * 10).rounded() / 10, phase: phase,
-            accepted: Double(whole.tally.accepted + whole.tally.broadcasts) / length,
-            delivered: Double(whole.tally.delivered + whole.tally.broadcastsDelivered) / length,
-            refused: Double(whole.tally.refusedCount) / length,
-            connections: Double(whole.tally.connections) / length,
-            acceptanceP50: at(whole.acceptance, 0.5), acceptanceP99: at(whole.acceptance, 0.99),
-            deliveryP50: at(whole.delivery, 0.5), deliveryP99: at(whole.delivery, 0.99),
+            accepted: rate { $0.accepted + $0.broadcasts },
+            delivered: rate { $0.delivered + $0.broadcastsDelivered },
+            refused: rate(\.refusedCount), connections: rate(\.connections),
+            acceptanceP50: at(acceptance, 0.5), acceptanceP99: at(acceptance, 0.99),
+            deliveryP50: at(delivery, 0.5), deliveryP99: at(delivery, 0.99),
             serverRSSKiB: residentKiB())
         self.seconds.append(second)
         return second

@@ -33,10 +33,10 @@ struct ProcessProbeTests {
 
 @Suite("The run's seconds")
 struct LoadTimelineTests {
-    private func slice(accepted: UInt64) -> LaneSlice {
+    private func slice(accepted: UInt64, seconds: Double = 1) -> LaneSlice {
         var slice = LaneSlice()
         slice.tally.accepted = accepted
-        slice.nanoseconds = 1_000_000_000
+        slice.nanoseconds = UInt64(seconds * 1e9)
         return slice
     }
 
@@ -50,6 +50,18 @@ struct LoadTimelineTests {
         #expect(second?.serverRSSKiB == 7)
         _ = timeline.add(slice(accepted: 1), of: 0, at: 2, phase: "a", residentKiB: nil)
         #expect(timeline.seconds.count == 1)
+    }
+
+    @Test("have the rates of lanes added up whose seconds are not quite the same")
+    func rates() {
+        var timeline = LoadTimeline(lanes: 2)
+        for accepted in [100, 300] as [UInt64] {
+            let early = timeline.add(slice(accepted: accepted), of: 0, at: 1, phase: "a", residentKiB: nil)
+            #expect(early == nil)
+        }
+        let late = slice(accepted: 150, seconds: 1.5)
+        let second = timeline.add(late, of: 1, at: 2, phase: "a", residentKiB: nil)
+        #expect(second?.accepted == 300)
     }
 
     @Test("show a leak by the slope of the second half")
