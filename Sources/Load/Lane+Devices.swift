@@ -34,7 +34,10 @@ extension Lane {
     func deviceReady(_ device: FleetDevice) { readyCount += 1 }
 
     func deviceEnded(_ device: FleetDevice, wasReady: Bool, _ reason: CloseReason, goodbye: Goodbye?) {
-        if wasReady { readyCount -= 1 }
+        if wasReady {
+            readyCount -= 1
+            haveLinksEnded = true
+        }
         guard device.isWanted, reason != .localClose || goodbye != nil else { return }
         let words = goodbye.map { "goodbye: \($0.reason)" } ?? reason.description
         if wasReady {
@@ -47,6 +50,14 @@ extension Lane {
                 )
             }
         }
+    }
+
+    /// Nothing that was now or never is waited for at a link that has ended.
+    func excuse() {
+        guard haveLinksEnded else { return }
+        haveLinksEnded = false
+        needsPump = true
+        book.excuse { device, moment in devices[device].lostLinkAt >= moment }
     }
 
     func enrolmentFailed(_ status: GRPCStatus, _ message: String) {

@@ -71,6 +71,10 @@ final class Lane {
     /// Whom pushes can go to: the devices whose tokens are known, or everybody where there are only tokens.
     var known: [Int]
     var readyCount = 0
+    /// Whether links have ended since pushes were excused for it.
+    var haveLinksEnded = false
+    /// Whether a device has ever had a connection.
+    var hasReachedDevicePort = false
 
     var providers: [ProviderLine] = []
     var heads: RequestHeads
@@ -223,6 +227,7 @@ final class Lane {
 
     private func report(withSlice: Bool) {
         readClock()
+        excuse()
         var finished: LaneSlice?
         if withSlice {
             slice.tally = tally.since(sliceStart.tally)
@@ -272,9 +277,8 @@ final class Lane {
 
     private func conclude() {
         closePhase()
-        let lost = book.lost(naming: 10) { device, moment in
-            devices.indices.contains(device) && devices[device].lostLinkAt >= moment
-        }
+        excuse()
+        let lost = book.lost(naming: 10)
         let identities = lost.first.map {
             PushMark(moment: $0.moment, run: setup.mark, device: $0.device, number: $0.number).identity
         }

@@ -66,6 +66,8 @@ struct PushBook {
     private var pages: [Page?] = []
     /// Whether a page has pushes that need not arrive, and might: once it is forgotten, nobody knows.
     private var isDoubtful: [Bool] = []
+    /// Whether any was now or never.
+    private var isAnyFleeting = false
 
     /// Pushes sent.
     private(set) var sent: UInt64 = 0
@@ -88,6 +90,7 @@ struct PushBook {
         let entry = Entry(moment: moment, device: UInt32(device), happened: expectation.happened)
         pages[pages.count - 1]?.entries.append(entry)
         if entry.happened == .waived { isDoubtful[pages.count - 1] = true }
+        if entry.happened.contains(.fleeting) { isAnyFleeting = true }
         sent += 1
         open += 1
         underWay += 1
@@ -154,13 +157,30 @@ struct PushBook {
         return .first
     }
 
+    /// Expects no more what was now or never, where the link of its device has ended since: `hasLinkEnded` says so
+    /// for a device and a moment.
+    mutating func excuse(_ hasLinkEnded: (_ device: Int, _ since: UInt64) -> Bool) {
+        guard isAnyFleeting else { return }
+        for (index, page) in pages.enumerated() {
+            guard let page else { continue }
+            for (place, entry) in page.entries.enumerated() {
+                guard entry.happened.contains(.fleeting),
+                    entry.happened.isDisjoint(with: [.arrived, .refused, .unanswered, .waived]),
+                    hasLinkEnded(Int(entry.device), entry.moment)
+                else { continue }
+                page.entries[place].happened.formUnion(.waived)
+                page.entries[place].happened.remove(.awaited)
+                isDoubtful[index] = true
+                guard entry.happened.contains(.accepted) else { continue }
+                missingCount -= 1
+                if entry.happened.contains(.awaited) { underWay -= 1 }
+                settle(page, UInt64(index) << Self.pageBits | UInt64(place))
+            }
+        }
+    }
+
     /// The pushes that were lost: accepted, due to arrive, and not there; the first of them, and how many there are.
-    ///
-    /// - Parameter isExcused: whether the link of a device has ended since a moment. A push that was now or never is
-    ///   no loss then.
-    func lost(
-        naming most: Int, isExcused: (_ device: Int, _ since: UInt64) -> Bool
-    ) -> (count: Int, first: [(number: UInt64, device: Int, moment: UInt64)]) {
+    func lost(naming most: Int) -> (count: Int, first: [(number: UInt64, device: Int, moment: UInt64)]) {
         var first: [(number: UInt64, device: Int, moment: UInt64)] = []
         var count = 0
         for (index, page) in pages.enumerated() {
@@ -168,7 +188,6 @@ struct PushBook {
                 guard entry.happened.contains(.accepted) else { continue }
                 guard entry.happened.isDisjoint(with: [.arrived, .waived]) else { continue }
                 let device = Int(entry.device)
-                if entry.happened.contains(.fleeting), isExcused(device, entry.moment) { continue }
                 count += 1
                 guard first.count < most else { continue }
                 first.append((UInt64(index) << Self.pageBits | UInt64(place), device, entry.moment))

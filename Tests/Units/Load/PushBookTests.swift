@@ -15,7 +15,7 @@ private final class Desk {
     }
     func arrived(_ number: UInt64, at device: Int) -> PushBook.Arrival { book.arrived(number, at: device) }
     func allows(copyOf number: UInt64) -> Bool { judge.allows(copyOf: number) }
-    func lost(excused: Bool = false) -> Int { book.lost(naming: 3) { _, _ in excused }.count }
+    func lost() -> Int { book.lost(naming: 3).count }
 }
 
 @Suite("The book of pushes")
@@ -67,7 +67,7 @@ struct PushBookTests {
             desk.book.accepted(number)
             if device < 2 { #expect(desk.arrived(number, at: device) == .first) }
         }
-        let lost = desk.book.lost(naming: 3) { _, _ in false }
+        let lost = desk.book.lost(naming: 3)
         #expect(lost.count == 4)
         #expect(lost.first.map(\.number) == [2, 3, 4])
         #expect(lost.first.map(\.moment) == [20, 30, 40])
@@ -75,12 +75,34 @@ struct PushBookTests {
 
     @Test("excuses what was now or never when its device's link has ended, and nothing else")
     func excuse() {
-        for (expectation, count) in [(Self.fleeting, 0), (Self.present, 1)] {
+        for (expectation, count) in [(Self.fleeting, 0), (Self.present, 2)] {
             let desk = Desk()
-            desk.book.accepted(desk.send(to: 0, expectation))
-            #expect(desk.lost(excused: true) == count)
-            #expect(desk.lost() == 1)
+            let numbers = (0..<3).map { _ in desk.send(to: 4, expectation) }
+            desk.book.accepted(numbers[0])
+            desk.book.excuse { device, moment in device != 4 || moment != 40 }
+            #expect(desk.lost() == 1 && desk.book.missingCount == 1)
+            // The first was answered before the link ended, the second is afterwards.
+            desk.book.excuse { device, moment in device == 4 && moment == 40 }
+            desk.book.excuse { _, _ in true }
+            desk.book.accepted(numbers[1])
+            #expect(desk.lost() == count && desk.book.missingCount == count)
+            #expect(desk.book.underWay == 1 + count && desk.book.open == 1)
+            #expect(desk.arrived(numbers[0], at: 4) == .first)
+            #expect(desk.arrived(numbers[2], at: 4) == .first)
+            desk.book.accepted(numbers[2])
+            #expect(desk.arrived(numbers[0], at: 4) == .copy)
+            #expect(desk.book.open == 0)
         }
+    }
+
+    @Test("forgets what was excused, and cannot know whether it comes twice")
+    func excusedPage() {
+        let desk = Desk()
+        for _ in 0..<65_536 { desk.book.accepted(desk.send(to: 0, Self.fleeting)) }
+        #expect(desk.book.pagesInMemory == 1)
+        desk.book.excuse { _, _ in true }
+        #expect(desk.book.pagesInMemory == 0 && desk.book.underWay == 0)
+        #expect(desk.arrived(9, at: 0) == .first)
     }
 
     @Test("tells copies, and what came to the wrong device, was refused or was never sent")
