@@ -203,8 +203,10 @@ extension Lane {
         needsPump = true
     }
 
+    /// All over one connection: only then they come in the order in which they are sent, and what comes out of its
+    /// order is known to come twice.
     private func pumpBroadcasts() {
-        while var sending = broadcasting, let line = providerWithRoom(),
+        while var sending = broadcasting, let line = providers.first, line.hasRoom,
             let moment = sending.schedule.take(at: clock)
         {
             let mark = PushMark(

@@ -95,6 +95,16 @@ extension EndToEnd {
             }
         }
 
+        @Test("finds no broadcast doubled where they come close upon each other")
+        func broadcasts() async throws {
+            try await onStage { stage in
+                let arguments = ["fanout", "--devices", "10", "--count", "100", "--rate", "20000"]
+                let result = try await run(arguments, on: stage)
+                expectClean(result)
+                #expect(try result.phase("fanout").broadcastsDelivered == 1000)
+            }
+        }
+
         @Test("carries out a scenario file, tells it as a page, and compares it with an earlier run")
         func files() async throws {
             try await onStage { stage in
