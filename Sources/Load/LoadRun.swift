@@ -286,7 +286,8 @@ public final class LoadRun {
             strayed: total.strayed,
             altered: total.altered, lostIdentities: Array(identities))
         return LoadResult(
-            scenario: plan.name, startedAt: startedAt, machine: machine, devices: plan.fleet.devices,
+            scenario: plan.name, startedAt: startedAt, machine: machine,
+            devices: target.devices == nil ? target.tokens.count : plan.fleet.devices,
             apps: plan.fleet.apps, providers: plan.fleet.providers, streams: plan.fleet.streams,
             threads: plan.fleet.threads, processors: min(threads, usableProcessors),
             mainPhase: plan.mainPhase, phases: phases, verdict: verdict,

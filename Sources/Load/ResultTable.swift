@@ -51,7 +51,7 @@ public enum ResultTable {
                 rows.append([phase.name, name] + values.map { LoadMetrics.Unit.microseconds.text($0) })
             }
         }
-        return rows.isEmpty ? ["no latencies: nothing was pushed"] : columns([head] + rows)
+        return rows.isEmpty ? ["no latencies: nothing was accepted"] : columns([head] + rows)
     }
 
     private static func server(_ result: LoadResult) -> [String] {

@@ -52,7 +52,8 @@ extension LoadPlan {
 
     /// Each step is one word with its own settings.
     private static func action(_ step: YAMLReader) throws(YAMLError) -> Action {
-        let day = 0...24 * 3_600_000 * 7
+        // A push says for three days at most when it was due; see `PushMark`.
+        let times = 0...24 * 3_600_000 * 3
         switch try step.required("do", step.string) {
         case "connect": return .connect(percent: try step.integer("percent", in: 0...100) ?? 100)
         case "leave":
@@ -64,7 +65,7 @@ extension LoadPlan {
         case "stop": return .stop
         case "push":
             let traffic = try traffic(step)
-            let time = try step.milliseconds("for", in: day)
+            let time = try step.milliseconds("for", in: times)
             guard time != nil || traffic.count != nil else {
                 throw step.error("for", "or 'count' must say when the pushes end")
             }
@@ -77,9 +78,9 @@ extension LoadPlan {
         case "hold":
             return .hold(
                 milliseconds: try step.required("for") { name throws(YAMLError) in
-                    try step.milliseconds(name, in: day)
+                    try step.milliseconds(name, in: times)
                 })
-        case "drain": return .drain(milliseconds: try step.milliseconds("within", in: day) ?? 30_000)
+        case "drain": return .drain(milliseconds: try step.milliseconds("within", in: times) ?? 30_000)
         case let word:
             throw step.error(
                 "do",

@@ -10,7 +10,7 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
     case refused(String)
     /// No connection came about in time.
     case connectTimeout
-    /// TLS was not agreed on.
+    /// TLS was not agreed on; a whole sentence.
     case handshakeFailed(String)
     /// TLS was not agreed on in time.
     case handshakeTimeout
@@ -39,7 +39,7 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         case .peerReset: "cut by the peer"
         case .refused(let why): "refused: \(why)"
         case .connectTimeout: "no connection in time"
-        case .handshakeFailed(let why): "the TLS handshake failed: \(why)"
+        case .handshakeFailed(let why): why
         case .handshakeTimeout: "no TLS handshake in time"
         case .writeTimeout: "the peer did not take what was sent to it in time"
         case .outputNotTaken: "more waited for the peer than is kept for it"

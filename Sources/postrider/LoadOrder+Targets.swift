@@ -91,7 +91,12 @@ extension LoadOrder {
     }
 
     private func process() throws -> Int32? {
-        try options.integer("process", in: 1...Int(Int32.max)).map { Int32($0) }
+        guard let number = try options.integer("process", in: 1...Int(Int32.max)) else { return nil }
+        guard FileHandle(forReadingAtPath: "/proc/\(number)/smaps_rollup") != nil else {
+            throw options.error(
+                "--process \(number) is no process of this machine that this user may look at")
+        }
+        return Int32(number)
     }
 
     /// Any server.

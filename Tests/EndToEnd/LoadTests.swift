@@ -249,6 +249,10 @@ extension EndToEnd {
                     ),
                     (["push", "--certificate", "provider.pem"], 2, "go with --target"),
                     (
+                        ["push", "--target", "localhost:1", "--provider-only", "--process", "2147483647"], 2,
+                        "is no process of this machine"
+                    ),
+                    (
                         ["push", "--target", "[::1]:1", "--provider-only", "--certificate", "/dev/null"], 1,
                         "needs its private key"
                     ),
