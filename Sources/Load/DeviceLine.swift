@@ -161,7 +161,7 @@ final class DeviceLine: FleetLine {
         guard !isLeaving else { return }
         guard let outline = try DeliveryOutline(relayMessage: bytes) else {
             let message = try RelayMessage(decoding: bytes)
-            return take(message)
+            return try take(message)
         }
         if !outline.isBroadcast {
             guard outline.delivery == nextDelivery else {
@@ -174,9 +174,10 @@ final class DeviceLine: FleetLine {
         lane.arrived(outline, bytes, at: device)
     }
 
-    private func take(_ message: RelayMessage) {
+    private func take(_ message: RelayMessage) throws(CourierError) {
         switch message {
         case .welcome(let welcome):
+            guard welcome.keepaliveSeconds > 0 else { throw .unknownValue(field: 1) }
             isWelcome = true
             keepaliveSeconds = Int(welcome.keepaliveSeconds)
             var missing = lane.topics

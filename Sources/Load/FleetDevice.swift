@@ -62,6 +62,7 @@ final class FleetDevice {
         isAwaited = false
         switch outcome {
         case .connected(let crate) where isWanted:
+            lane.hasReachedDevicePort = true
             let line = DeviceLine(self, of: lane)
             self.line = line
             lane.loop.adopt(crate, for: line)
@@ -92,7 +93,10 @@ final class FleetDevice {
         guard knownTokens & 1 << app == 0 else { return }
         knownTokens |= 1 << app
         lane.addressees.set(registered.deviceToken.hex.utf8.span, device: index, app: app)
-        if knownTokens.nonzeroBitCount == lane.topics.count { lane.known.append(index) }
+        if knownTokens.nonzeroBitCount == lane.topics.count {
+            lane.known.append(index)
+            lane.needsPump = true
+        }
     }
 
     func checkReady(isWelcome: Bool) {

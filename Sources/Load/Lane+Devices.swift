@@ -44,7 +44,7 @@ extension Lane {
             tally.lostLinks[words, default: 0] += 1
         } else {
             tally.failures[words, default: 0] += 1
-            if tally.connections == 0, tally.failures[words, default: 0] >= 3 {
+            if !hasReachedDevicePort, tally.failures[words, default: 0] >= 3 {
                 fail(
                     "Devices cannot connect to \(setup.target.devices?.address.description ?? "?"): \(words)."
                 )

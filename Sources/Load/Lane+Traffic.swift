@@ -87,6 +87,8 @@ extension Lane {
     }
 
     func stopTraffic() {
+        readClock()
+        leftBehind += traffic?.backlog(at: clock) ?? 0
         traffic = nil
         pacer?.arm(at: nil)
     }
@@ -172,6 +174,7 @@ extension Lane {
             book.accepted(number)
         case .broadcast(let moment):
             tally.broadcasts += 1
+            broadcastsLeft -= 1
             measureAcceptance(since: moment)
         }
     }
@@ -181,13 +184,19 @@ extension Lane {
         // A server that makes words up is not to fill the memory.
         let reason = tally.refused.count < 100 || tally.refused[reason] != nil ? reason : "other"
         tally.refused[reason, default: 0] += 1
-        if case .push(let number) = exchange { book.refused(number) }
+        switch exchange {
+        case .push(let number): book.refused(number)
+        case .broadcast: broadcastsLeft -= 1
+        }
     }
 
     func unanswered(_ exchange: ProviderLine.Exchange) {
         needsPump = true
         tally.unanswered += 1
-        if case .push(let number) = exchange { book.unanswered(number) }
+        switch exchange {
+        case .push(let number): book.unanswered(number)
+        case .broadcast: broadcastsLeft -= 1
+        }
     }
 
     // MARK: Broadcasts
@@ -197,6 +206,7 @@ extension Lane {
         readClock()
         self.payload = payload
         guard count > 0 else { return }
+        broadcastsLeft = count
         broadcasting = LaneBroadcasting(
             channel: channel, schedule: PushSchedule(start: clock, perSecond: perSecond), remaining: count,
             payload: payload)

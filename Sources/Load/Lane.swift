@@ -82,7 +82,11 @@ final class Lane {
     var nextProvider = 0
     var payload: [UInt8] = []
     var traffic: LaneTraffic?
+    /// Pushes of this phase that were due when they were told to end.
+    var leftBehind: UInt64 = 0
     var broadcasting: LaneBroadcasting?
+    /// Broadcasts that are still to be made or answered.
+    var broadcastsLeft = 0
     /// Something has happened that may let the next push leave.
     var needsPump = false
     var pacer: PreciseTimer?
@@ -204,6 +208,7 @@ final class Lane {
     private func enter(_ phase: Int) {
         closePhase()
         self.phase = phase
+        leftBehind = 0
     }
 
     private func closePhase() {
@@ -222,12 +227,12 @@ final class Lane {
         let next = (part + 1) * devices.count / Self.ticksPerSecond
         for device in devices[first..<next] { device.ping(second: second) }
         if part == 0, second % 60 == 0 { authorize() }
+        excuse()
         report(withSlice: part == 0)
     }
 
     private func report(withSlice: Bool) {
         readClock()
-        excuse()
         var finished: LaneSlice?
         if withSlice {
             slice.tally = tally.since(sliceStart.tally)
@@ -242,8 +247,9 @@ final class Lane {
                 LaneProgress(
                     lane: setup.index, obeyed: obeyed, ready: readyCount, subscribed: subscribedCount,
                     open: book.open,
-                    missing: book.missingCount, isSending: traffic != nil || broadcasting != nil,
-                    backlog: traffic?.backlog(at: clock) ?? 0, tally: tally, slice: finished)))
+                    missing: book.missingCount, isPushing: traffic != nil, broadcastsLeft: broadcastsLeft,
+                    hasProvider: providers.contains { $0.wire != nil },
+                    backlog: leftBehind + (traffic?.backlog(at: clock) ?? 0), tally: tally, slice: finished)))
     }
 
     private func authorize() {

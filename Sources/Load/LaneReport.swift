@@ -23,9 +23,13 @@ struct LaneProgress: Sendable {
     let open: Int
     /// Accepted pushes that have not arrived, and must.
     let missing: Int
-    /// Whether pushes or broadcasts are still being made.
-    let isSending: Bool
-    /// Pushes that are due and could not leave.
+    /// Whether pushes are still being made.
+    let isPushing: Bool
+    /// Broadcasts that are still to be made or answered.
+    let broadcastsLeft: Int
+    /// Whether a provider is connected.
+    let hasProvider: Bool
+    /// Pushes of this phase that were due and could not leave.
     let backlog: UInt64
     /// What it has counted since it began.
     let tally: LoadTally

@@ -117,15 +117,16 @@ public struct LoadPlan: Sendable, Equatable {
             case .storm, .broadcast: true
             case .connect, .disconnect, .start, .stop, .push, .hold, .drain: false
             }
-        } || !hasPushes
+        } || !steps.contains { $0.action.isPush }
     }
+}
 
-    private var hasPushes: Bool {
-        steps.contains { step in
-            switch step.action {
-            case .start, .push: true
-            case .connect, .disconnect, .storm, .stop, .broadcast, .hold, .drain: false
-            }
+extension LoadPlan.Action {
+    /// Whether pushes begin with it.
+    var isPush: Bool {
+        switch self {
+        case .start, .push: true
+        case .connect, .disconnect, .storm, .stop, .broadcast, .hold, .drain: false
         }
     }
 }

@@ -3,8 +3,21 @@ import Notifications
 import Transport
 
 extension LoadRun {
-    /// How long it may take until all requests are answered.
-    private static let answerMilliseconds = 30_000
+    /// What the lanes said last, taken together.
+    struct Together {
+        /// Whether every lane has spoken since its last order.
+        var isComplete = true
+        var ready = 0
+        var subscribed = 0
+        var open = 0
+        var missing = 0
+        var isPushing = false
+        var broadcastsLeft = 0
+        /// Whether every lane has a provider.
+        var haveProviders = true
+        var backlog: UInt64 = 0
+        var tally = LoadTally()
+    }
 
     /// Carries one step out, and returns when it is done.
     func carryOut(_ action: LoadPlan.Action) async throws {
@@ -16,8 +29,12 @@ extension LoadRun {
         case .stop: try await stop()
         case .push(let traffic, let milliseconds):
             start(traffic)
-            let isDone = try await wait(milliseconds: milliseconds ?? .max / 2_000_000) { !$0.isSending }
-            if !isDone { order { _ in .stop } }
+            if let milliseconds {
+                let isDone = try await wait(milliseconds: milliseconds) { !$0.isPushing }
+                if !isDone { order { _ in .stop } }
+            } else {
+                try await waitForCount(traffic)
+            }
             try await waitForAnswers()
         case .broadcast(let count, let perSecond, let payloadBytes):
             try await broadcast(count, perSecond, payloadBytes)
@@ -28,9 +45,6 @@ extension LoadRun {
     }
 
     private func share(_ percent: Int, of lane: Int) -> Int { (counts[lane].devices * percent + 99) / 100 }
-
-    /// Long enough for a slow relay, short enough for one that does not take devices at all.
-    private var patienceMilliseconds: Int { 60_000 + plan.fleet.devices * 20 }
 
     private func connect(_ percent: Int) async throws {
         for lane in counts.indices { wanted[lane] = max(wanted[lane], share(percent, of: lane)) }
@@ -74,6 +88,36 @@ extension LoadRun {
         }
     }
 
+    /// Waits until as many pushes have left as were to, for as long as something becomes of them.
+    private func waitForCount(_ traffic: LoadPlan.Traffic) async throws {
+        var milliseconds = answerMilliseconds
+        if case .perSecond(let rate) = traffic.pace { milliseconds += Int(2000 / rate) }
+        func events(_ now: Together) -> UInt64 {
+            let tally = now.tally
+            return tally.sent + tally.accepted + tally.refusedCount + tally.unanswered + tally.delivered
+        }
+        func sentence() -> String {
+            let missing = together.missing
+            return "the pushes got nowhere for \(milliseconds / 1000) s"
+                + (missing > 0 ? ", and \(missing) that were accepted have not arrived" : "")
+        }
+        repeat {
+            let before = events(together)
+            try await wait(milliseconds: milliseconds, orFail: sentence()) {
+                !$0.isPushing || events($0) > before
+            }
+        } while together.isPushing
+    }
+
+    /// Waits until there is somebody who can push.
+    func waitForProviders() async throws {
+        guard !together.isComplete || !together.haveProviders else { return }
+        try await wait(
+            milliseconds: answerMilliseconds,
+            orFail: "no connection to the provider port \(target.provider) was made in time"
+        ) { $0.haveProviders }
+    }
+
     private func stop() async throws {
         order { _ in .stop }
         try await waitForAnswers()
@@ -81,7 +125,7 @@ extension LoadRun {
 
     private func waitForAnswers() async throws {
         try await wait(
-            milliseconds: Self.answerMilliseconds, orFail: "\(together.open) pushes were not answered in time"
+            milliseconds: answerMilliseconds, orFail: "\(together.open) pushes were not answered in time"
         ) { $0.open == 0 }
     }
 
@@ -102,11 +146,9 @@ extension LoadRun {
         func arrived(_ now: Together) -> UInt64 {
             now.tally.broadcastsDelivered - before.broadcastsDelivered
         }
-        let patience = Int(Double(count) / perSecond * 1000) + Self.answerMilliseconds
+        let patience = Int(Double(count) / perSecond * 1000) + answerMilliseconds
         _ = try await wait(milliseconds: patience) { now in
-            let answered = now.tally.broadcasts + now.tally.refusedCount + now.tally.unanswered
-            let answeredBefore = before.broadcasts + before.refusedCount + before.unanswered
-            return answered - answeredBefore == UInt64(count) && arrived(now) >= expected(now)
+            now.broadcastsLeft == 0 && arrived(now) >= expected(now)
         }
         let now = together
         lostBroadcasts += Int(expected(now)) - min(Int(expected(now)), Int(arrived(now)))

@@ -54,6 +54,11 @@ public final class LoadRun {
     /// Devices that are to be connected, by lane.
     var wanted: [Int]
 
+    /// How long the server may take until it has answered what it was asked.
+    var answerMilliseconds = 30_000
+    /// The same until devices are there: long enough for a slow relay, short enough for one that takes none at all.
+    lazy var patienceMilliseconds = 60_000 + plan.fleet.devices * 20
+
     private var phase = ""
     private var phaseSights: (server: ProcessProbe.Sight?, own: ProcessProbe.Sight?) = (nil, nil)
     private var idlePSSKiB = 0
@@ -109,6 +114,7 @@ public final class LoadRun {
         do {
             try await wait(milliseconds: 20_000, orFail: "the lanes did not begin") { $0.isComplete }
             for step in plan.steps {
+                if step.action.isPush { try await waitForProviders() }
                 if let phase = step.phase, phase != self.phase { enter(phase) }
                 try await carryOut(step.action)
             }
@@ -142,19 +148,6 @@ public final class LoadRun {
 
     // MARK: Orders and answers
 
-    /// What the lanes said last, taken together.
-    struct Together {
-        /// Whether every lane has spoken since its last order.
-        var isComplete = true
-        var ready = 0
-        var subscribed = 0
-        var open = 0
-        var missing = 0
-        var isSending = false
-        var backlog: UInt64 = 0
-        var tally = LoadTally()
-    }
-
     /// Gives each lane an order, by its number; nil: none.
     func order(_ make: (Int) -> LaneOrder?) {
         for (index, lane) in lanes.enumerated() {
@@ -174,7 +167,9 @@ public final class LoadRun {
             together.subscribed += progress.subscribed
             together.open += progress.open
             together.missing += progress.missing
-            together.isSending = together.isSending || progress.isSending
+            together.isPushing = together.isPushing || progress.isPushing
+            together.broadcastsLeft += progress.broadcastsLeft
+            together.haveProviders = together.haveProviders && progress.hasProvider
             together.backlog += progress.backlog
             together.tally.add(progress.tally)
         }

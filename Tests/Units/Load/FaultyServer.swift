@@ -19,18 +19,24 @@ final class FaultyServer {
     }
 
     fileprivate let fault: @Sendable (Int) -> Fault
+    /// Seconds, which it grants devices.
+    fileprivate let keepalive: UInt32
     fileprivate var accepted = 0
     fileprivate var enrolled = 0
     /// By device.
     fileprivate var links: [Int: FaultySession] = [:]
 
-    private init(_ fault: @escaping @Sendable (Int) -> Fault) { self.fault = fault }
+    private init(_ fault: @escaping @Sendable (Int) -> Fault, _ keepalive: UInt32) {
+        self.fault = fault
+        self.keepalive = keepalive
+    }
 
     /// Runs one on a thread of its own while `body` does something with it.
     ///
     /// - Parameter fault: what is done to each accepted push, by its number from 0.
     static func run<Result>(
-        _ fault: @escaping @Sendable (Int) -> Fault, _ body: (LoadTarget) async throws -> Result
+        _ fault: @escaping @Sendable (Int) -> Fault = { _ in .none }, keepalive: UInt32 = 60,
+        _ body: (LoadTarget) async throws -> Result
     ) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "load-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
@@ -53,7 +59,7 @@ final class FaultyServer {
         let clientTLS = try TLSContext.client(
             trustFile: write(authority.certificate, "ca.pem"), alpn: ["h2"])
         let stop = try Mailbox<Bool>(capacity: 1)
-        let address = try await start(serverTLS, stop, fault)
+        let address = try await start(serverTLS, stop, fault, keepalive)
         defer { stop.postEvenIfFull(true) }
         guard let topic = Topic("org.example.app") else { preconditionFailure("that is a topic") }
         return try await body(
@@ -64,13 +70,14 @@ final class FaultyServer {
     }
 
     private static func start(
-        _ tls: TLSContext, _ stop: Mailbox<Bool>, _ fault: @escaping @Sendable (Int) -> Fault
+        _ tls: TLSContext, _ stop: Mailbox<Bool>, _ fault: @escaping @Sendable (Int) -> Fault,
+        _ keepalive: UInt32
     ) async throws -> SocketAddress {
         try await withCheckedThrowingContinuation { continuation in
             do {
                 _ = try Thread.spawn(name: "faulty") {
                     do {
-                        let (server, loop) = (FaultyServer(fault), try EventLoop())
+                        let (server, loop) = (FaultyServer(fault, keepalive), try EventLoop())
                         let listener = try loop.listen(SocketAddress("127.0.0.1:0"), tls: tls) { _ in
                             FaultySession(of: server).endpoint
                         }
@@ -170,7 +177,8 @@ private final class FaultySession: EndpointOwner {
                 number = Int(hello.deviceIdentity.low)
                 say(
                     RelayMessage.welcome(
-                        Welcome(keepaliveSeconds: 60, window: 64, registrations: [], pending: 0)))
+                        Welcome(
+                            keepaliveSeconds: server.keepalive, window: 64, registrations: [], pending: 0)))
             case .register(let topic, _):
                 let token =
                     (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }

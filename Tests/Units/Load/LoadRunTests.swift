@@ -1,5 +1,7 @@
-import Load
 import Testing
+import Transport
+
+@testable import Load
 
 @Suite("A load run", .timeLimit(.minutes(10)))
 struct LoadRunTests {
@@ -59,6 +61,104 @@ struct LoadRunTests {
         let result = try await run { $0 < 4 ? .alter : .none }
         #expect(result.verdict.altered == 4)
         #expect(!result.verdict.isClean)
+    }
+
+    /// Five devices, one provider, and these steps.
+    private func plan(_ actions: [LoadPlan.Action]) -> LoadPlan {
+        var plan = LoadPlan(
+            name: "test", steps: actions.map { LoadPlan.Step($0, phase: "run") }, mainPhase: "run")
+        plan.fleet.devices = 5
+        plan.fleet.providers = 1
+        return plan
+    }
+
+    private func traffic(
+        _ pace: LoadPlan.Traffic.Pace, count: Int? = nil, isStored: Bool = true
+    ) -> LoadPlan.Traffic {
+        var traffic = LoadPlan.Traffic()
+        (traffic.pace, traffic.count, traffic.isStored) = (pace, count, isStored)
+        return traffic
+    }
+
+    @Test("pushes to devices that come after the pushes were to begin")
+    func early() async throws {
+        let steps: [LoadPlan.Action] = [
+            .start(traffic(.inFlight(4), count: 50)), .connect(percent: 100), .hold(milliseconds: 5000),
+        ]
+        let result = try await FaultyServer.run { try await LoadRun(plan(steps), on: $0).run() }
+        #expect(result.phases.first?.accepted == 50)
+    }
+
+    @Test("counts what was due and had not left when the pushes were told to end")
+    func backlog() async throws {
+        let steps: [LoadPlan.Action] = [
+            .connect(percent: 100), .push(traffic(.perSecond(5_000_000)), milliseconds: 200),
+        ]
+        let result = try await FaultyServer.run { try await LoadRun(plan(steps), on: $0).run() }
+        #expect(try #require(LoadMetrics(result)["backlog"]?.value) > 0)
+    }
+
+    @Test("does not wait for what was now or never, and its device cut")
+    func fleeting() async throws {
+        let pushes = traffic(.inFlight(2), count: 50, isStored: false)
+        let steps: [LoadPlan.Action] = [
+            .connect(percent: 100), .start(pushes), .hold(milliseconds: 1000), .storm(percent: 100),
+            .hold(milliseconds: 5000),
+        ]
+        let result = try await FaultyServer.run({ $0 < 2 ? .lose : .none }) {
+            try await LoadRun(plan(steps), on: $0).run()
+        }
+        #expect(result.phases.first?.accepted == 50)
+        #expect(result.verdict.lost == 0)
+    }
+
+    /// The sentence with which a run fails.
+    private func failure(
+        _ steps: [LoadPlan.Action], keepalive: UInt32 = 60, patience: Int = 500,
+        _ change: (inout LoadTarget) throws -> Void = { _ in }
+    ) async throws -> String {
+        try await FaultyServer.run(keepalive: keepalive) { target in
+            var target = target
+            try change(&target)
+            let run = LoadRun(plan(steps), on: target)
+            (run.answerMilliseconds, run.patienceMilliseconds) = (500, patience)
+            let failure = await #expect(throws: LoadFailure.self) { try await run.run() }
+            return failure?.description ?? ""
+        }
+    }
+
+    @Test("ends with a sentence where the pushes get nowhere")
+    func stalled() async throws {
+        let steps: [LoadPlan.Action] = [
+            .hold(milliseconds: 3000), .push(traffic(.inFlight(4), count: 50), milliseconds: nil),
+        ]
+        let sentence = try await failure(steps)
+        #expect(sentence.contains("the pushes got nowhere"), "\(sentence)")
+    }
+
+    @Test("ends with a sentence where the provider port says nothing")
+    func silence() async throws {
+        let loop = try EventLoop()
+        let listener = try loop.listen(SocketAddress("127.0.0.1:0")) { _ in nil }
+        let sentence = try await failure([.push(traffic(.inFlight(4)), milliseconds: 100)]) {
+            $0.provider = .address(listener.address)
+        }
+        #expect(sentence.contains("no connection to the provider port"), "\(sentence)")
+    }
+
+    @Test("ends with a sentence as soon as it is clear that no device can connect")
+    func refused() async throws {
+        let steps: [LoadPlan.Action] = [.hold(milliseconds: 1000), .connect(percent: 100)]
+        let sentence = try await failure(steps, patience: 60_000) {
+            $0.devices?.address = try SocketAddress("127.0.0.1:1")
+        }
+        #expect(sentence.contains("Devices cannot connect to 127.0.0.1:1: refused"), "\(sentence)")
+    }
+
+    @Test("takes a keepalive of 0 seconds for a mistake of the server")
+    func keepalive() async throws {
+        let sentence = try await failure([.connect(percent: 100)], keepalive: 0)
+        #expect(sentence.contains("0 of 5 devices are connected"), "\(sentence)")
     }
 
     @Test("takes nothing, and says nothing, once a device has said goodbye")
