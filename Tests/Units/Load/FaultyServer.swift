@@ -11,7 +11,7 @@ import Transport
 /// A server that takes pushes and delivers them like a relay, but for some that it treats as it should not. It stores
 /// nothing and checks nothing, and has both ports in one.
 final class FaultyServer {
-    /// What it does to a push that it has answered with 200.
+    /// What it does to a push that it has answered with 200, or at the first device to a broadcast.
     enum Fault: Sendable {
         case none, lose, double, alter, misdeliver
         /// It is held back until the device has said goodbye.
@@ -95,8 +95,26 @@ final class FaultyServer {
     }
 
     fileprivate func take(_ request: FaultySession.Request) {
+        guard request.path.hasPrefix("/4/broadcasts/") else { return push(request) }
+        for link in links.values { broadcast(request, to: link) }
+        accepted += 1
+    }
+
+    private func broadcast(_ request: FaultySession.Request, to link: FaultySession) {
+        switch fault(accepted) {
+        case .lose where link === links[0]: break
+        case .double where link === links[0]:
+            link.deliver(request, isBroadcast: true)
+            link.deliver(request, isBroadcast: true)
+        default: link.deliver(request, isBroadcast: true)
+        }
+    }
+
+    private func push(_ request: FaultySession.Request) {
         let digits = request.path.dropFirst("/3/device/".count).prefix(8)
-        guard let device = Int(digits, radix: 16), let link = links[device] else { return }
+        guard request.path.hasPrefix("/3/device/"), let device = Int(digits, radix: 16),
+            let link = links[device]
+        else { return }
         defer { accepted += 1 }
         switch fault(accepted) {
         case .none: link.deliver(request)
@@ -132,15 +150,14 @@ private final class FaultySession: EndpointOwner {
 
     init(of server: FaultyServer) { self.server = server }
 
-    func deliver(_ request: Request) {
+    func deliver(_ request: Request, isBroadcast: Bool = false) {
         guard let identity = request.identity else { return }
-        delivery += 1
-        say(
-            RelayMessage.deliver(
-                Deliver(
-                    delivery: delivery, identity: identity, topic: "org.example.app", payload: request.body,
-                    priority: .immediate, expiration: .nowOrNever, collapseIdentifier: nil, pushType: nil,
-                    acceptedAt: Moment(milliseconds: 1))))
+        if !isBroadcast { delivery += 1 }
+        let message = Deliver(
+            delivery: isBroadcast ? 0 : delivery, identity: identity, topic: "org.example.app",
+            payload: request.body, priority: .immediate, expiration: .nowOrNever, collapseIdentifier: nil,
+            pushType: nil, acceptedAt: Moment(milliseconds: 1))
+        say(isBroadcast ? RelayMessage.broadcast(message) : .deliver(message))
     }
 
     private func say(_ message: some CourierMessage, on stream: Int32? = nil) {
@@ -185,6 +202,7 @@ private final class FaultySession: EndpointOwner {
                     + [UInt8](repeating: 9, count: 28)
                 guard let token = DeviceToken(bytes: token) else { continue }
                 say(RelayMessage.registered(Registered(topic: topic, deviceToken: token)))
+            case .subscribe(let wish): say(RelayMessage.subscribed(wish.channel))
             case .goodbye:
                 for request in lingering { deliver(request) }
                 endpoint.streams.finish(stream, trailers: ["grpc-status": "0"])
@@ -206,7 +224,11 @@ private final class FaultySession: EndpointOwner {
                 on: stream)
             endpoint.streams.finish(stream, trailers: ["grpc-status": "0"])
         } else {
-            endpoint.streams.respond(stream, [":status": "200"])
+            var answer: HeaderBlock = [":status": "200"]
+            if request.path.hasPrefix("/1/apps/") {
+                answer.add("apns-channel-id", "\(ChannelIdentity(high: 1, low: 2))")
+            }
+            endpoint.streams.respond(stream, answer)
             server.take(request)
         }
         endpoint.setNeedsFlush()

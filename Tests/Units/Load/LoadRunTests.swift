@@ -127,6 +127,20 @@ struct LoadRunTests {
         }
     }
 
+    @Test("finds each broadcast that did not come to a device, or came to it twice")
+    func broadcasts() async throws {
+        let steps: [LoadPlan.Action] = [
+            .connect(percent: 100), .broadcast(count: 20, perSecond: 1000, payloadBytes: 100),
+        ]
+        let result = try await FaultyServer.run({ $0 < 2 ? .lose : $0 < 5 ? .double : .none }) {
+            let run = LoadRun(plan(steps), on: $0)
+            run.answerMilliseconds = 5000
+            return try await run.run()
+        }
+        #expect(result.verdict.lost == 2 && result.verdict.doubled == 3 && result.verdict.strayed == 0)
+        #expect(result.phases.first?.broadcasts == 20 && result.phases.first?.broadcastsDelivered == 98)
+    }
+
     @Test("ends with a sentence where the pushes get nowhere")
     func stalled() async throws {
         let steps: [LoadPlan.Action] = [
