@@ -16,6 +16,8 @@ final class FaultyServer {
         case none, lose, double, alter, misdeliver
         /// It is held back until the device has said goodbye.
         case linger
+        /// It is delivered, and again over the device's next link.
+        case again
     }
 
     fileprivate let fault: @Sendable (Int) -> Fault
@@ -25,6 +27,8 @@ final class FaultyServer {
     fileprivate var enrolled = 0
     /// By device.
     fileprivate var links: [Int: FaultySession] = [:]
+    /// What is delivered again, by device.
+    fileprivate var copies: [Int: [FaultySession.Request]] = [:]
 
     private init(_ fault: @escaping @Sendable (Int) -> Fault, _ keepalive: UInt32) {
         self.fault = fault
@@ -128,6 +132,9 @@ final class FaultyServer {
             link.deliver(altered)
         case .misdeliver: links[device == 0 ? 1 : 0]?.deliver(request)
         case .linger: link.lingering.append(request)
+        case .again:
+            link.deliver(request)
+            copies[device, default: []].append(request)
         }
     }
 }
@@ -196,6 +203,7 @@ private final class FaultySession: EndpointOwner {
                     RelayMessage.welcome(
                         Welcome(
                             keepaliveSeconds: server.keepalive, window: 64, registrations: [], pending: 0)))
+                for copy in server.copies.removeValue(forKey: number) ?? [] { deliver(copy) }
             case .register(let topic, _):
                 let token =
                     (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }

@@ -127,6 +127,21 @@ struct LoadRunTests {
         }
     }
 
+    @Test(
+        "allows a copy over the link after one that was cut, and none after a goodbye",
+        arguments: [(false, 0, 2), (true, 2, 0)])
+    func copies(isOrderly: Bool, doubled: UInt64, repeated: UInt64) async throws {
+        let steps: [LoadPlan.Action] = [
+            .connect(percent: 100), .push(traffic(.inFlight(4), count: 20), milliseconds: nil),
+            .drain(milliseconds: 60_000), .disconnect(percent: 100, isOrderly: isOrderly),
+            .connect(percent: 100), .hold(milliseconds: 2000),
+        ]
+        let result = try await FaultyServer.run({ $0 % 10 == 0 ? .again : .none }) {
+            try await LoadRun(plan(steps), on: $0).run()
+        }
+        #expect(result.verdict.doubled == doubled && result.verdict.repeated == repeated)
+    }
+
     @Test("finds each broadcast that did not come to a device, or came to it twice")
     func broadcasts() async throws {
         let steps: [LoadPlan.Action] = [
