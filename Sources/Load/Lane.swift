@@ -291,8 +291,7 @@ final class Lane {
         setup.report(
             .concluded(
                 LaneConclusion(
-                    lane: setup.index, records: records, total: tally, lost: lost.count,
-                    lostIdentities: identities)))
+                    records: records, total: tally, lost: lost.count, lostIdentities: identities)))
         greeter?.postEvenIfFull(.end)
         loop.stop()
     }

@@ -55,7 +55,6 @@ struct LaneSlice: Sendable {
 
 /// What came of a lane's work.
 struct LaneConclusion: Sendable {
-    let lane: Int
     /// By phase.
     let records: [PhaseRecord]
     /// All phases together.

@@ -10,7 +10,7 @@ public struct LatencyHistogram: Sendable, Equatable {
     /// Values of this many bits or more share the last bucket: 4.8 hours. The maximum stays exact.
     private static let valueBits = 44
     /// How many buckets there are; 144 KiB.
-    public static let bucketCount = (valueBits - subBucketBits) * subBuckets + subBuckets
+    static let bucketCount = (valueBits - subBucketBits) * subBuckets + subBuckets
 
     private var counts: [UInt64] = []
     /// How many values there are.
@@ -67,13 +67,6 @@ public struct LatencyHistogram: Sendable, Equatable {
             if seen >= rank { return min(max(Self.upperEnd(of: index), minimum), maximum) }
         }
         return maximum
-    }
-
-    /// The buckets that are not empty, by the upper ends of their values, in order: what is needed to plot it, or to
-    /// add it up with others elsewhere.
-    public var occupied: [(upperEnd: UInt64, count: UInt64)] {
-        counts.enumerated().compactMap { index, count in count == 0 ? nil : (Self.upperEnd(of: index), count)
-        }
     }
 
     /// The bucket of a value.
