@@ -43,7 +43,7 @@ struct HeldStores {
     }
 
     private func place(of row: QueueRow) -> Int? {
-        let place = entries[first...].firstPlace { $0.row >= row }
+        let place = entries.firstPlace(from: first) { $0.row >= row }
         return place < entries.count && entries[place].row == row ? place : nil
     }
 
