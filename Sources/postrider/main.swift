@@ -1,3 +1,4 @@
+import Crypto
 import Glibc
 import Transport
 
@@ -7,6 +8,7 @@ import Transport
 umask(0o077)
 Signals.ignoreBrokenPipes()
 Descriptors.raiseLimit()
+OpenSSL.stayUntilExit()
 let arguments = Array(CommandLine.arguments.dropFirst())
 if let command = arguments.first.flatMap(Commands.named),
     command.endsInGoodOrder(Array(arguments.dropFirst()))
