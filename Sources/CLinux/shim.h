@@ -13,9 +13,11 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
@@ -29,3 +31,25 @@ struct clinux_credentials {
     uid_t user;
     gid_t group;
 };
+
+// The kernel's struct sched_attr in its first version: glibc has it, and the two calls, from 2.41 on.
+struct clinux_scheduling {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t niceness;
+    uint32_t priority;
+    uint64_t runtime;
+    uint64_t deadline;
+    uint64_t period;
+};
+
+static inline long clinux_get_scheduling(struct clinux_scheduling *scheduling)
+{
+    return syscall(SYS_sched_getattr, 0, scheduling, sizeof *scheduling, 0);
+}
+
+static inline long clinux_set_scheduling(const struct clinux_scheduling *scheduling)
+{
+    return syscall(SYS_sched_setattr, 0, scheduling, 0);
+}

@@ -160,6 +160,8 @@ final class Lane {
             do throws(TransportError) {
                 let loop = try EventLoop()
                 let lane = try Lane(setup, on: loop)
+                // Not before: the greeter's thread, which the lane has started, would have got it from this one.
+                Thread.takeShortSlices()
                 try loop.attach(mailbox) { [unowned lane] orders in
                     for order in orders { lane.obey(order) }
                 }

@@ -37,6 +37,7 @@ struct LedgerThread: Sendable {
     }
 
     private func run(_ continuation: CheckedContinuation<LoadedStore, any Error>) {
+        Thread.takeShortSlices()
         do {
             let loop = try EventLoop()
             let store = try openStore()

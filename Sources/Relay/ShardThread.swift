@@ -40,6 +40,7 @@ struct ShardThread: Sendable {
     }
 
     private func run(_ continuation: CheckedContinuation<Listening, any Error>) {
+        Thread.takeShortSlices()
         do {
             let loop = try EventLoop()
             let shard = try begin(on: loop, continuation)
