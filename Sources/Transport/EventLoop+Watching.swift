@@ -2,18 +2,22 @@ internal import Glibc
 
 /// Who hears of which descriptor, from which of the loop's two pollers.
 extension EventLoop {
-    /// Hears one of those who wait for their time, or as many as take no longer than what was heard before them in
-    /// this turn: who shakes hands is let in, too, where others keep the loop busy. After the end of one that was cut
-    /// the visit is over, for most of what an end takes comes later in the turn.
+    /// Hears one of those who wait for their time, or as many as take no longer than everybody else did since the
+    /// last visit: who shakes hands is let in, too, where others keep the loop busy. It is the thread's own time that
+    /// counts: a turn that another thread interrupted is long enough already. After the end of one that was cut the
+    /// visit is over, for most of what an end takes comes later in the turn.
     func visitLobby() {
         isLobbyReady = false
         isVisitOver = false
-        let start = Self.read(CLOCK_MONOTONIC)
-        let end = start + (start - now)
+        let start = Self.read(CLOCK_THREAD_CPUTIME_ID)
+        let end = start + min(start - lastVisitEnded, Self.longestVisit)
+        var time = start
         repeat {
-            guard lobby.wait(milliseconds: 0) > 0 else { return }
+            guard lobby.wait(milliseconds: 0) > 0 else { break }
             dispatch(lobby[0])
-        } while !isVisitOver && Self.read(CLOCK_MONOTONIC) < end
+            time = Self.read(CLOCK_THREAD_CPUTIME_ID)
+        } while !isVisitOver && time < end
+        lastVisitEnded = time
     }
 
     /// Watches `number` and returns the token under which its events come.

@@ -32,6 +32,8 @@ internal import Glibc
     /// Many: nobody is to wait behind those who have to wait themselves.
     private static let reportsPerTurn = 4096
     private static let lobbyToken = Token.max
+    /// Nanoseconds of a visit after a long time without one; see ``visitLobby()``.
+    static let longestVisit: UInt64 = 10_000_000
     /// An output buffer that grew beyond this is given back.
     private static let keptOutputCapacity = 1024 * 1024
 
@@ -43,6 +45,8 @@ internal import Glibc
     var isLobbyReady = false
     /// Whether nobody of it is to be heard any more in this turn.
     var isVisitOver = false
+    /// When the last visit ended, in nanoseconds that the thread has run.
+    var lastVisitEnded: UInt64 = 0
     var slots: [Slot] = []
     private let timers: TimerTable
     private var isStopping = false
