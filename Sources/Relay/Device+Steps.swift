@@ -173,9 +173,7 @@ extension Device {
     ) {
         guard let place = registrations.place(of: registration) else { return }
         while registrations.values[place].pending >= Limits.pendingPerRegistration {
-            let rows = queue.rows { $0.registration == registration && $0.delivery == nil }
-            let lowest = rows.compactMap { queue[$0]?.priority }.min()
-            guard let row = rows.first(where: { queue[$0]?.priority == lowest }) else { return }
+            guard let row = queue.leastImportant(of: registration) else { return }
             drop(row, .overflow, answering: .rejected(.tooManyRequests), &tally, &effects)
         }
     }

@@ -191,6 +191,18 @@ struct PendingQueue {
         entries.compactMap { entry in entry.flatMap { condition($0) ? $0.row : nil } }
     }
 
+    /// The oldest of the lowest priority that a registration has and the device has not in its hands.
+    func leastImportant(of registration: RegistrationNumber) -> QueueRow? {
+        var found: (place: Int, priority: Priority)?
+        // It is asked for each push to an app that has a thousand waiting: no entry is copied.
+        for place in entries.indices where entries[place]?.registration == registration {
+            guard let priority = entries[place]?.priority, entries[place]?.delivery == nil else { continue }
+            if found.map({ priority < $0.priority }) ?? true { found = (place, priority) }
+            if priority == .low { break }
+        }
+        return found.map { order[$0.place] }
+    }
+
     /// The rows of all that have expired and are not in the device's hands, in order; the caller takes them out.
     mutating func findExpired(at now: Moment) -> [QueueRow] {
         var rows: [QueueRow] = []
