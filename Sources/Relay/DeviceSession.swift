@@ -67,10 +67,7 @@ final class DeviceSession: EndpointOwner {
 
     // MARK: EndpointOwner
 
-    func opened() {
-        shard.devices[number] = self
-        arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
-    }
+    func opened() { takePlace() }
 
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
@@ -153,9 +150,14 @@ final class DeviceSession: EndpointOwner {
     func arrive(at home: Shard, number: UInt64) {
         shard = home
         self.number = number
-        home.devices[number] = self
-        arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
+        takePlace()
         endpoint.setNeedsFlush()
+    }
+
+    /// From now on the shard finds it by its number, and waits for its hello.
+    private func takePlace() {
+        shard.devices[number] = self
+        arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
     }
 
     // MARK: The link
