@@ -13,9 +13,12 @@ public struct Comparison: Sendable, Equatable {
     }
 
     let rows: [Row]
+    /// What the two runs were given differently, so that their figures say little about the server.
+    let differences: [String]
 
     /// Compares the figures of the main phase and of the verdict, and those of the phases that both have.
     public init(of result: LoadResult, with baseline: LoadResult) {
+        differences = Self.differences(of: result, from: baseline)
         let (now, before) = (LoadMetrics(result), LoadMetrics(baseline))
         rows = now.all.compactMap { metric in
             // What the main phase has under its plain names need not come twice.
@@ -40,6 +43,20 @@ public struct Comparison: Sendable, Equatable {
             let word = row.isBetter.map { $0 ? "better" : "worse" } ?? ""
             return [row.name, row.unit.text(row.now), row.unit.text(row.before), ratio, word]
         }
-        return ResultTable.columns([head] + lines).joined(separator: "\n")
+        return (differences + ResultTable.columns([head] + lines)).joined(separator: "\n")
+    }
+
+    private static func differences(of result: LoadResult, from baseline: LoadResult) -> [String] {
+        func difference<Value: Equatable>(_ name: String, _ value: (LoadResult) -> Value) -> String? {
+            let (now, before) = (value(result), value(baseline))
+            return now == before ? nil : "The two differ in \(name): \(now), and \(before) before."
+        }
+        return [
+            difference("their scenario", \.scenario), difference("devices", \.devices),
+            difference("apps", \.apps), difference("providers", \.providers),
+            difference("streams", \.streams), difference("threads", \.threads),
+            difference("the machine's processors", \.machine.cores),
+            difference("the machine", \.machine.processor),
+        ].compactMap(\.self)
     }
 }

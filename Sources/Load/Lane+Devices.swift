@@ -41,9 +41,9 @@ extension Lane {
         guard device.isWanted, reason != .localClose || goodbye != nil else { return }
         let words = goodbye.map { "goodbye: \($0.reason)" } ?? reason.description
         if wasReady {
-            tally.lostLinks[words, default: 0] += 1
+            tally.lostLinks.countReason(words)
         } else {
-            tally.failures[words, default: 0] += 1
+            tally.failures.countReason(words)
             if !hasReachedDevicePort, tally.failures[words, default: 0] >= 3 {
                 fail(
                     "Devices cannot connect to \(setup.target.devices?.address.description ?? "?"): \(words)."
@@ -62,13 +62,13 @@ extension Lane {
 
     func enrolmentFailed(_ status: GRPCStatus, _ message: String) {
         switch status {
-        case .unavailable, .resourceExhausted: tally.failures["enrolment: \(status)", default: 0] += 1
+        case .unavailable, .resourceExhausted: tally.failures.countReason("enrolment: \(status)")
         default: fail("The relay enrols no device: \(message) (\(status)).")
         }
     }
 
     /// A link ended in a way that nobody should see.
-    func linkBroken(_ sentence: String) { tally.lostLinks[sentence, default: 0] += 1 }
+    func linkBroken(_ sentence: String) { tally.lostLinks.countReason(sentence) }
 
     /// A notification came to a device.
     func arrived(_ outline: DeliveryOutline, _ message: Span<UInt8>, at device: FleetDevice) {

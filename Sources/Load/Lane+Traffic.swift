@@ -59,7 +59,7 @@ extension Lane {
         {
             return fail("No connection to the provider port \(setup.target.provider): \(reason).")
         }
-        tally.failures["provider: \(reason)", default: 0] += 1
+        tally.failures.countReason("provider: \(reason)")
         let timer =
             providerPause
             ?? loop.makeTimer { [unowned self] in
@@ -181,9 +181,7 @@ extension Lane {
 
     func refused(_ exchange: ProviderLine.Exchange, _ reason: String) {
         needsPump = true
-        // A server that makes words up is not to fill the memory.
-        let reason = tally.refused.count < 100 || tally.refused[reason] != nil ? reason : "other"
-        tally.refused[reason, default: 0] += 1
+        tally.refused.countReason(reason)
         switch exchange {
         case .push(let number): book.refused(number)
         case .broadcast: broadcastsLeft -= 1

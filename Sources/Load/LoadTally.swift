@@ -89,6 +89,14 @@ struct LoadTally: Sendable, Equatable {
     var refusedCount: UInt64 { refused.values.reduce(0, +) }
 }
 
+extension [String: UInt64] {
+    /// Counts one for a reason. A server that makes words up is not to fill the memory: from 100 of them on, new ones
+    /// count as `other`.
+    mutating func countReason(_ reason: String) {
+        self[count < 100 || self[reason] != nil ? reason : "other", default: 0] += 1
+    }
+}
+
 /// What a fleet has measured in one phase.
 struct PhaseRecord: Sendable {
     /// What it counted.

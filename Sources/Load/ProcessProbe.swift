@@ -26,7 +26,9 @@ struct ProcessProbe {
     }
 
     /// Resident memory now; cheap.
-    func residentKiB() -> Int? { text("statm").flatMap(Self.resident(statm:)) }
+    func residentKiB() -> Int? {
+        text("statm").flatMap { Self.resident(statm: $0, pageKiB: sysconf(Int32(_SC_PAGESIZE)) / 1024) }
+    }
 
     /// Ticks in /proc/<pid>/stat. The second field is a name in parentheses that may hold anything.
     static func ticks(stat: String) -> (user: UInt64, system: UInt64)? {
@@ -47,9 +49,9 @@ struct ProcessProbe {
         return nil
     }
 
-    /// The second field of /proc/<pid>/statm, in pages of 4 KiB.
-    static func resident(statm: String) -> Int? {
-        statm.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4 }
+    /// The second field of /proc/<pid>/statm, which counts pages: 4 KiB each, or 16 or 64 with some kernels for ARM.
+    static func resident(statm: String, pageKiB: Int) -> Int? {
+        statm.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * pageKiB }
     }
 
     private func text(_ name: String) -> String? {

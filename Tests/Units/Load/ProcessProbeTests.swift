@@ -20,7 +20,8 @@ struct ProcessProbeTests {
             ProcessProbe.pss(rollup: "5-7 ---p\nRss:   900 kB\nPss:                 812 kB\nPss_Anon: 3 kB\n")
                 == 812)
         #expect(ProcessProbe.pss(rollup: "") == nil)
-        #expect(ProcessProbe.resident(statm: "100 25 3 1 0 9 0") == 100)
+        #expect(ProcessProbe.resident(statm: "100 25 3 1 0 9 0", pageKiB: 4) == 100)
+        #expect(ProcessProbe.resident(statm: "100 25 3 1 0 9 0", pageKiB: 64) == 1600)
     }
 
     @Test("sees this process, and no process that is not there")

@@ -86,6 +86,18 @@ struct ResultTests {
         #expect(!rows.contains { $0.name.hasPrefix("storm.") })
     }
 
+    @Test("compared with one of another scenario, fleet or machine says in what they differ")
+    func differences() {
+        #expect(Comparison(of: .sample, with: .sample).differences.isEmpty)
+        var earlier = LoadResult.sample
+        earlier.scenario = "idle"
+        earlier.devices += 1
+        earlier.machine.processor = "an abacus"
+        let comparison = Comparison(of: .sample, with: earlier)
+        #expect(comparison.differences.count == 3)
+        #expect(comparison.text.hasPrefix("The two differ in their scenario: storm, and idle before."))
+    }
+
     @Test("has a curve down to its last value", arguments: [1, 10, 1000, 12_345] as [UInt64])
     func curve(_ count: UInt64) {
         let quantiles = LoadResult.Latencies.quantiles(of: count)
@@ -97,6 +109,15 @@ struct ResultTests {
 
 @Suite("A tally")
 struct LoadTallyTests {
+    @Test("knows a hundred reasons, and counts what comes after them as others")
+    func reasons() {
+        var reasons: [String: UInt64] = [:]
+        for number in 1...1000 { reasons.countReason("\(number)") }
+        reasons.countReason("100")
+        #expect(reasons.count == 101)
+        #expect(reasons["100"] == 2 && reasons["101"] == nil && reasons["other"] == 900)
+    }
+
     @Test("of parts is their sum, and what was counted since is the difference")
     func arithmetic() {
         var (left, right) = (LoadTally(), LoadTally())
