@@ -194,7 +194,7 @@ def derived(found):
     by_memory = MEMORY_GIB * KEPT * 2**20 / device
     devices = min(by_memory, DESCRIPTORS)
     shard = {work: found[f"{work} shard-0 µs"] for work in WORKS}
-    ledger = {work: found[f"{work} ledger µs"] for work in WORKS}
+    ledger = found["stored ledger µs"]
     trace = max(found[f"{work} trace µs"] for work in WORKS)
     rows = [
         ["devices that memory holds", f"{MEMORY_GIB} GiB × {KEPT} ÷ ({found['device KiB']:.1f} + "
@@ -208,15 +208,12 @@ def derived(found):
          SHARDS * MILLION / shard["accepted"]],
         ["pushes delivered and acknowledged a second: what the shards take", f"{SHARDS} shards ÷ {shard['delivered']:.1f} µs",
          SHARDS * MILLION / shard["delivered"]],
-        ["pushes delivered and kept until then, a second: what the ledger's thread takes",
-         f"1 ÷ {ledger['delivered']:.1f} µs", MILLION / ledger["delivered"]],
-        ["pushes stored a second: what the ledger's thread takes", f"1 ÷ {ledger['stored']:.1f} µs",
-         MILLION / ledger["stored"]],
+        ["pushes stored a second: what the ledger's thread takes", f"1 ÷ {ledger:.1f} µs", MILLION / ledger],
         ["pushes traced a second: what the trace's thread takes", f"1 ÷ {trace:.1f} µs", MILLION / trace],
         ["deliveries a second to the devices of one shard", f"1 ÷ {shard['delivered']:.1f} µs",
          MILLION / shard["delivered"]],
-        ["milliseconds of stored pushes that the ledger's mailbox holds", f"{LETTERS:,} × {ledger['stored']:.1f} µs",
-         LETTERS * ledger["stored"] / 1000],
+        ["milliseconds of stored pushes that the ledger's mailbox holds", f"{LETTERS:,} × {ledger:.1f} µs",
+         LETTERS * ledger / 1000],
         ["notifications that wait, in a quarter of the memory", f"{MEMORY_GIB} GiB ÷ 4 ÷ "
          f"{found['waiting bytes']:.0f} bytes", MEMORY_GIB / 4 * 2**30 / found["waiting bytes"]],
     ]
