@@ -54,7 +54,7 @@ test-tsan: deps ## Run every test under ThreadSanitizer
 # Leaks are not looked for: the test runner itself has some.
 test-asan: deps ## Run every test under AddressSanitizer
 	swift build --build-tests --scratch-path .build/address --sanitize address
-	ASAN_OPTIONS=detect_leaks=0 \
+	ASAN_OPTIONS=detect_leaks=0:suppressions=$$PWD/Tests/Sanitizers/address.txt \
 		swift test --skip-build --disable-xctest --skip TidyTests --scratch-path .build/address --sanitize address
 
 # The tests feed the kept inputs (Tests/Fuzz/Corpora); this makes new ones.
