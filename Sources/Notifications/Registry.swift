@@ -171,7 +171,8 @@ public enum RegistryChange: Hashable, Sendable {
     case noteSeen(DeviceIdentity, Moment)
     /// Removes a device with its registrations; one that is not there is no error.
     case removeDevice(DeviceIdentity)
-    /// Adds a registration, or replaces the one of that device and number.
+    /// Adds a registration, or replaces the one of that device and number. Where there is no such device nothing is
+    /// added, and that is no error: it was removed while its registration was under way.
     case putRegistration(RegistrationRecord)
     /// Adds a provider's key, or replaces the one of that identifier.
     case putProviderKey(ProviderKeyRecord)

@@ -18,6 +18,7 @@ extension Registry {
             devices.removeAll { $0.identity == identity }
             registrations.removeAll { $0.device == identity }
         case .putRegistration(let record):
+            guard devices.contains(where: { $0.identity == record.device }) else { return }
             registrations.put(record, by: \.key)
         case .putProviderKey(let record):
             providerKeys.put(record, by: \.identifier.bytes)

@@ -84,7 +84,11 @@ final class RegistryFile: DatabaseFile {
             try database.prepare("DELETE FROM registration WHERE device = ?"),
             try database.prepare("DELETE FROM device WHERE identity = ?"),
         ]
-        putRegistration = try database.prepare("REPLACE INTO registration VALUES (?,?,?,?,?)")
+        putRegistration = try database.prepare(
+            """
+            REPLACE INTO registration SELECT ?1, ?2, ?3, ?4, ?5
+            WHERE EXISTS (SELECT 1 FROM device WHERE identity = ?1)
+            """)
         putProviderKey = try database.prepare("REPLACE INTO provider_key VALUES (?,?,?,?,?,?,?,?)")
         removeProviderKey = try database.prepare("DELETE FROM provider_key WHERE identifier = ?")
         putTopic = try database.prepare("REPLACE INTO topic VALUES (?,?,?)")
