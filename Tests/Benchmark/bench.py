@@ -14,7 +14,7 @@ import tempfile
 
 import document
 import tally
-from harness import OPEN, TOKENS, Harness, connection_kib, main_phase, parser, phase, used
+from harness import OPEN, TOKENS, Harness, connection_kib, main_phase, parser, phase, read, used
 from machine import CLIENT, SERVER, cpu, description, missing, run, stop
 from peers import NCHAN, Peers
 
@@ -164,7 +164,7 @@ def main():
     rows = ["accepts", "deliveries", "latency", "durable", "idle", "handshakes", "storm", "start", "counts"]
     options = parser()
     options.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(rows))
-    arguments = options.parse_intermixed_args()
+    arguments = read(options, "bench")
     if unknown := [row for row in arguments.rows if row not in rows]:
         options.error(f"there is no row '{unknown[0]}': {', '.join(rows)}")
     if os.cpu_count() < 2:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import document
 import tally
-from harness import OPEN, Harness, disk, main_phase, parser, phase, used
+from harness import OPEN, Harness, disk, main_phase, parser, phase, read, used
 from machine import CLIENT, SERVER, description, pss, run, start, stop
 
 MILLION = 1_000_000
@@ -222,7 +222,7 @@ def derived(found):
 
 
 def main():
-    arguments = parser().parse_args()
+    arguments = read(parser(), "costs", "derived")
     found = {}
     with tempfile.TemporaryDirectory(prefix="pr-") as folder:
         costs = Costs(arguments.products, folder, arguments.seconds)

@@ -18,16 +18,33 @@ def figure(value):
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+def marks(name):
+    """What stands before and after the tables of this name."""
+    return f"<!-- {name}: measured -->", f"<!-- {name}: end -->"
+
+
+def demand(path, *names):
+    """Ends the program unless the document, where there is one, has a place for each name: before minutes of work."""
+    if path is None:
+        return
+    try:
+        document = Path(path).read_text()
+    except OSError as error:
+        sys.exit(f"{path} cannot be read: {error.strerror}; name a document that is there, or none")
+    for name in names:
+        if any(mark not in document for mark in marks(name)):
+            sys.exit(f"{path} has no place for {name}: the lines {' and '.join(marks(name))} mark one")
+
+
 def put(path, name, text):
     """Between the marks of this name; with no document, on standard output."""
     if path is None:
         print(f"\n{text}\n", flush=True)
         return
     path = Path(path)
+    demand(path, name)
     document = path.read_text()
-    begin, end = f"<!-- {name}: measured -->", f"<!-- {name}: end -->"
-    if begin not in document or end not in document:
-        sys.exit(f"{path} has no place for {name}")
+    begin, end = marks(name)
     found = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     path.write_text(found.sub(lambda _: f"{begin}\n{text}\n{end}", document))
     print(f"{path}: {name} is written", flush=True)

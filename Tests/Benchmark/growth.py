@@ -14,7 +14,7 @@ from pathlib import Path
 
 import document
 import plot
-from harness import OPEN, Harness, connection_kib, disk, main_phase, parser, phase, used
+from harness import OPEN, Harness, connection_kib, disk, main_phase, parser, phase, read, used
 from machine import SERVER, description, pss, stop
 
 # Descriptors that a relay needs for other things than devices, with room.
@@ -79,7 +79,7 @@ def medians(rounds, sizes, measure):
 def main():
     options = parser()
     options.add_argument("--plot")
-    arguments = options.parse_args()
+    arguments = read(options, "growth")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1] - RESERVE
     sizes = sorted({min(size, most) for size in (100, 1000, 10_000, 19_000)})
     with tempfile.TemporaryDirectory(prefix="pr-") as folder:

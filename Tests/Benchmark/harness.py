@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import document
 from machine import CLIENT, SERVER, cpu, pss, run, start, stop
 
 TOKENS = 1000
@@ -127,6 +128,16 @@ def parser():
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--document")
     return parser
+
+
+def read(options, *names):
+    """The arguments, once there is what they name: the programs, and a place for each table in the document."""
+    arguments = options.parse_intermixed_args()
+    for program in "postrider", "peer-load", "fill-store":
+        if not (Path(arguments.products) / program).is_file():
+            options.error(f"{arguments.products} has no {program}: build it with `make build CONFIGURATION=release`")
+    document.demand(arguments.document, *names)
+    return arguments
 
 
 def disk(folder):
