@@ -82,7 +82,7 @@ extension Lane {
         switch device.judge(arrival, mark.number) {
         case nil:
             tally.delivered += 1
-            measureDelivery(since: mark.moment)
+            measureDelivery(of: mark)
             needsPump = true
         case .repeated: tally.repeated += 1
         case .doubled: tally.doubled += 1
@@ -96,7 +96,7 @@ extension Lane {
             return
         }
         tally.broadcastsDelivered += 1
-        measureDelivery(since: mark.moment)
+        measureDelivery(of: mark)
     }
 
     /// Whether a payload is what this lane sends. One from before a change of the payload counts as well.

@@ -201,8 +201,8 @@ final class Lane {
     }
 
     /// A push arrived.
-    func measureDelivery(since moment: UInt64) {
-        let latency = sinceStart - min(moment, sinceStart)
+    func measureDelivery(of mark: PushMark) {
+        let latency = mark.age(at: sinceStart)
         records[phase].delivery.record(latency)
         slice.delivery.record(latency)
     }

@@ -6,7 +6,7 @@ import Notifications
 ///     | 48 bits  | 4    | 12 bits      | 2    | 22 bits | 40 bits |
 ///     | moment   | 0100 | mark of run  | 10   | device  | number  |
 struct PushMark: Hashable, Sendable {
-    /// The moment from which its latency counts: nanoseconds since the run's start, three days at most.
+    /// The moment from which its latency counts: nanoseconds since the run's start, which after 3.2 days begin again.
     let moment: UInt64
     /// Tells this run and this thread from others; 12 bits.
     let run: UInt16
@@ -19,6 +19,8 @@ struct PushMark: Hashable, Sendable {
     static let everybody = 1 << 22 - 1
 
     private static let momentMask: UInt64 = 1 << 48 - 1
+    /// Three days, which is as long as a step of a scenario may take, and an hour: beyond lies what is ahead.
+    private static let longestAge: UInt64 = 3 * 86_400_000_000_000 + 3_600_000_000_000
     private static let numberMask: UInt64 = 1 << 40 - 1
 
     init(moment: UInt64, run: UInt16, device: Int, number: UInt64) {
@@ -34,6 +36,13 @@ struct PushMark: Hashable, Sendable {
         self.init(
             moment: identity.high >> 16, run: UInt16(identity.high & 0x0FFF),
             device: Int(identity.low >> 40 & 0x3F_FFFF), number: identity.low & Self.numberMask)
+    }
+
+    /// Nanoseconds from its moment to another one of the run, however long that goes on: right up to three days. None
+    /// for a moment that is still ahead: it was set by another thread's clock.
+    func age(at now: UInt64) -> UInt64 {
+        let age = (now &- moment) & Self.momentMask
+        return age < Self.longestAge ? age : 0
     }
 
     /// The identity.

@@ -52,7 +52,7 @@ extension LoadPlan {
 
     /// Each step is one word with its own settings.
     private static func action(_ step: YAMLReader) throws(YAMLError) -> Action {
-        // A push says for three days at most when it was due; see `PushMark`.
+        // A push can say for three days how old it is; see `PushMark`.
         let times = 0...24 * 3_600_000 * 3
         switch try step.required("do", step.string) {
         case "connect": return .connect(percent: try step.integer("percent", in: 0...100) ?? 100)

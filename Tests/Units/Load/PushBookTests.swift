@@ -212,4 +212,18 @@ struct PushMarkTests {
         #expect(text[14] == UInt8(ascii: "4"))
         #expect("89ab".utf8.contains(text[19]))
     }
+
+    @Test("says how old it is, in a run that goes on for weeks as well", arguments: ages)
+    func age(_ moment: UInt64, _ now: UInt64, _ expected: UInt64) throws {
+        let mark = PushMark(moment: moment, run: 1, device: 2, number: 3)
+        #expect(try #require(PushMark(mark.identity)).age(at: now) == expected)
+    }
+
+    /// Nanoseconds.
+    private static let day: UInt64 = 86_400_000_000_000
+    /// A push's moment, a later one, and what is between them.
+    static let ages: [(UInt64, UInt64, UInt64)] = [
+        (0, 0, 0), (5, 1_005, 1_000), (0, 3 * day, 3 * day), (3 * day, 4 * day, day),
+        (30 * day, 30 * day + 7, 7), (30 * day + 7, 30 * day, 0), (1 << 48 - 1, 1 << 48 + 1, 2),
+    ]
 }
