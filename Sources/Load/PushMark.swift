@@ -19,8 +19,8 @@ struct PushMark: Hashable, Sendable {
     static let everybody = 1 << 22 - 1
 
     private static let momentMask: UInt64 = 1 << 48 - 1
-    /// Three days, which is as long as a step of a scenario may take, and an hour: beyond lies what is ahead.
-    private static let longestAge: UInt64 = 3 * 86_400_000_000_000 + 3_600_000_000_000
+    /// As long as a step of a scenario may take, and an hour: beyond lies what is ahead.
+    private static let longestAge = UInt64(LoadPlan.longestStepMilliseconds + 3_600_000) * 1_000_000
     private static let numberMask: UInt64 = 1 << 40 - 1
 
     init(moment: UInt64, run: UInt16, device: Int, number: UInt64) {

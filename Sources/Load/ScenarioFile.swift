@@ -50,10 +50,12 @@ extension LoadPlan {
         fleet.handshakes = try part.integer("handshakes", in: 1...100_000) ?? fleet.handshakes
     }
 
+    /// Three days: for as long a push can say how old it is; see ``PushMark``.
+    static let longestStepMilliseconds = 3 * 24 * 3_600_000
+
     /// Each step is one word with its own settings.
     private static func action(_ step: YAMLReader) throws(YAMLError) -> Action {
-        // A push can say for three days how old it is; see `PushMark`.
-        let times = 0...24 * 3_600_000 * 3
+        let times = 0...longestStepMilliseconds
         switch try step.required("do", step.string) {
         case "connect": return .connect(percent: try step.integer("percent", in: 0...100) ?? 100)
         case "leave":

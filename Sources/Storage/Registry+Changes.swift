@@ -12,13 +12,13 @@ extension Registry {
         case .putDevice(let record):
             devices.put(record, by: \.identity.bytes)
         case .noteSeen(let identity, let moment):
-            guard let place = devices.firstIndex(where: { $0.identity == identity }) else { return }
-            devices[place].seenAt = moment
+            let (place, isTaken) = devices.place(of: identity.bytes, by: \.identity.bytes)
+            if isTaken { devices[place].seenAt = moment }
         case .removeDevice(let identity):
             devices.removeAll { $0.identity == identity }
             registrations.removeAll { $0.device == identity }
         case .putRegistration(let record):
-            guard devices.contains(where: { $0.identity == record.device }) else { return }
+            guard devices.place(of: record.device.bytes, by: \.identity.bytes).isTaken else { return }
             registrations.put(record, by: \.key)
         case .putProviderKey(let record):
             providerKeys.put(record, by: \.identifier.bytes)
@@ -38,7 +38,7 @@ extension Registry {
             channels.removeAll { $0.identity == identity }
             broadcasts.removeAll { $0.channel == identity }
         case .putBroadcast(let broadcast):
-            guard channels.contains(where: { $0.identity == broadcast.channel }) else { return }
+            guard channels.place(of: broadcast.channel.bytes, by: \.identity.bytes).isTaken else { return }
             broadcasts.put(broadcast, by: \.channel.bytes)
         case .removeBroadcast(let channel):
             broadcasts.removeAll { $0.channel == channel }
@@ -59,11 +59,16 @@ extension String {
 }
 
 extension Array {
+    /// The place of a key in the order of keys, found by halving, and whether its record is there.
+    fileprivate func place(of own: [UInt8], by key: (Element) -> [UInt8]) -> (place: Int, isTaken: Bool) {
+        let place = firstPlace { !key($0).lexicographicallyPrecedes(own) }
+        return (place, place < endIndex && key(self[place]) == own)
+    }
+
     /// Replaces the record of the same key, or puts the new one at its place in the order of keys.
     fileprivate mutating func put(_ record: Element, by key: (Element) -> [UInt8]) {
-        let own = key(record)
-        let place = firstPlace { !key($0).lexicographicallyPrecedes(own) }
-        if place < endIndex, key(self[place]) == own {
+        let (place, isTaken) = place(of: key(record), by: key)
+        if isTaken {
             self[place] = record
         } else {
             insert(record, at: place)

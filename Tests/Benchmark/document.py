@@ -24,9 +24,7 @@ def marks(name):
 
 
 def demand(path, *names):
-    """Ends the program unless the document, where there is one, has a place for each name: before minutes of work."""
-    if path is None:
-        return
+    """The document's text. Ends the program unless it can be read and has a place for each name."""
     try:
         document = Path(path).read_text()
     except OSError as error:
@@ -34,6 +32,7 @@ def demand(path, *names):
     for name in names:
         if any(mark not in document for mark in marks(name)):
             sys.exit(f"{path} has no place for {name}: the lines {' and '.join(marks(name))} mark one")
+    return document
 
 
 def put(path, name, text):
@@ -41,10 +40,8 @@ def put(path, name, text):
     if path is None:
         print(f"\n{text}\n", flush=True)
         return
-    path = Path(path)
-    demand(path, name)
-    document = path.read_text()
+    document = demand(path, name)
     begin, end = marks(name)
     found = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    path.write_text(found.sub(lambda _: f"{begin}\n{text}\n{end}", document))
+    Path(path).write_text(found.sub(lambda _: f"{begin}\n{text}\n{end}", document))
     print(f"{path}: {name} is written", flush=True)

@@ -136,7 +136,8 @@ def read(options, *names):
     for program in "postrider", "peer-load", "fill-store":
         if not (Path(arguments.products) / program).is_file():
             options.error(f"{arguments.products} has no {program}: build it with `make build CONFIGURATION=release`")
-    document.demand(arguments.document, *names)
+    if arguments.document is not None:
+        document.demand(arguments.document, *names)
     return arguments
 
 
