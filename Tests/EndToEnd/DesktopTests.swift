@@ -137,7 +137,7 @@ extension Stage {
             [urgency_normal]
             timeout = 0
             """
-        let environment = ["DISPLAY": display, "DBUS_SESSION_BUS_ADDRESS": address, "LD_PRELOAD": ""]
+        let environment = ["DISPLAY": display, "DBUS_SESSION_BUS_ADDRESS": address]
         let server = try start(
             URL(filePath: "/usr/bin/dunst"), ["-conf", try write(rules, to: "dunstrc"), "-print"],
             environment: environment)

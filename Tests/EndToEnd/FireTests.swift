@@ -29,8 +29,7 @@ extension EndToEnd {
             try await onStage { stage in
                 let opening = Place.root.appending(path: "Tests/Torture/opening.py").path
                 let program = try stage.start(
-                    Place.python, [opening, Place.products.path, stage.folder.path],
-                    environment: ["LD_PRELOAD": ""])
+                    Place.python, [opening, Place.products.path, stage.folder.path])
                 #expect(try await program.exitCode() == 0, "\(program.transcript)")
             }
         }

@@ -44,8 +44,7 @@ extension EndToEnd {
                     .replacing(Self.topic, with: relay.topic)
                 _ = try stage.write(code, to: "main.swift")
                 let compiler = try stage.start(
-                    URL(filePath: "/usr/bin/env"), ["swiftc"] + Self.compilation(on: stage),
-                    environment: ["LD_PRELOAD": ""])
+                    URL(filePath: "/usr/bin/env"), ["swiftc"] + Self.compilation(on: stage))
                 #expect(try await compiler.exitCode() == 0, "\(compiler.transcript)")
                 // Its output goes into a pipe here, not to a terminal.
                 let app = try stage.start(
@@ -69,7 +68,7 @@ extension EndToEnd {
                     .replacing(Self.topic, with: relay.topic)
                     .replacing(".postrider/agent.sock", with: stage.path("agent.sock"))
                 let app = try stage.start(
-                    Place.python, [try stage.write(code, to: "first.py")], environment: ["LD_PRELOAD": ""])
+                    Place.python, [try stage.write(code, to: "first.py")])
                 let token = try await app.line(startingWith: "device token: ")
                 try await push("Kettle", to: token, relay, on: stage)
                 try await app.line { $0.hasPrefix("push: ") && $0.contains("Kettle") }

@@ -14,7 +14,7 @@ extension EndToEnd {
                     file, "--topic", relay.topic, "--socket", stage.path("agent.sock"), "--seconds", "1",
                 ]
                 func start() throws -> Program {
-                    try stage.start(Place.python, arguments, environment: ["LD_PRELOAD": ""])
+                    try stage.start(Place.python, arguments)
                 }
                 let app = try start()
                 let token = try await app.line(startingWith: "device token: ")

@@ -29,14 +29,13 @@ final class Stage: Sendable {
     /// Starts a program in Python, of the folder `Programs`.
     func python(_ program: String, _ arguments: [String], by python: URL = Place.python) throws -> Program {
         let file = Place.programs.appending(path: program).path
-        // A sanitizer's library is for programs that were built with it.
-        return try keep(Program(python, [file] + arguments, environment: ["LD_PRELOAD": ""]))
+        return try keep(Program(python, [file] + arguments))
     }
 
     /// Runs a tool of the system to its end.
     func run(_ tool: String, _ arguments: [String]) async throws -> (exitCode: Int32, output: [String]) {
         let tool = URL(filePath: "/usr/bin").appending(path: tool)
-        let program = try keep(Program(tool, arguments, environment: ["LD_PRELOAD": ""]))
+        let program = try keep(Program(tool, arguments))
         return (try await program.exitCode(), program.output)
     }
 

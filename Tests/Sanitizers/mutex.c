@@ -3,7 +3,8 @@
 // The fast path of Mutex is compiled into our code and seen by the sanitizer; the slow path, which spins and then waits in
 // the kernel, is compiled into libswiftSynchronization and is not, so that every contended section looks like a race. This
 // library is preloaded by `make test-tsan`, stands in for the two functions of the slow path and says who has acquired and
-// released what. Races that are races are found as before.
+// released what. Races that are races are found as before. Programs without the sanitizer inherit it, do nothing with it
+// and hand it on to those that they start.
 #include <dlfcn.h>
 #include <stdint.h>
 
