@@ -24,8 +24,10 @@ public struct Expectation: Sendable, Equatable {
 
     /// What a figure is compared with.
     enum Bound: Equatable {
-        /// A number; times in microseconds.
+        /// A number.
         case number(Double)
+        /// A length of time.
+        case microseconds(Double)
         /// Another figure of the same result, so many times.
         case metric(String, factor: Double)
     }
@@ -66,9 +68,10 @@ public struct Expectation: Sendable, Equatable {
     }
 
     private static func bound(_ text: String, in whole: String) throws(Mistake) -> Bound {
-        if let number = number(text) { return .number(number) }
+        if let microseconds = number(text, times) { return .microseconds(microseconds) }
+        if let number = number(text, units) { return .number(number) }
         let parts = text.split(separator: "*", omittingEmptySubsequences: false)
-        if parts.count == 2, let factor = Double(parts[0]), isName(parts[1]) {
+        if parts.count == 2, let factor = Double(parts[0]), factor.isFinite, isName(parts[1]) {
             return .metric(String(parts[1]), factor: factor)
         }
         if parts.count == 1, isName(parts[0]) { return .metric(text, factor: 1) }
@@ -84,12 +87,14 @@ public struct Expectation: Sendable, Equatable {
         return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "./-".contains($0)) }
     }
 
+    private static let times: [(suffix: String, worth: Double)] = [
+        ("us", 1), ("µs", 1), ("ms", 1000), ("s", 1_000_000),
+    ]
     private static let units: [(suffix: String, worth: Double)] = [
-        ("us", 1), ("µs", 1), ("ms", 1000), ("s", 1_000_000), ("KiB", 1), ("k", 1000), ("M", 1_000_000),
-        ("", 1),
+        ("KiB", 1), ("k", 1000), ("M", 1_000_000), ("", 1),
     ]
 
-    private static func number(_ text: String) -> Double? {
+    private static func number(_ text: String, _ units: [(suffix: String, worth: Double)]) -> Double? {
         for unit in units where text.hasSuffix(unit.suffix) {
             let digits = text.dropLast(unit.suffix.count)
             guard let first = digits.first, first.isNumber || first == ".", let value = Double(digits),
@@ -108,6 +113,13 @@ public struct Expectation: Sendable, Equatable {
         let right: Double
         switch bound {
         case .number(let number): right = number
+        case .microseconds(let time):
+            switch left.unit {
+            case .microseconds: right = time
+            case .seconds: right = time / 1_000_000
+            case .count, .perSecond, .perCPUSecond, .kibibytes, .ratio:
+                return "The figure \(metric) is no time, so it cannot be compared with one in \(text)."
+            }
         case .metric(let name, let factor):
             guard let other = metrics[name] else {
                 return "There is no figure \(name) in this run to compare with in \(text)."
@@ -130,6 +142,7 @@ extension LoadMetrics.Unit {
             case ..<1_000_000: return "\(Self.rounded(value / 1000)) ms"
             default: return "\(Self.rounded(value / 1_000_000)) s"
             }
+        case .seconds: return "\(Self.rounded(value)) s"
         case .kibibytes: return "\(Self.rounded(value)) KiB"
         case .count, .perSecond, .perCPUSecond, .ratio: return Self.rounded(value)
         }
@@ -138,6 +151,7 @@ extension LoadMetrics.Unit {
     /// Three digits that matter, and thousands apart.
     private static func rounded(_ value: Double) -> String {
         let size = abs(value)
+        guard size < 1e15 else { return "\(value)" }
         guard size < 100 else {
             let digits = String(Int(value.rounded()))
             var text = ""

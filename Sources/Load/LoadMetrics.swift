@@ -6,6 +6,7 @@ public struct LoadMetrics: Sendable, Equatable {
         case perSecond
         case perCPUSecond
         case microseconds
+        case seconds
         case kibibytes
         case ratio
     }
@@ -53,7 +54,7 @@ public struct LoadMetrics: Sendable, Equatable {
         let delivered = phase.delivered + phase.broadcastsDelivered
         let accepted = phase.accepted + phase.broadcasts
         let cpu = phase.server?.cpuSeconds
-        add(prefix + "seconds", phase.seconds, .ratio, nil)
+        add(prefix + "seconds", phase.seconds, .seconds, nil)
         for (name, count) in [
             ("accepted", accepted), ("delivered", delivered), ("handshakes", phase.connections),
         ] {

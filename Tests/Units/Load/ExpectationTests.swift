@@ -14,6 +14,8 @@ struct ExpectationTests {
             ("storm.accept.p99<2*before.accept.p99", true), ("storm.accept.p99<1.2*before.accept.p99", false),
             ("storm.accept.p99>before.accept.p99", true), ("before.accept.max<1s", true),
             ("KiB/connection<23KiB", true), ("KiB/connection<14", false), ("accepted/cpu-s>=5000", true),
+            ("seconds<5s", false), ("seconds>=9999ms", true), ("seconds=10", true), ("lost<5ms", false),
+            ("p99>1e300*before.p99", false),
         ])
     func verdicts(_ text: String, _ isMet: Bool) throws {
         let expectation = try #require(try Expectation.parse(text).first)
@@ -24,7 +26,7 @@ struct ExpectationTests {
     func sentences() throws {
         let metrics = LoadMetrics(.sample)
         let misses = try Expectation.parse(
-            "p99<2ms,lost=0,accepted/s>100k,storm.accept.p99<1.2*before.accept.p99,x=1"
+            "p99<2ms,lost=0,accepted/s>100k,storm.accept.p99<1.2*before.accept.p99,x=1,seconds<5s,lost=1s"
         )
         .compactMap { $0.miss(in: metrics) }
         #expect(
@@ -34,6 +36,8 @@ struct ExpectationTests {
                 "Expected storm.accept.p99<1.2*before.accept.p99, but storm.accept.p99 is 3 ms, and that is "
                     + "2.4 ms.",
                 "There is no figure x in this run to expect x=1 of.",
+                "Expected seconds<5s, but seconds is 10 s.",
+                "The figure lost is no time, so it cannot be compared with one in lost=1s.",
             ])
     }
 
@@ -41,7 +45,7 @@ struct ExpectationTests {
         "that cannot be understood is told as it was written",
         arguments: [
             "", "p99", "p99<", "<5ms", "p99<5 parsecs", "p99~5", "p99<>5", "lost=0,", "p99<2*", "p99<-1",
-            "p99<1*2*3",
+            "p99<1*2*3", "p99<inf*max", "p99<nan*max",
         ])
     func mistakes(_ text: String) {
         #expect(throws: Expectation.Mistake.self) { try Expectation.parse(text) }
@@ -53,7 +57,7 @@ struct ExpectationTests {
             (LoadMetrics.Unit.microseconds, 99.94, "99.9 µs"), (.microseconds, 1234, "1.23 ms"),
             (.microseconds, 2_500_000, "2.5 s"), (.count, 1_234_567, "1,234,567"), (.count, 100, "100"),
             (.perSecond, 999_999.6, "1,000,000"), (.kibibytes, 14.52, "14.5 KiB"), (.ratio, 0.333, "0.33"),
-            (.count, -1234, "-1,234"),
+            (.count, -1234, "-1,234"), (.seconds, 10, "10 s"), (.ratio, 1e300, "1e+300"),
         ])
     func figures(_ unit: LoadMetrics.Unit, _ value: Double, _ text: String) {
         #expect(unit.text(value) == text)
