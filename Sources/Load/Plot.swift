@@ -54,8 +54,11 @@ struct Plot {
         var end = Self.width - Self.right
         for (index, line) in lines.enumerated() {
             let colour = Self.colours[index % Self.colours.count]
-            let path = line.points.filter { $0.x.isFinite && $0.y.isFinite }
-                .map { "\(Self.tenths(x($0.x))),\(Self.tenths(y($0.y)))" }.joined(separator: " ")
+            var places = line.points.filter { $0.x.isFinite && $0.y.isFinite }
+                .map { "\(Self.tenths(x($0.x))),\(Self.tenths(y($0.y)))" }
+            // A line to where it begins is a dot; with one place alone nothing would be seen.
+            if places.count == 1 { places += places }
+            let path = places.joined(separator: " ")
             parts.append("<polyline points=\"\(path)\" stroke=\"\(colour)\"/>")
             parts.append("<g style=\"color:\(colour)\">")
             parts.append(Self.text(line.name, end, 18, "end") + "</g>")
@@ -80,6 +83,8 @@ private struct Axis {
     let lower: Double
     let upper: Double
     let isLogarithmic: Bool
+    /// Whether there is more than one value to mark.
+    private let hasExtent: Bool
 
     /// Nil where there is nothing to draw.
     init?(_ values: [Double], isLogarithmic: Bool) {
@@ -88,6 +93,7 @@ private struct Axis {
         guard let least = values.min(), let most = values.max() else { return nil }
         lower = isLogarithmic ? least.rounded(.down) : least
         upper = isLogarithmic ? max(most.rounded(.up), lower + 1) : max(most, least + 1e-9)
+        hasExtent = isLogarithmic || most > least
     }
 
     func share(_ value: Double) -> Double {
@@ -97,6 +103,7 @@ private struct Axis {
 
     /// About five values that are easy to read.
     var marks: [Double] {
+        guard hasExtent else { return [lower] }
         if isLogarithmic {
             return stride(from: lower, through: upper, by: 1).map { pow(10, $0) }
         }

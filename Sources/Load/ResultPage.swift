@@ -26,7 +26,7 @@ public enum ResultPage {
             svg .end { text-anchor: end; }
             svg .middle { text-anchor: middle; }
             svg .grid { stroke: currentColor; opacity: .15; }
-            svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
+            svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
             </style>
             <h1>postrider load: \(escaped(result.scenario))</h1>
             <p>\(escaped(result.machine.processor)), \(result.machine.cores) cores, Linux

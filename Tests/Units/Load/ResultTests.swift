@@ -68,6 +68,19 @@ struct ResultTests {
         #expect(page.contains("Compared with an earlier run"))
     }
 
+    @Test("as a page shows a run of one second as dots over one mark")
+    func dots() {
+        var result = LoadResult.sample
+        result.timeline = [
+            LoadResult.Second(
+                at: 1.1, phase: "storm", accepted: 1000, delivered: 0, refused: 0, connections: 0)
+        ]
+        let plots = ResultPage.html(result).components(separatedBy: "<svg")
+        #expect(plots.count == 3)
+        #expect(plots.last?.components(separatedBy: ">1.1</text>").count == 2)
+        #expect(plots.last?.contains("points=\"76.0,34.0 76.0,34.0\"") == true, "\(plots.last ?? "")")
+    }
+
     @Test("compares figures, and knows which way is better")
     func comparison() throws {
         var earlier = LoadResult.sample
