@@ -160,11 +160,11 @@ public struct DeviceLink: Sendable {
     private mutating func receiveBeforeWelcome(_ message: RelayMessage) throws(CourierError) -> Event? {
         switch message {
         case .welcome(let welcome):
-            guard (1...DeliveryWindow.largest).contains(Int(welcome.window)) else {
-                throw fail("A window of \(welcome.window) deliveries is not possible.")
-            }
-            guard welcome.keepaliveSeconds > 0 else {
-                throw fail("A keepalive of 0 seconds is not possible.")
+            do throws(CourierError) {
+                try welcome.check()
+            } catch {
+                state = .closed
+                throw error
             }
             state = .open(DeliveryWindow(size: Int(welcome.window)))
             return .welcomed(welcome, send: reconciliation(with: welcome.registrations))

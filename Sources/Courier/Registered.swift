@@ -120,6 +120,14 @@ public struct Welcome: CourierMessage {
         )
     }
 
+    /// Refuses what no device can keep to: without a pause between PINGs it would send nothing else.
+    public func check() throws(CourierError) {
+        guard (1...DeliveryWindow.largest).contains(Int(window)) else {
+            throw .outOfOrder("A window of \(window) deliveries is not possible.")
+        }
+        guard keepaliveSeconds > 0 else { throw .outOfOrder("A keepalive of 0 seconds is not possible.") }
+    }
+
     /// Appends the message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, UInt64(keepaliveSeconds))

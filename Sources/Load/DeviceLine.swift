@@ -74,7 +74,6 @@ final class DeviceLine: FleetLine {
                 try framing.takeAll(bytes) { message throws(CourierError) in try take(message) }
             }
         } catch {
-            lane.linkBroken("the relay broke the protocol: \(error)")
             wire?.abort(.protocolError(error.description))
         }
     }
@@ -96,6 +95,8 @@ final class DeviceLine: FleetLine {
     override func closed(_ stream: Int32, errorCode: UInt32) {
         if stream == enrolment?.stream {
             enrolment = nil
+            // Refused for now: the device tries again over another connection, after a pause.
+            if device.identity == nil { close() }
         } else if stream == self.stream {
             self.stream = nil
             close()
@@ -108,8 +109,8 @@ final class DeviceLine: FleetLine {
 
     private func enrol() {
         var body: [UInt8] = []
-        MessageFraming.frame(
-            EnrollRequest(enrolmentKey: lane.enrolmentKey, name: "load-\(device.index)"), into: &body)
+        let name = "\(lane.setup.target.devices?.namePrefix ?? "")-\(device.index)"
+        MessageFraming.frame(EnrollRequest(enrolmentKey: lane.enrolmentKey, name: name), into: &body)
         request(.enroll) { [streams] head throws(SessionError) in
             enrolment = (
                 try streams.request(head, body: body),
@@ -177,7 +178,7 @@ final class DeviceLine: FleetLine {
     private func take(_ message: RelayMessage) throws(CourierError) {
         switch message {
         case .welcome(let welcome):
-            guard welcome.keepaliveSeconds > 0 else { throw .unknownValue(field: 1) }
+            try welcome.check()
             isWelcome = true
             keepaliveSeconds = Int(welcome.keepaliveSeconds)
             var missing = lane.topics

@@ -54,12 +54,16 @@ extension Lane {
     func providerEnded(_ line: ProviderLine, _ reason: CloseReason) {
         providers.removeAll { $0 === line }
         guard !isFailed else { return }
-        if tally.accepted == 0, tally.refused.isEmpty, tally.sent == 0, setup.providers > providers.count,
-            tally.failures["provider: \(reason)", default: 0] >= 3
-        {
+        let words = "provider: \(reason)"
+        let before = tally.failures[words, default: 0] + tally.lostLinks[words, default: 0]
+        if tally.accepted == 0, tally.refused.isEmpty, tally.sent == 0, before >= 3 {
             return fail("No connection to the provider port \(setup.target.provider): \(reason).")
         }
-        tally.failures.countReason("provider: \(reason)")
+        if !line.hasOpened {
+            tally.failures.countReason(words)
+        } else if reason != .localClose {
+            tally.lostLinks.countReason(words)
+        }
         let timer =
             providerPause
             ?? loop.makeTimer { [unowned self] in

@@ -7,8 +7,11 @@ public struct LoadFailure: Error, Equatable, CustomStringConvertible {
     /// What was in the way, and what to do.
     public let description: String
 
-    /// A failure from its sentence.
-    public init(_ description: String) { self.description = description }
+    /// A failure from its sentence, which may end with another one's: there is one full stop.
+    public init(_ description: String) {
+        let stops = description.reversed().prefix { $0 == "." }.count
+        self.description = description.dropLast(stops) + "."
+    }
 }
 
 /// How far a run is, for whoever watches.
@@ -196,7 +199,7 @@ public final class LoadRun {
         guard try await wait(milliseconds: milliseconds, until: isDone) else {
             let reasons = together.tally.failures.merging(together.tally.lostLinks, uniquingKeysWith: +)
             let worst = reasons.max { $0.value < $1.value }.map { "; mostly: \($0.key)" } ?? ""
-            throw LoadFailure("The run ended early: \(sentence())\(worst).")
+            throw LoadFailure("The run ended early: \(sentence())\(worst)")
         }
     }
 
@@ -237,7 +240,7 @@ public final class LoadRun {
         guard !phase.isEmpty else { return }
         var end = phaseEnds[phase] ?? PhaseEnd()
         let together = self.together
-        end.backlog = together.backlog
+        end.backlog += together.backlog
         if let before = phaseSights.own, let now = ownProbe.look() {
             end.ownCPUSeconds +=
                 Double(now.userTicks + now.systemTicks - before.userTicks - before.systemTicks)

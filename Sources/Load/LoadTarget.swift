@@ -15,6 +15,8 @@ public struct LoadTarget: Sendable {
         public var name: String
         /// What devices enrol with.
         public var enrolmentKey: String
+        /// How their names begin.
+        public var namePrefix = "load"
 
         /// A port from its parts.
         public init(address: SocketAddress, tls: TLSContext, name: String, enrolmentKey: String) {

@@ -25,6 +25,8 @@ final class ProviderLine: FleetLine {
     private var streamLimit = 1
     private let mostStreams: Int
     private var isEnding = false
+    /// Whether it was established once: its end is not that of an attempt.
+    private(set) var hasOpened = false
 
     init(of lane: Lane, streams: Int) {
         var settings = SessionSettings()
@@ -50,6 +52,7 @@ final class ProviderLine: FleetLine {
     }
 
     override func opened() {
+        hasOpened = true
         lane.providerOpened()
     }
 

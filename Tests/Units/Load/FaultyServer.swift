@@ -18,11 +18,20 @@ final class FaultyServer {
         case linger
         /// It is delivered, and again over the device's next link.
         case again
+        /// It is delivered, and its provider's connection ends after the answer.
+        case hangUp
+    }
+
+    /// What it grants devices.
+    struct Terms: Sendable {
+        var keepalive: UInt32 = 60
+        var window: UInt32 = 64
+        /// How many enrolments it refuses before it takes the first.
+        var refusals = 0
     }
 
     fileprivate let fault: @Sendable (Int) -> Fault
-    /// Seconds, which it grants devices.
-    fileprivate let keepalive: UInt32
+    fileprivate var terms: Terms
     fileprivate var accepted = 0
     fileprivate var enrolled = 0
     /// By device.
@@ -30,16 +39,16 @@ final class FaultyServer {
     /// What is delivered again, by device.
     fileprivate var copies: [Int: [FaultySession.Request]] = [:]
 
-    private init(_ fault: @escaping @Sendable (Int) -> Fault, _ keepalive: UInt32) {
+    private init(_ fault: @escaping @Sendable (Int) -> Fault, _ terms: Terms) {
         self.fault = fault
-        self.keepalive = keepalive
+        self.terms = terms
     }
 
     /// Runs one on a thread of its own while `body` does something with it.
     ///
     /// - Parameter fault: what is done to each accepted push, by its number from 0.
     static func run<Result>(
-        _ fault: @escaping @Sendable (Int) -> Fault = { _ in .none }, keepalive: UInt32 = 60,
+        _ fault: @escaping @Sendable (Int) -> Fault = { _ in .none }, terms: Terms = Terms(),
         _ body: (LoadTarget) async throws -> Result
     ) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "load-\(UUID().uuidString)")
@@ -63,7 +72,7 @@ final class FaultyServer {
         let clientTLS = try TLSContext.client(
             trustFile: write(authority.certificate, "ca.pem"), alpn: ["h2"])
         let stop = try Mailbox<Bool>(capacity: 1)
-        let address = try await start(serverTLS, stop, fault, keepalive)
+        let address = try await start(serverTLS, stop, fault, terms)
         defer { stop.postEvenIfFull(true) }
         guard let topic = Topic("org.example.app") else { preconditionFailure("that is a topic") }
         return try await body(
@@ -75,13 +84,13 @@ final class FaultyServer {
 
     private static func start(
         _ tls: TLSContext, _ stop: Mailbox<Bool>, _ fault: @escaping @Sendable (Int) -> Fault,
-        _ keepalive: UInt32
+        _ terms: Terms
     ) async throws -> SocketAddress {
         try await withCheckedThrowingContinuation { continuation in
             do {
                 _ = try Thread.spawn(name: "faulty") {
                     do {
-                        let (server, loop) = (FaultyServer(fault, keepalive), try EventLoop())
+                        let (server, loop) = (FaultyServer(fault, terms), try EventLoop())
                         let listener = try loop.listen(SocketAddress("127.0.0.1:0"), tls: tls) { _ in
                             FaultySession(of: server).endpoint
                         }
@@ -121,7 +130,7 @@ final class FaultyServer {
         else { return }
         defer { accepted += 1 }
         switch fault(accepted) {
-        case .none: link.deliver(request)
+        case .none, .hangUp: link.deliver(request)
         case .lose: break
         case .double:
             link.deliver(request)
@@ -202,7 +211,8 @@ private final class FaultySession: EndpointOwner {
                 say(
                     RelayMessage.welcome(
                         Welcome(
-                            keepaliveSeconds: server.keepalive, window: 64, registrations: [], pending: 0)))
+                            keepaliveSeconds: server.terms.keepalive, window: server.terms.window,
+                            registrations: [], pending: 0)))
                 for copy in server.copies.removeValue(forKey: number) ?? [] { deliver(copy) }
             case .register(let topic, _):
                 let token =
@@ -223,7 +233,11 @@ private final class FaultySession: EndpointOwner {
 
     func ended(_ stream: Int32) {
         guard let request = requests.removeValue(forKey: stream), stream != link else { return }
-        if request.path == CourierMethod.enroll.rawValue {
+        if request.path == CourierMethod.enroll.rawValue, server.terms.refusals > 0 {
+            server.terms.refusals -= 1
+            endpoint.streams.respond(
+                stream, [":status": "200", "content-type": "application/grpc", "grpc-status": "14"])
+        } else if request.path == CourierMethod.enroll.rawValue {
             let identity = DeviceIdentity(high: 1, low: UInt32(server.enrolled))
             server.enrolled += 1
             endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
@@ -237,7 +251,9 @@ private final class FaultySession: EndpointOwner {
                 answer.add("apns-channel-id", "\(ChannelIdentity(high: 1, low: 2))")
             }
             endpoint.streams.respond(stream, answer)
+            let fault = server.fault(server.accepted)
             server.take(request)
+            if fault == .hangUp { endpoint.close(.localClose) }
         }
         endpoint.setNeedsFlush()
     }

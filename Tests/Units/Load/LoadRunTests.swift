@@ -83,10 +83,12 @@ struct LoadRunTests {
     @Test("pushes to devices that come after the pushes were to begin")
     func early() async throws {
         let steps: [LoadPlan.Action] = [
-            .start(traffic(.inFlight(4), count: 50)), .connect(percent: 100), .hold(milliseconds: 5000),
+            .start(traffic(.inFlight(4), count: 50)), .connect(percent: 100), .drain(milliseconds: 60_000),
         ]
         let result = try await FaultyServer.run { try await LoadRun(plan(steps), on: $0).run() }
-        #expect(try #require(result.phases.first).accepted > 0)
+        let phase = try #require(result.phases.first)
+        #expect(phase.sent == 50 && phase.accepted == 50 && phase.delivered == 50)
+        #expect(result.verdict.isClean)
     }
 
     @Test("counts what was due and had not left when the pushes were told to end")
@@ -103,22 +105,23 @@ struct LoadRunTests {
         let pushes = traffic(.inFlight(2), count: 50, isStored: false)
         let steps: [LoadPlan.Action] = [
             .connect(percent: 100), .start(pushes), .hold(milliseconds: 1000), .storm(percent: 100),
-            .hold(milliseconds: 5000),
+            .drain(milliseconds: 60_000),
         ]
         let result = try await FaultyServer.run({ $0 < 2 ? .lose : .none }) {
             try await LoadRun(plan(steps), on: $0).run()
         }
-        // Two may be under way, and the first two are lost: a third one has the place of one of these.
-        #expect(try #require(result.phases.first).accepted > 2)
+        // Two may be under way, and the first two are lost: those after them have the places of these.
+        let phase = try #require(result.phases.first)
+        #expect(phase.sent == 50 && phase.accepted == 50 && phase.delivered <= 48)
         #expect(result.verdict.lost == 0)
     }
 
     /// The sentence with which a run fails.
     private func failure(
-        _ steps: [LoadPlan.Action], keepalive: UInt32 = 60, patience: Int = 500,
+        _ steps: [LoadPlan.Action], terms: FaultyServer.Terms = .init(), patience: Int = 500,
         _ change: (inout LoadTarget) throws -> Void = { _ in }
     ) async throws -> String {
-        try await FaultyServer.run(keepalive: keepalive) { target in
+        try await FaultyServer.run(terms: terms) { target in
             var target = target
             try change(&target)
             let run = LoadRun(plan(steps), on: target)
@@ -185,10 +188,48 @@ struct LoadRunTests {
         #expect(sentence.contains("Devices cannot connect to 127.0.0.1:1: refused"), "\(sentence)")
     }
 
-    @Test("takes a keepalive of 0 seconds for a mistake of the server")
-    func keepalive() async throws {
-        let sentence = try await failure([.connect(percent: 100)], keepalive: 0)
+    @Test(
+        "takes a welcome that no device can keep to for a mistake of the server, and says which",
+        arguments: [
+            (0, 64, "A keepalive of 0 seconds"), (60, 0, "A window of 0"), (60, 65, "A window of 65"),
+        ])
+    func welcome(keepalive: UInt32, window: UInt32, words: String) async throws {
+        let sentence = try await failure(
+            [.connect(percent: 100)], terms: .init(keepalive: keepalive, window: window))
         #expect(sentence.contains("0 of 5 devices are connected"), "\(sentence)")
+        #expect(sentence.contains("mostly: the peer broke the protocol: \(words)"), "\(sentence)")
+        #expect(!sentence.contains(".."), "\(sentence)")
+    }
+
+    @Test("has a device that is not enrolled for now try again")
+    func enrolments() async throws {
+        let result = try await FaultyServer.run(terms: .init(refusals: 2)) {
+            try await LoadRun(plan([.connect(percent: 100)]), on: $0).run()
+        }
+        let phase = try #require(result.phases.first)
+        #expect(phase.enrolments == 5)
+        #expect(phase.failures == ["enrolment: unavailable": 2] && phase.lostLinks.isEmpty)
+    }
+
+    @Test("tells a provider's connection that the server ended from one that never was")
+    func providers() async throws {
+        let steps: [LoadPlan.Action] = [
+            .connect(percent: 100), .push(traffic(.inFlight(1), count: 20), milliseconds: nil),
+        ]
+        let result = try await FaultyServer.run({ $0 == 9 ? .hangUp : .none }) {
+            try await LoadRun(plan(steps), on: $0).run()
+        }
+        let phase = try #require(result.phases.first)
+        #expect(phase.lostLinks.values.reduce(0, +) == 1 && phase.failures.isEmpty, "\(phase)")
+        #expect(phase.sent == 20 && result.verdict.isClean)
+    }
+
+    @Test("keeps what was left behind in a phase that comes again")
+    func returning() async throws {
+        var plan = plan([.connect(percent: 100), .push(traffic(.perSecond(5_000_000)), milliseconds: 200)])
+        plan.steps += [.init(.hold(milliseconds: 10), phase: "pause"), .init(.stop, phase: "run")]
+        let result = try await FaultyServer.run { try await LoadRun(plan, on: $0).run() }
+        #expect(try #require(LoadMetrics(result)["backlog"]?.value) > 0)
     }
 
     @Test("takes nothing, and says nothing, once a device has said goodbye")
