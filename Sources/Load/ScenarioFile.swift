@@ -51,7 +51,7 @@ extension LoadPlan {
     }
 
     /// Three days: for as long a push can say how old it is; see ``PushMark``.
-    static let longestStepMilliseconds = 3 * 24 * 3_600_000
+    public static let longestStepMilliseconds = 3 * 24 * 3_600_000
 
     /// Each step is one word with its own settings.
     private static func action(_ step: YAMLReader) throws(YAMLError) -> Action {

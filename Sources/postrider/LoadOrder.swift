@@ -17,6 +17,9 @@ struct LoadOrder: Sendable {
         case relay(provider: String, device: String, control: SocketAddress)
         /// Any server with the APNs provider API: its port, and a file with device tokens.
         case providerOnly(String, tokens: String?)
+
+        /// Whether the fleet has devices there.
+        fileprivate var hasDevices: Bool { if case .providerOnly = self { false } else { true } }
     }
 
     let plan: LoadPlan
@@ -39,8 +42,8 @@ struct LoadOrder: Sendable {
         try Self.check(plan, at: place, options)
         processors = try Self.processors(options)
         isJSON = options.isSet("json")
-        saveFile = options.string("save")
-        reportFile = options.string("report")
+        saveFile = try Self.file("save", options)
+        reportFile = try Self.file("report", options)
         baseline = try options.string("baseline").map(Self.baseline)
         do throws(Expectation.Mistake) {
             var expectations: [Expectation] = []
@@ -49,6 +52,18 @@ struct LoadOrder: Sendable {
         } catch {
             throw options.error("--expect: \(error)")
         }
+    }
+
+    /// A file that is written at the end. A run may take hours: what is known to be in the way is told before it.
+    private static func file(_ name: String, _ options: ParsedOptions) throws -> String? {
+        guard let path = options.string(name) else { return nil }
+        let file = URL(filePath: path)
+        let folder = file.deletingLastPathComponent().path
+        let isFolder = (try? file.resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory ?? false
+        guard FileManager.default.isWritableFile(atPath: folder), !isFolder else {
+            throw options.error("--\(name) must be a file in a directory that can be written, not '\(path)'")
+        }
+        return path
     }
 
     private static func baseline(_ file: String) throws -> LoadResult {
@@ -81,17 +96,21 @@ struct LoadOrder: Sendable {
 
     private static func check(_ plan: LoadPlan, at place: Place, _ options: ParsedOptions) throws {
         var most = plan.fleet.providers
-        if case .providerOnly = place {
-            guard !plan.needsDevices else {
-                throw options.error(
-                    "a server that has no devices can take pushes only, such as the scenario push")
-            }
-        } else {
+        if place.hasDevices {
             most = min(most, plan.fleet.devices)
+        } else if plan.needsDevices {
+            throw options.error(
+                "a server that has no devices can take pushes only, such as the scenario push")
         }
         guard plan.fleet.threads <= most else {
             throw options.error(
                 "\(plan.fleet.threads) threads are too many: each needs a provider and a device of its own")
+        }
+        let connections = plan.fleet.providers + (place.hasDevices ? plan.fleet.devices : 0)
+        guard connections < Descriptors.limit else {
+            throw CommandFailure(
+                "A fleet of \(connections) connections takes more than the \(Descriptors.limit) descriptors "
+                    + "that this process may have: raise 'ulimit -n', or have fewer.")
         }
     }
 
@@ -140,9 +159,9 @@ struct LoadOrder: Sendable {
         guard let text = options.string(name) else { return nil }
         let units = [("ms", 1.0), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
         for (unit, worth) in units where text.hasSuffix(unit) {
-            guard let number = Double(text.dropLast(unit.count)), (0...100_000_000).contains(number * worth)
-            else {
-                continue
+            guard let number = Double(text.dropLast(unit.count)), number >= 0 else { continue }
+            guard number * worth <= Double(LoadPlan.longestStepMilliseconds) else {
+                throw options.error("--\(name) may be three days at most, not '\(text)'")
             }
             return Int(number * worth)
         }
@@ -157,9 +176,7 @@ struct LoadOrder: Sendable {
         guard target == nil || folder == nil && !options.isSet("relay") else {
             throw options.error("--target and --directory or --relay name two servers; give one of them")
         }
-        guard target != nil || !options.isSet("certificate") && !options.isSet("private-key") else {
-            throw options.error("--certificate and --private-key go with --target; name the server")
-        }
+        try checkBelongings(options)
         if let target {
             guard options.isSet("provider-only") else {
                 throw options.error("--target takes --provider-only: devices need a relay of --directory")
@@ -168,9 +185,6 @@ struct LoadOrder: Sendable {
             return .providerOnly(
                 target.hasPrefix(prefix) ? String(target.dropFirst(prefix.count)) : target,
                 tokens: options.string("tokens"))
-        }
-        guard !options.isSet("provider-only") else {
-            throw options.error("--provider-only goes with --target; name the server")
         }
         if let relay = options.string("relay") {
             guard folder == nil else {
@@ -190,6 +204,30 @@ struct LoadOrder: Sendable {
                 "'postrider dev' has not been in \(folder); name the folder that it was given")
         }
         return .dev(values)
+    }
+
+    /// Options that say something of one kind of server only: what another would pass over in silence, so that the
+    /// figures were of something else than the user asked for, is a mistake.
+    private static func checkBelongings(_ options: ParsedOptions) throws {
+        let place = ["target", "relay", "directory"].first(where: options.isSet)
+        for (names, places) in [
+            (
+                [
+                    "provider-only", "tokens", "topic", "key-file", "key-id", "team-id", "certificate",
+                    "private-key",
+                ], ["target"]
+            ),
+            (["device-relay", "control", "config"], ["relay"]),
+            (["ca", "server-name", "process"], ["target", "relay"]),
+        ] where !places.contains(place ?? "") {
+            guard let name = names.first(where: options.isSet) else { continue }
+            let homes = places.map { "--\($0)" }.joined(separator: " or ")
+            throw options.error("--\(name) goes with \(homes); name the server")
+        }
+        let own = ["relay-directory", "relay-setting", "relay-processors"]
+        if let place, let name = own.first(where: options.isSet) {
+            throw options.error("--\(name) is for a relay of its own; leave out --\(place) or this")
+        }
     }
 
     /// Nothing that protects a relay from many devices at one address is to be measured by accident.

@@ -242,12 +242,22 @@ extension EndToEnd {
                     (["walk"], 2, "there is no scenario 'walk'"),
                     (["push", "--rate", "1", "--in-flight", "1"], 2, "two ways to pace pushes"),
                     (["push", "--for", "soon"], 2, "must be a length of time"),
+                    (["soak", "--for", "73h"], 2, "--for may be three days at most, not '73h'"),
                     (["push", "--expect", "p99"], 2, "'p99' is no expectation"),
                     (
                         ["idle", "--target", "localhost:1", "--provider-only", "--for", "1s"], 2,
                         "pushes only"
                     ),
-                    (["push", "--certificate", "provider.pem"], 2, "go with --target"),
+                    (["push", "--certificate", "provider.pem"], 2, "--certificate goes with --target"),
+                    (["push", "--tokens", "tokens"], 2, "--tokens goes with --target"),
+                    (["push", "--process", "1"], 2, "--process goes with --target or --relay"),
+                    (
+                        ["push", "--directory", "x", "--relay-setting", "shards=1"], 2,
+                        "--relay-setting is for a relay of its own"
+                    ),
+                    (["push", "--save", "/nowhere/result.json"], 2, "--save must be a file in a directory"),
+                    (["push", "--report", stage.folder.path], 2, "--report must be a file in a directory"),
+                    (["idle", "--devices", "1000000"], 1, "raise 'ulimit -n'"),
                     (
                         ["push", "--target", "localhost:1", "--provider-only", "--process", "2147483647"], 2,
                         "is no process of this machine"
