@@ -27,10 +27,10 @@ extension LoadOrder {
             let provision = try await Provision.make(ControlClient(address: control), apps: plan.fleet.apps)
             do {
                 let result = try await run(on: try target(provider, device, provision), watch)
-                try await provision.remove()
+                await provision.remove()
                 return result
             } catch {
-                try? await provision.remove()
+                await provision.remove()
                 throw error
             }
         case .dev(let values): return try await run(on: try target(values), watch)
@@ -86,6 +86,7 @@ extension LoadOrder {
             topics: provision.topics,
             devices: .init(
                 address: address, tls: tls, name: name ?? deviceHost, enrolmentKey: provision.enrolmentKey))
+        target.devices?.namePrefix = provision.enrolmentKeyName
         target.process = try process()
         return target
     }
@@ -139,7 +140,7 @@ extension LoadOrder {
         }
         let tokens = try FileText.read(file, "The file of tokens").split(whereSeparator: \.isWhitespace)
         guard let first = tokens.first,
-            tokens.allSatisfy({ $0.count == first.count && $0.allSatisfy(\.isHexDigit) })
+            tokens.allSatisfy({ $0.count == first.count && $0.allSatisfy { $0.isASCII && $0.isHexDigit } })
         else {
             throw CommandFailure(
                 "The file of tokens \(file) must hold device tokens in hexadecimal digits, all of one "

@@ -13,9 +13,10 @@ struct Provision: Sendable {
     let signer: ProviderTokenMaker
     /// What devices enrol with.
     let enrolmentKey: String
+    /// The key's name, and how the names of the devices begin.
+    let enrolmentKeyName: String
     private let client: ControlClient
     private let keyIdentifier: String
-    private let enrolmentKeyName: String
 
     /// Makes all of it, under names that no other run has.
     static func make(_ client: ControlClient, apps: Int) async throws -> Provision {
@@ -36,15 +37,29 @@ struct Provision: Sendable {
         return Provision(
             topics: topics,
             signer: ProviderTokenMaker(key: key, keyIdentifier: keyIdentifier, team: team),
-            enrolmentKey: made.key, client: client, keyIdentifier: keyIdentifier, enrolmentKeyName: name)
+            enrolmentKey: made.key, enrolmentKeyName: name, client: client, keyIdentifier: keyIdentifier)
     }
 
-    /// Takes it away again: first what lets devices in, then the devices, then the rest.
-    func remove() async throws {
+    /// Takes it away again. Where that cannot be done it says what is left, for what was measured is to be told
+    /// all the same.
+    func remove() async {
+        do {
+            try await removeAll()
+        } catch {
+            Console.complain("postrider: \(error)")
+            Console.complain(
+                "postrider: What was made for this run may still be at the relay: the enrolment key "
+                    + "\(enrolmentKeyName), devices of that name, the key \(keyIdentifier), topics such as "
+                    + "\(topics.first?.text ?? ""); remove them with the operator's commands.")
+        }
+    }
+
+    /// First what lets devices in, then the devices, then the rest.
+    private func removeAll() async throws {
         _ = try await client.request("DELETE", "/v1/enrolment-keys/\(enrolmentKeyName)")
-        let mine = Set(topics.map(\.text))
+        // Also one that enrolled and came no further.
         for device in try await client.list("/v1/devices", of: [Control.Device].self).item
-        where device.registrations.contains(where: { mine.contains($0.topic) }) {
+        where device.name.hasPrefix(enrolmentKeyName + "-") {
             _ = try await client.request("DELETE", "/v1/devices/\(device.identity)")
         }
         _ = try await client.request("DELETE", "/v1/keys/\(keyIdentifier)")
