@@ -146,9 +146,21 @@ extension LoadRun {
         func arrived(_ now: Together) -> UInt64 {
             now.tally.broadcastsDelivered - before.broadcastsDelivered
         }
-        let patience = Int(Double(count) / perSecond * 1000) + answerMilliseconds
-        _ = try await wait(milliseconds: patience) { now in
-            now.broadcastsLeft == 0 && arrived(now) >= expected(now)
+        func isDone(_ now: Together) -> Bool { now.broadcastsLeft == 0 && arrived(now) >= expected(now) }
+        func events(_ now: Together) -> UInt64 {
+            UInt64(count - now.broadcastsLeft) + arrived(now)
+        }
+        // As long as something becomes of them: a server may be slower than the rate.
+        let patience = answerMilliseconds + Int(2000 / perSecond)
+        var seen: UInt64
+        repeat {
+            seen = events(together)
+        } while try await wait(
+            milliseconds: patience, until: { isDone($0) || events($0) > seen }) && !isDone(together)
+        guard together.broadcastsLeft == 0 else {
+            throw LoadFailure(
+                "The run ended early: \(together.broadcastsLeft) broadcasts got nowhere for "
+                    + "\(patience / 1000) s.")
         }
         let now = together
         lostBroadcasts += Int(expected(now)) - min(Int(expected(now)), Int(arrived(now)))
