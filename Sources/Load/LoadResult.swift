@@ -170,6 +170,9 @@ public struct LoadResult: Codable, Sendable, Equatable {
     public var phases: [Phase]
     /// Whether everything came.
     public var verdict: Verdict
+    /// What the relay gave up during the run by its own counts, by reason: those of `dropped` in docs/control.md,
+    /// `expired`, `replaced`, and `broadcasts` to slow devices. Nil where it does not say.
+    public var relayLosses: [String: UInt64]?
     /// Second by second.
     public var timeline: [Second]
     /// How fast the server's memory grew in the second half of the main phase, KiB a minute; nil where that is not

@@ -114,11 +114,25 @@ public enum ResultTable {
                 + "altered \(verdict.altered)"
                 + (verdict.repeated > 0 ? "; repeated \(verdict.repeated) (their links were cut)" : "")
         ]
+        if verdict.lost > 0 { lines += reasons(result.relayLosses ?? [:]) }
         lines += verdict.lostIdentities.map { "lost: apns-id \($0)" }
         if let leak = result.leakKiBPerMinute {
             lines.append("the server's memory grew by \(LoadMetrics.Unit.kibibytes.text(leak)) a minute")
         }
         return lines
+    }
+
+    /// What the relay itself says of what was lost.
+    private static func reasons(_ losses: [String: UInt64]) -> [String] {
+        losses.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { reason, count in
+            switch reason {
+            case "broadcasts":
+                "the relay dropped \(number(count)) broadcasts: too much waited for their devices already"
+            case "overflow": "the relay dropped \(number(count)): too many waited for their app already"
+            case "expired", "replaced": "the relay counts \(number(count)) \(reason)"
+            default: "the relay dropped \(number(count)): \(reason)"
+            }
+        }
     }
 
     private static func number(_ count: UInt64) -> String { LoadMetrics.Unit.count.text(Double(count)) }

@@ -1,4 +1,5 @@
 import Foundation
+import Transport
 
 /// Everything that somebody needs to use the relay of `postrider dev`: printed by its --json, and kept in its folder
 /// for the commands that use it when they are given nothing else.
@@ -33,6 +34,9 @@ struct DevValues: Codable, Equatable {
     var controlAddress: String
     /// The process.
     var process: Int32
+
+    /// The same as an address.
+    var control: SocketAddress { get throws { try SocketAddress(controlAddress) } }
 
     /// What the last `postrider dev` of a folder said; nil where there was none.
     static func read(from folder: DevFolder) throws -> DevValues? {

@@ -16,7 +16,7 @@ extension LoadOrder {
             let relay = try await OwnRelay.start(
                 topics: topics, in: folder, settings: settings, processors: processors)
             do {
-                let result = try await run(on: try target(relay.values), watch)
+                let result = try await run(on: try target(relay.values), try relay.values.control, watch)
                 await relay.stop()
                 return result
             } catch {
@@ -26,23 +26,32 @@ extension LoadOrder {
         case .relay(let provider, let device, let control):
             let provision = try await Provision.make(ControlClient(address: control), apps: plan.fleet.apps)
             do {
-                let result = try await run(on: try target(provider, device, provision), watch)
+                let result = try await run(on: try target(provider, device, provision), control, watch)
                 await provision.remove()
                 return result
             } catch {
                 await provision.remove()
                 throw error
             }
-        case .dev(let values): return try await run(on: try target(values), watch)
-        case .providerOnly(let text, let tokens): return try await run(on: try target(text, tokens), watch)
+        case .dev(let values): return try await run(on: try target(values), try values.control, watch)
+        case .providerOnly(let text, let tokens):
+            return try await run(on: try target(text, tokens), nil, watch)
         }
     }
 
+    /// - Parameter control: where the relay says what it has given up; nil: it does not.
     private func run(
-        on target: LoadTarget, _ watch: (@Sendable (LoadProgress) -> Void)?
+        on target: LoadTarget, _ control: SocketAddress?, _ watch: (@Sendable (LoadProgress) -> Void)?
     ) async throws -> LoadResult {
         let run = LoadRun(plan, on: target, processors: processors, watch: watch ?? { _ in })
-        return try await run.run()
+        guard let control else { return try await run.run() }
+        let before = await RelayLosses.counted(at: control)
+        var result = try await run.run()
+        if let before, let after = await RelayLosses.counted(at: control) {
+            result.relayLosses = after.filter { $0.value > before[$0.key, default: 0] }
+                .reduce(into: [:]) { $0[$1.key] = $1.value - before[$1.key, default: 0] }
+        }
+        return result
     }
 
     /// One topic for each app of a device.

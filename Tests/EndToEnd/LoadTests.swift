@@ -23,6 +23,7 @@ extension EndToEnd {
             let schema: Int
             let phases: [Phase]
             let verdict: Verdict
+            let relayLosses: [String: Int]?
 
             /// The phase of this name.
             func phase(_ name: String) throws -> Phase { try #require(phases.first { $0.name == name }) }
@@ -127,6 +128,22 @@ extension EndToEnd {
                 #expect(try await second.exitCode() == 0, "\(second.transcript)")
                 #expect(second.output.contains { $0.hasPrefix("brief: 5 devices") })
                 #expect(second.output.contains { $0.hasPrefix("figure") && $0.contains("ratio") })
+            }
+        }
+
+        @Test("asks a relay that can be asked what it gave up, and tells it beside what was lost")
+        func losses() async throws {
+            try await onStage { stage in
+                let file = try stage.write(
+                    """
+                    name: too-many
+                    fleet: {devices: 1, providers: 1}
+                    steps: [{do: connect}, {do: leave}, {do: push, in-flight: 10, count: 1100},
+                      {do: connect}, {do: drain, within: 2s}]
+                    """, to: "too-many.yaml")
+                let result = try await run([file], on: stage, exitCode: 1)
+                #expect(result.verdict.lost == 100)
+                #expect(result.relayLosses == ["overflow": 100])
             }
         }
 

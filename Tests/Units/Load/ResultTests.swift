@@ -38,6 +38,23 @@ struct ResultTests {
         #expect(LoadMetrics(result)["busy"] == nil, "an earlier run did not say")
     }
 
+    @Test("says beside what was lost what the relay gave up, most first")
+    func losses() {
+        var result = LoadResult.sample
+        result.relayLosses = ["broadcasts": 1200, "overflow": 3, "expired": 4, "unstorable": 5]
+        #expect(!ResultTable.text(result).contains("the relay"), "nothing was lost")
+        result.verdict.lost = 1212
+        let text = ResultTable.text(result)
+        let lines = """
+            lost 1212, doubled 0, strayed 0, altered 0
+            the relay dropped 1,200 broadcasts: too much waited for their devices already
+            the relay dropped 5: unstorable
+            the relay counts 4 expired
+            the relay dropped 3: too many waited for their app already
+            """
+        #expect(text.contains(lines), "\(text)")
+    }
+
     @Test("puts columns under each other")
     func columns() {
         #expect(ResultTable.columns([["a", "bb"], ["cc", "d"]]) == ["a   bb", "cc   d"])
