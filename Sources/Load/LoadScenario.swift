@@ -96,6 +96,8 @@ public enum LoadScenario: String, CaseIterable, Sendable {
             var warmUpTraffic = traffic
             warmUpTraffic.count = nil
             steps.append(.init(.push(warmUpTraffic, milliseconds: warmUp), phase: "warm-up"))
+            // What comes late would count as the next phase's.
+            if !settings.areAbsent { steps.append(.init(drain.action)) }
         }
         let time = settings.milliseconds ?? (settings.count == nil ? 10_000 : nil)
         steps.append(.init(.push(traffic, milliseconds: time), phase: "push"))

@@ -102,5 +102,10 @@ struct ScenarioTests {
                 .connect(percent: 100), .disconnect(percent: 100, isOrderly: true),
                 .push(traffic, milliseconds: 2000),
             ])
+        settings.warmUpMilliseconds = 500
+        settings.areAbsent = false
+        let warm = LoadScenario.push.plan(settings).steps.map { ($0.phase, $0.action) }
+        #expect(warm.map(\.0) == ["connect", "warm-up", nil, "push", "drain"])
+        #expect(warm[2].1 == .drain(milliseconds: 30_000), "nothing of the warm-up comes in the main phase")
     }
 }
