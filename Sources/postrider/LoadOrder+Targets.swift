@@ -15,14 +15,21 @@ extension LoadOrder {
         case .own(let folder, let settings, let processors):
             let relay = try await OwnRelay.start(
                 topics: topics, in: folder, settings: settings, processors: processors)
+            let result: Result<LoadResult, any Error>
             do {
-                let result = try await run(on: try target(relay.values), try relay.values.control, watch)
-                await relay.stop()
-                return result
+                result = .success(
+                    try await run(on: try target(relay.values), try relay.values.control, watch))
             } catch {
-                await relay.stop()
-                throw error
+                result = .failure(error)
             }
+            // Whatever was measured: it was not a relay, or not to the end.
+            guard relay.isRunning || Task.isCancelled else {
+                await relay.stop()
+                throw CommandFailure(
+                    "The relay that was measured has ended before the run did; what it said stands above.")
+            }
+            await relay.stop()
+            return try result.get()
         case .relay(let provider, let device, let control):
             let provision = try await Provision.make(ControlClient(address: control), apps: plan.fleet.apps)
             do {
@@ -83,7 +90,8 @@ extension LoadOrder {
 
     /// A relay that runs, with what was made for this run.
     private func target(_ provider: String, _ device: String, _ provision: Provision) throws -> LoadTarget {
-        let (providers, devices) = (try Destination(provider), try Destination(device))
+        let providers = try destination(provider, "relay")
+        let devices = try destination(device, "device-relay")
         guard let host = providers.host, case .address(let address) = devices, let deviceHost = address.host
         else {
             throw options.error("--relay must be a host and a port, --device-relay an address and a port")
@@ -100,6 +108,14 @@ extension LoadOrder {
         return target
     }
 
+    private func destination(_ text: String, _ option: String) throws -> Destination {
+        do throws(TransportError) {
+            return try Destination(text)
+        } catch {
+            throw options.error("--\(option): \(error)")
+        }
+    }
+
     private func process() throws -> Int32? {
         guard let number = try options.integer("process", in: 1...Int(Int32.max)) else { return nil }
         guard FileHandle(forReadingAtPath: "/proc/\(number)/smaps_rollup") != nil else {
@@ -111,7 +127,7 @@ extension LoadOrder {
 
     /// Any server.
     private func target(_ text: String, _ tokensFile: String?) throws -> LoadTarget {
-        let destination = try Destination(text)
+        let destination = try destination(text, "target")
         guard let host = destination.host else { throw options.error("--target must name a host and a port") }
         guard let topic = Topic(options.string("topic") ?? "com.example.load") else {
             throw options.error("--topic must be a bundle identifier such as com.example.app")

@@ -248,6 +248,26 @@ struct LoadOrder: Sendable {
         guard numbers.allSatisfy({ ($0 ?? -1) >= 0 }) else {
             throw options.error("--processors must be numbers of processors such as 1 or 2,3, not '\(text)'")
         }
-        return numbers.compactMap { $0 }
+        // Lanes take one that is not there for any: the figures would be of something else.
+        let usable = usableProcessors
+        if let number = numbers.compactMap(\.self).first(where: { usable?.contains($0) == false }) {
+            throw options.error("--processors: \(number) is no processor that this process may use")
+        }
+        return numbers.compactMap(\.self)
+    }
+
+    /// Those that the kernel lets this process run on, written as `0-3,8`; nil where it does not say.
+    private static var usableProcessors: Set<Int>? {
+        let name = "Cpus_allowed_list:"
+        let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let lines = status?.split(separator: "\n") ?? []
+        guard let line = lines.first(where: { $0.hasPrefix(name) }) else { return nil }
+        var numbers: Set<Int> = []
+        for part in line.dropFirst(name.count).split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
+            let ends = part.split(separator: "-").compactMap { Int($0) }
+            guard let first = ends.first, let last = ends.last, first <= last else { return nil }
+            numbers.formUnion(first...last)
+        }
+        return numbers
     }
 }

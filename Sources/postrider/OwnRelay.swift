@@ -56,6 +56,9 @@ final class OwnRelay: Sendable {
         return OwnRelay(values, folder: path, isTemporary: folder == nil, endings: endings)
     }
 
+    /// Whether it is still there.
+    var isRunning: Bool { kill(values.process, 0) == 0 }
+
     /// Ends it in good order, or at once where that takes too long, and removes what was temporary.
     func stop() async {
         kill(values.process, SIGTERM)
