@@ -121,6 +121,8 @@ public final class LoadRun {
                 if let phase = step.phase, phase != self.phase { enter(phase) }
                 try await carryOut(step.action)
             }
+            // A server that went away would have lost nothing of what it never accepted.
+            if plan.steps.contains(where: \.action.isPush) { try await waitForProviders() }
             leavePhase()
             order { _ in .conclude }
             try await wait(milliseconds: 60_000, orFail: "the lanes did not conclude") { _ in

@@ -16,7 +16,8 @@ enum LoadCommand: Command {
             return 0
         }
         let order = try LoadOrder(options)
-        guard let result = try await measure(order) else { return 130 }
+        guard let outcome = try await measure(order) else { return 130 }
+        let result = outcome.result
         if order.isJSON {
             Console.say(try Console.json(result))
         } else {
@@ -31,13 +32,13 @@ enum LoadCommand: Command {
         let metrics = LoadMetrics(result)
         let misses = order.expectations.compactMap { $0.miss(in: metrics) }
         for miss in misses { Console.complain("postrider: \(miss)") }
-        return misses.isEmpty && result.verdict.isClean ? 0 : 1
+        return misses.isEmpty && result.verdict.isClean && outcome.isTidy ? 0 : 1
     }
 
     /// Carries the order out; nil where somebody ended it.
-    private static func measure(_ order: LoadOrder) async throws -> LoadResult? {
+    private static func measure(_ order: LoadOrder) async throws -> LoadOrder.Outcome? {
         let requests = try Termination.requests()
-        return try await withThrowingTaskGroup(of: LoadResult?.self) { group in
+        return try await withThrowingTaskGroup(of: LoadOrder.Outcome?.self) { group in
             group.addTask { try await order.carryOut(watch: ProgressLine.watch) }
             group.addTask {
                 for await request in requests where request == .end { break }

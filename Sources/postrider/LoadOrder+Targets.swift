@@ -8,8 +8,15 @@ import Transport
 
 /// Carrying a load order out: who is driven, and with what keys.
 extension LoadOrder {
+    /// What came of an order.
+    struct Outcome {
+        let result: LoadResult
+        /// Whether nothing of the run is left at a relay that is not its own.
+        var isTidy = true
+    }
+
     /// Carries the plan out, and answers what came of it.
-    func carryOut(watch: (@Sendable (LoadProgress) -> Void)?) async throws -> LoadResult {
+    func carryOut(watch: (@Sendable (LoadProgress) -> Void)?) async throws -> Outcome {
         defer { if watch != nil { ProgressLine.end() } }
         switch place {
         case .own(let folder, let settings, let processors):
@@ -29,20 +36,20 @@ extension LoadOrder {
                     "The relay that was measured has ended before the run did; what it said stands above.")
             }
             await relay.stop()
-            return try result.get()
+            return Outcome(result: try result.get())
         case .relay(let provider, let device, let control):
             let provision = try await Provision.make(ControlClient(address: control), apps: plan.fleet.apps)
             do {
                 let result = try await run(on: try target(provider, device, provision), control, watch)
-                await provision.remove()
-                return result
+                return Outcome(result: result, isTidy: await provision.remove())
             } catch {
                 await provision.remove()
                 throw error
             }
-        case .dev(let values): return try await run(on: try target(values), try values.control, watch)
+        case .dev(let values):
+            return Outcome(result: try await run(on: try target(values), try values.control, watch))
         case .providerOnly(let text, let tokens):
-            return try await run(on: try target(text, tokens), nil, watch)
+            return Outcome(result: try await run(on: try target(text, tokens), nil, watch))
         }
     }
 

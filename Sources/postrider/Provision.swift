@@ -40,17 +40,20 @@ struct Provision: Sendable {
             enrolmentKey: made.key, enrolmentKeyName: name, client: client, keyIdentifier: keyIdentifier)
     }
 
-    /// Takes it away again. Where that cannot be done it says what is left, for what was measured is to be told
-    /// all the same.
-    func remove() async {
+    /// Takes it away again. Where that cannot be done it says what is left, and answers false, for what was measured
+    /// is to be told all the same.
+    @discardableResult
+    func remove() async -> Bool {
         do {
             try await removeAll()
+            return true
         } catch {
             Console.complain("postrider: \(error)")
             Console.complain(
                 "postrider: What was made for this run may still be at the relay: the enrolment key "
                     + "\(enrolmentKeyName), devices of that name, the key \(keyIdentifier), topics such as "
                     + "\(topics.first?.text ?? ""); remove them with the operator's commands.")
+            return false
         }
     }
 

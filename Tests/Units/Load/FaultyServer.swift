@@ -28,11 +28,14 @@ final class FaultyServer {
         var window: UInt32 = 64
         /// How many enrolments it refuses before it takes the first.
         var refusals = 0
+        /// After so many pushes it goes away.
+        var answers = Int.max
     }
 
     fileprivate let fault: @Sendable (Int) -> Fault
     fileprivate var terms: Terms
     fileprivate var accepted = 0
+    private var leave: () -> Void = {}
     fileprivate var enrolled = 0
     /// By device.
     fileprivate var links: [Int: FaultySession] = [:]
@@ -95,6 +98,7 @@ final class FaultyServer {
                             FaultySession(of: server).endpoint
                         }
                         try loop.attach(stop) { [unowned loop] _ in loop.stop() }
+                        server.leave = { [unowned loop] in loop.stop() }
                         continuation.resume(returning: listener.address)
                         loop.run()
                     } catch {
@@ -128,7 +132,10 @@ final class FaultyServer {
         guard request.path.hasPrefix("/3/device/"), let device = Int(digits, radix: 16),
             let link = links[device]
         else { return }
-        defer { accepted += 1 }
+        defer {
+            accepted += 1
+            if accepted == terms.answers { leave() }
+        }
         switch fault(accepted) {
         case .none, .hangUp: link.deliver(request)
         case .lose: break

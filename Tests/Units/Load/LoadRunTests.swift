@@ -169,6 +169,15 @@ struct LoadRunTests {
         #expect(sentence.contains("the pushes got nowhere"), "\(sentence)")
     }
 
+    @Test("ends with a sentence where the server was gone in the end")
+    func gone() async throws {
+        let steps: [LoadPlan.Action] = [
+            .connect(percent: 100), .push(traffic(.inFlight(1)), milliseconds: 500),
+        ]
+        let sentence = try await failure(steps, terms: .init(answers: 10))
+        #expect(sentence.contains("no connection to the provider port"), "\(sentence)")
+    }
+
     @Test("ends with a sentence where the provider port says nothing")
     func silence() async throws {
         let loop = try EventLoop()
