@@ -56,7 +56,7 @@ extension LoadCommand {
         .value(
             "in-flight", "NUMBER",
             "Pushes under way at once: sent, and not yet answered and on the device; providers × streams if "
-                + "neither this nor --rate is given."),
+                + "neither this nor --rate is given, and the scenario has no rate of its own."),
         .value(
             "for", "TIME", "How long the main phase lasts, such as 500ms, 10s, 5m; 10s in most scenarios."),
         .value("count", "NUMBER", "Pushes in the main phase, in place of --for."),

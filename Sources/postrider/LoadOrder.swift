@@ -86,12 +86,25 @@ struct LoadOrder: Sendable {
         if word.contains(".") || word.contains("/") {
             plan = try filePlan(word, options)
         } else if let scenario = LoadScenario(rawValue: word) {
+            if let name = unheard(by: scenario).first(where: options.isSet) {
+                throw options.error("--\(name) says nothing to the scenario \(word); leave it out")
+            }
             plan = scenario.plan(try settings(options))
         } else {
             let known = LoadScenario.allCases.map(\.rawValue).joined(separator: ", ")
             throw options.error("there is no scenario '\(word)'; there are \(known), and files: give a path")
         }
         return plan
+    }
+
+    /// Options that a scenario would pass over in silence.
+    private static func unheard(by scenario: LoadScenario) -> [String] {
+        switch scenario {
+        case .push: []
+        case .idle: ["rate", "in-flight", "count", "warm-up", "payload", "absent", "now-or-never"]
+        case .fanout: ["in-flight", "warm-up", "absent", "now-or-never"]
+        case .storm, .offline, .mixed, .soak: ["warm-up", "absent"]
+        }
     }
 
     private static func check(_ plan: LoadPlan, at place: Place, _ options: ParsedOptions) throws {

@@ -46,6 +46,8 @@ extension EndToEnd.LoadTests {
                     "pushes only"
                 ),
                 (["push", "--certificate", "provider.pem"], 2, "--certificate goes with --target"),
+                (["idle", "--rate", "1"], 2, "--rate says nothing to the scenario idle"),
+                (["storm", "--absent"], 2, "--absent says nothing to the scenario storm"),
                 (["push", "--target", "localhost", "--provider-only"], 2, "localhost is no destination"),
                 (["push", "--processors", "0,1023"], 2, "1023 is no processor that this process may use"),
                 (["push", "--tokens", "tokens"], 2, "--tokens goes with --target"),
