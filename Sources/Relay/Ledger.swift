@@ -21,6 +21,9 @@ final class Ledger {
     /// Rows whose removal failed with the batch that it was part of; the next batch tries again, and where none comes
     /// the ledger by itself.
     private var owed: [QueueRow] = []
+    /// Whether the disk has failed under a batch: what was refused may be there all the same, and the store removes it
+    /// with the next one that it is given, were it empty.
+    private var isInDoubt = false
     private let rest: Rest
     private var restMilliseconds = 0
     private var onClosed: (() -> Void)?
@@ -99,7 +102,8 @@ final class Ledger {
         batch.queue.settled += owed
         owed = []
         change(batch.registryChanges)
-        if batch.queue.isEmpty {
+        // A last time at the end: who comes after this relay takes for a push what lies there.
+        if batch.queue.isEmpty, !(isInDoubt && (batch.endsDoubt || batch.closes)) {
             finish(batch)
             return
         }
@@ -134,21 +138,28 @@ final class Ledger {
         }
     }
 
-    /// What could not be removed is owed, and tried again after a while that grows.
+    /// What could not be removed is owed, and tried again after a while that grows; so is what may have to be removed.
     private func keepOwed(_ result: Result<Void, StoreError>, _ settled: [QueueRow]) {
-        guard case .failure = result, !settled.isEmpty else {
+        switch result {
+        case .success: isInDoubt = false
+        case .failure(let error):
+            owed = settled
+            isInDoubt = isInDoubt || error.kind == .inputOutput
+        }
+        guard isInDoubt || !owed.isEmpty else {
             restMilliseconds = 0
             return
         }
-        owed = settled
         restMilliseconds = min(max(restMilliseconds * 2, Self.rests.first), Self.rests.most)
         rest(restMilliseconds)
     }
 
     /// The rest is over: removes what is owed, unless a batch has done so meanwhile or is under way.
     func settleOwed() {
-        guard !owed.isEmpty, !isCommitting, !isClosed else { return }
-        commit(LedgerBatch())
+        guard isInDoubt || !owed.isEmpty, !isCommitting, !isClosed else { return }
+        var batch = LedgerBatch()
+        batch.endsDoubt = true
+        commit(batch)
     }
 
     /// Says when storing begins to fail and when it succeeds again, instead of once for each batch. That a row which
@@ -163,7 +174,7 @@ final class Ledger {
             if trouble?.error.kind != error.kind {
                 log.error("notifications are not stored for now: \(error)")
             }
-            trouble = (error, (trouble?.batches ?? 0) + 1)
+            trouble = (error, (trouble?.batches ?? 0) + (batch.enqueued.isEmpty ? 0 : 1))
         }
     }
 
@@ -230,6 +241,8 @@ struct LedgerBatch {
     var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
     var backups: [BackupOrder] = []
     var closes = false
+    /// Whether it is for what the store has to remove by itself, too.
+    var endsDoubt = false
     /// Where the first so many of ``queue``'s stand: looked up only where something may be settled that is stored in
     /// the same batch.
     private var places: [QueueRow: Int] = [:]

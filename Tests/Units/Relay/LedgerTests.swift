@@ -1,75 +1,7 @@
 import Notifications
-import Storage
 import Testing
 
 @testable import Relay
-
-/// A store that commits when it is told to, as an engine that pipelines does.
-private final class SlowStore: Store {
-    let disk = MemoryStore(disk: MemoryStore.Disk())
-    var isHeld = false
-    var held: [() -> Void] = []
-    var failures = 0
-    var batches: [QueueBatch] = []
-    var isClosed = false
-    var cannotBeCopied = false
-    /// Changes in each transaction of the registry that was asked for.
-    var transactions: [Int] = []
-    /// A change that cannot be made.
-    var refused: RegistryChange?
-
-    private final class Copy: StoreSnapshot {
-        func copy(to directory: String) throws(StoreError) {}
-    }
-
-    func snapshot() throws(StoreError) -> any StoreSnapshot {
-        guard !cannotBeCopied else { throw StoreError(.busy, "A copy is being made.") }
-        return Copy()
-    }
-
-    func loadRegistry() throws(StoreError) -> Registry { try disk.loadRegistry() }
-    func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow { try disk.scanQueue(visit) }
-
-    func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
-        transactions.append(changes.count)
-        guard !changes.contains(where: { $0 == refused }) else {
-            return completion(.failure(StoreError(.conflict, "It cannot be made.")))
-        }
-        disk.apply(changes, completion: completion)
-    }
-
-    func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
-        batches.append(batch)
-        let work = { [self] in
-            if failures > 0 {
-                failures -= 1
-                completion(.failure(StoreError(.full, "No room.")))
-            } else {
-                disk.commit(batch, completion: completion)
-            }
-        }
-        if isHeld { held.append(work) } else { work() }
-    }
-
-    func read(_ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void) {
-        disk.read(rows, completion: completion)
-    }
-
-    func close() { isClosed = true }
-
-    /// Lets the commit under way complete.
-    func complete() {
-        let work = held
-        held = []
-        for one in work { one() }
-    }
-
-    var rows: [Int64] {
-        var rows: [Int64] = []
-        _ = try? disk.scanQueue { rows.append($0.row.value) }
-        return rows
-    }
-}
 
 @Suite("The ledger")
 struct LedgerTests {
@@ -243,6 +175,23 @@ struct LedgerTests {
         ledger.receive([stored(4)])
         ledger.settleOwed()
         #expect(store.batches.last?.settled == [QueueRow(3)], "it is part of the batch that is under way")
+    }
+
+    @Test("has a store under which the disk has failed try again by itself, and once more at its close")
+    func doubt() {
+        store.failure = StoreError(.inputOutput, "The disk failed.")
+        store.failures = 3
+        ledger.receive([stored(1)])
+        #expect(post.rests == [1000], "what was not stored may be there all the same")
+        ledger.receive([load(9)])
+        #expect(store.batches.count == 1, "whoever reads does not wait for that")
+        for _ in 1...4 { ledger.settleOwed() }
+        #expect(post.rests == [1000, 2000, 4000] && store.batches.count == 4, "until it succeeds")
+        #expect(store.batches[1...].map(\.isEmpty) == [true, true, true])
+        store.failures = 1
+        ledger.receive([stored(2)])
+        ledger.receive([.close])
+        #expect(store.batches.count == 6 && store.batches.last?.isEmpty == true && store.isClosed)
     }
 
     @Test("lets a load see everything that was stored before it, and nothing that was settled")

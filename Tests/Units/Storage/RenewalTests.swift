@@ -95,5 +95,8 @@ struct RenewalTests {
         #expect(try store.rows() == [1, 2, 3, 20])
         #expect(store.doubtfulRows.isEmpty)
         #expect(try store.scan().last == 20)
+        store.doubt([QueueRow(2)])
+        try store.commit(enqueue: [])
+        #expect(try store.rows() == [1, 3, 20], "an empty batch is one")
     }
 }
