@@ -79,8 +79,10 @@ final class ControlSession: EndpointOwner {
 
     /// Answers, unless the caller has gone.
     private func respond(_ stream: Int32, _ answer: ControlDesk.Answer) {
-        guard isOpen, requests[stream] != nil else { return }
+        guard isOpen, let request = requests[stream] else { return }
         let answer = Self.fitting(answer)
-        endpoint.answer(stream, status: answer.status, json: answer.body.span)
+        // An answer to HEAD must be without a body (RFC 9110, section 9.3.2).
+        let body = request.method == "HEAD" ? [] : answer.body
+        endpoint.answer(stream, status: answer.status, json: body.span)
     }
 }

@@ -51,7 +51,8 @@ extension ProviderSession {
 
     /// Tells the provider what became of its order. One that was reset meanwhile is forgotten.
     func answer(_ stream: Int32, _ answer: ChannelAnswer) {
-        guard case .ordering(let echo) = exchanges[stream]?.phase else { return }
+        guard let request = exchanges[stream], case .ordering(let echo) = request.phase else { return }
+        let isHead = request.isHead
         forget(stream)
         raiseStreamLimit()
         var body: [UInt8] = []
@@ -70,10 +71,10 @@ extension ProviderSession {
         case .rejected(let rejection):
             body = rejection.channelBody(usesLiveSpellings: shard.fidelity.usesLiveSpellings)
         }
-        if body.isEmpty {
+        if !body.isEmpty { shard.reply.add("content-type", "application/json") }
+        if body.isEmpty || isHead {
             endpoint.streams.respond(stream, shard.reply)
         } else {
-            shard.reply.add("content-type", "application/json")
             say(body, on: stream)
         }
         endpoint.setNeedsFlush()

@@ -191,10 +191,8 @@ final class ProviderSession: EndpointOwner {
             shard.reply.add(":status", String(rejection.status))
             shard.reply.add("content-type", "application/json")
             request.addEcho(to: &shard.reply, isFirst: isFirstAnswer)
-            endpoint.streams.respond(
-                stream, shard.reply,
-                body: rejection.body(
-                    since: since, usesLiveSpellings: shard.fidelity.usesLiveSpellings))
+            let body = rejection.body(since: since, usesLiveSpellings: shard.fidelity.usesLiveSpellings)
+            endpoint.streams.respond(stream, shard.reply, body: request.isHead ? nil : body)
         }
         isFirstAnswer = false
         forget(stream)

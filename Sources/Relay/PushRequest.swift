@@ -140,6 +140,12 @@ final class PushRequest {
     /// A field's value as text, which costs; nil where the provider sent none.
     func text(_ field: Field) -> String? { range(field).map { String(decoding: values[$0], as: UTF8.self) } }
 
+    /// Whether its answer must be without a body (RFC 9110, section 9.3.2), whatever is wrong with it.
+    var isHead: Bool {
+        let values = values
+        return range(.method).map { values.span.extracting($0).matches("HEAD") } ?? false
+    }
+
     /// Hands the body over: it becomes the notification's payload.
     func takeBody() -> [UInt8] {
         var taken: [UInt8] = []

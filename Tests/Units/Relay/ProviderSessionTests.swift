@@ -95,6 +95,18 @@ struct ProviderSessionTests {
         }
     }
 
+    @Test(
+        "answers HEAD without a body, which it must not have",
+        arguments: ["/3/device/ab", "/1/apps/a/channels"]
+    )
+    func head(_ path: String) throws {
+        let rig = try ProviderRig()
+        rig.say(WireFrame.opening)
+        let fields = Provider.shared.fields([":method": "HEAD", ":path": path, "host": "relay"])
+        let frames = rig.say(WireFrame.request(1, fields)).filter { $0.stream == 1 }
+        #expect(frames.map(\.kind) == [.headers] && frames.first.map { $0.flags & 1 } == 1)
+    }
+
     // MARK: The end
 
     @Test("says one GOAWAY in a drain, when every open push is answered; a new one gets 503 meanwhile")

@@ -67,6 +67,16 @@ struct ControlTests {
         }
     }
 
+    @Test("have HEAD answered without a body")
+    func head() async throws {
+        try await Self.withRelay { client, _ in
+            let refusal = await #expect(throws: CommandFailure.self) {
+                try await client.request("HEAD", "/v1/status")
+            }
+            #expect(refusal?.sentence.hasSuffix("answered 404 and did not say why.") == true)
+        }
+    }
+
     @Test("copy the store, and tell in one sentence where it cannot be copied")
     func backup() async throws {
         try await Self.withRelay { client, folder in
