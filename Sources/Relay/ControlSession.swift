@@ -13,8 +13,8 @@ final class ControlSession: EndpointOwner {
     private var requests: [Int32: (method: String, path: String, body: [UInt8])] = [:]
     private var isOpen = true
 
-    /// Bytes of a request's body; the largest is a public key.
-    private static let bodyBytes = 65_536
+    /// Bytes of a request's body; the largest is a key for as many topics as there can be, each as long as can be.
+    private static let bodyBytes = 131_072
 
     private static let settings: SessionSettings = {
         var settings = SessionSettings()

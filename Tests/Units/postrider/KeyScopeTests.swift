@@ -46,6 +46,20 @@ struct KeyScopeTests {
         }
     }
 
+    @Test("may be for as many topics as there can be, each as long as can be")
+    func longest() async throws {
+        try await ControlTests.withRelay { client, folder in
+            let topics = (0..<Limits.topicsPerKey).map { number in
+                "\(number + 100)." + String(repeating: "a", count: Limits.topicBytes - 4)
+            }
+            let words = ["keys", "add", folder.providerKeyFile, "--team-id", "TEAM", "--key-id", "K"]
+            let scope = ["--environment", "production"] + topics.flatMap { ["-t", $0] }
+            #expect(await ControlTests.run(words + scope, on: client) == 0)
+            let made = try await keys(client)
+            #expect(made.first?.topics?.count == topics.count)
+        }
+    }
+
     @Test("are revoked: they stay in the list, with the moment, until they are added anew")
     func revocation() async throws {
         try await ControlTests.withRelay { client, folder in
