@@ -72,8 +72,9 @@ final class Snapshot: StoreSnapshot {
             let code = errno
             throw StoreError(
                 systemCode: code, "The directory \(partial) cannot be created",
-                remedy: "remove it if it is left from a copy that failed, or name another place"
-            )
+                remedy: code == EEXIST
+                    ? "remove it if it is left from a copy that failed, or name another place"
+                    : "name a place that is there and in which the relay may write")
         }
         do throws(StoreError) {
             try body(partial)

@@ -92,8 +92,8 @@ struct ControlClient: Sendable {
         case .success(let response): return response
         case .failure(.notConnected(let reason)):
             throw CommandFailure(
-                "No \(party) answers at \(address) (\(reason)): start it, or name its socket with "
-                    + "\(party.option).")
+                "No \(party) answers at \(address) (\(reason)): start it, name its socket with "
+                    + "\(party.option), or ask as root or its own user.")
         case .failure(.disconnected), .failure(.unprocessed):
             throw CommandFailure(
                 "The \(party) at \(address) ended the connection: only root and its own user may use it."

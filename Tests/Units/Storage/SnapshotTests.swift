@@ -31,6 +31,19 @@ import Testing
         #expect(try store.loadRegistry().tokenSecrets == [[1], [2]])
     }
 
+    @Test("A copy that has no place is refused, and the sentence says what to do about it")
+    func place() throws {
+        let store = try open()
+        func refusal(_ directory: String) throws -> String? {
+            let snapshot = try store.snapshot()
+            return #expect(throws: StoreError.self) { try snapshot.copy(to: directory) }?.description
+        }
+        #expect(try refusal(copy + "/below")?.hasSuffix("and in which the relay may write.") == true)
+        try FileManager.default.createDirectory(
+            atPath: copy + ".partial", withIntermediateDirectories: false)
+        #expect(try refusal(copy)?.contains("remove it if it is left from a copy that failed") == true)
+    }
+
     @Test("A copy is its owner's only, and there is nothing beside it")
     func permissions() throws {
         let store = try open()
