@@ -85,9 +85,10 @@ extension ContractTable {
     static let payloads = ContractGroup(
         title: "Payload",
         introduction: """
-            A payload is one JSON object (RFC 8259) in UTF-8. The relay checks that and its size, and \
-            reads nothing in it. Apple names no reason for JSON that is none; ours is `PayloadEmpty`, and \
-            there is no switch that lets it pass, because every app is promised an object.
+            A payload is one JSON object (RFC 8259) in UTF-8, in which arrays and objects lie 64 deep at \
+            most. The relay checks that and its size, and reads nothing in it. Apple names no reason for \
+            JSON that is none; ours is `PayloadEmpty`, and there is no switch that lets it pass, because \
+            every app is promised an object.
             """,
         cases: [
             ContractCase("payload-empty-object", "`{}` is a payload.", gets: .accepted),
