@@ -16,7 +16,7 @@ struct Settings {
     private let command: String
     /// The configuration file that was read, nil if there was none.
     let file: String?
-    /// Whether somebody chose these settings, here or in the environment; otherwise they are what this machine has.
+    /// Whether somebody said, here or in the environment, which relay is meant; otherwise it is what this machine has.
     let isChosen: Bool
 
     /// Where the configuration file is looked for when nobody names one.
@@ -46,7 +46,9 @@ struct Settings {
                 exitCode: 2)
         }
         file = text == nil ? nil : path
-        isChosen = named != nil || Setting.allCases.contains { environment[$0.variable] != nil }
+        isChosen =
+            named != nil
+            || [Setting.controlAddress, .dataDirectory].contains { environment[$0.variable] != nil }
         if let text { try read(text, path) }
         for setting in Setting.allCases {
             if let text = environment[setting.variable] {

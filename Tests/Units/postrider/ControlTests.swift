@@ -154,6 +154,7 @@ struct ControlTests {
             ([], ["POSTRIDER_CONTROL_ADDRESS": "unix:/b"], true, "unix:/b"),
             (["-c", "named"], [:], true, "unix:/n/control.sock"),
             ([], [:], true, "unix:/dev-folder/control.sock"),
+            ([], ["POSTRIDER_LOG_LEVEL": "debug"], true, "unix:/dev-folder/control.sock"),
             ([], [:], false, "unix:/usual"),
         ] as [([String], [String: String], Bool, String)]
     )
