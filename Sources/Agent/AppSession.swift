@@ -24,6 +24,7 @@ final class AppSession: EndpointOwner {
         settings.maxHeaderListBytes = Limits.headerListBytes
         settings.maxHeaderFields = Limits.headerFields
         settings.connectionWindowSize = 65_535
+        settings.maxOutboundBytes = Limits.outboundBytesPerStream
         return settings
     }()
 

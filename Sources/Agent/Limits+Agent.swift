@@ -16,8 +16,6 @@ extension Limits {
     static let reportDelayMilliseconds = 1000
     /// Deliveries that may be under way to an app on one stream.
     static let appWindow = DeliveryWindow.largest
-    /// Bytes of one message from an app.
-    static let appMessageBytes = 16_384
     /// Connections to the app socket that one user may have.
     static let appConnectionsPerUser = 64
     /// Attach streams on one of these connections.
@@ -36,9 +34,11 @@ extension Limits {
     /// Local notifications of one topic that were delivered, and as many that were missed, that are kept for its app to
     /// see; the oldest go. At 8 KiB each: 1.6 MiB on the disk.
     static let noticesPerTopic = 100
-    /// Bytes that an app has not taken yet of what it is told on a stream, beyond which its calls are refused. A list
-    /// more may wait: 1.6 MiB in all.
+    /// Bytes that an app has not taken yet of what it is told on a stream, beyond which its calls are refused.
     static let unsentBytesPerStream = 262_144
+    /// Bytes that may wait on a stream at all, beyond which its connection is cut: those, a list more, and a window of
+    /// the largest deliveries.
+    static let outboundBytesPerStream = 2_097_152
     /// Calls of one topic that wait for the owner of the device to decide. At about 100 bytes each: 6 KiB.
     static let waitingCallsPerTopic = 64
     /// Local notifications that are settled in one transaction.
@@ -63,8 +63,8 @@ extension Limits {
     static let redeliveryMilliseconds = 1000
     /// Dead letters of one topic; the oldest go. At 5 KiB each: 500 KiB on the disk.
     static let deadLettersPerTopic = 100
-    /// Bytes of a failure's reason that are kept.
-    static let reasonBytes = 512
+    /// Bytes of a text that a user has written in response to an alert.
+    static let responseTextBytes = 4096
     /// Bytes of the body of a request of an operator's command.
     static let orderBytes = 4096
     /// Manifests of apps, each a file. At about 1 KiB each: 256 KiB.

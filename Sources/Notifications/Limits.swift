@@ -136,6 +136,13 @@ public enum Limits {
     /// bytes of a broadcast itself are shared among all devices of a shard.
     public static let broadcastBacklogBytes = 65_536
 
+    // What an app of a device may say to its agent.
+
+    /// Bytes of one message from an app.
+    public static let appMessageBytes = 16_384
+    /// Bytes of a failure's reason that are kept.
+    public static let reasonBytes = 512
+
     // What waits.
 
     /// Pending notifications of one app on one device. The oldest of lowest priority is dropped and counted.

@@ -225,6 +225,8 @@ final class AgentLink: EndpointOwner {
 
     private func take(_ message: AgentMessage) {
         switch message {
+        // An older answer: the topic was given up since.
+        case .registered where unregistersUnderWay > 0: break
         case .registered(let registered) where registered.environment == environment:
             application()?.registered(registered.deviceToken.hex)
         case .registered(let registered):
@@ -233,10 +235,13 @@ final class AgentLink: EndpointOwner {
         case .unregistered:
             if unregistersUnderWay > 0 {
                 unregistersUnderWay -= 1
+                application()?.unregistered()
             } else if isWanted {
                 application()?.registrationFailed("The relay has ended the registration.")
             }
-        case .refused(let refused): application()?.registrationFailed(refused.reason)
+        case .refused(let refused):
+            if unregistersUnderWay > 0 { unregistersUnderWay -= 1 }
+            application()?.registrationFailed(refused.reason)
         case .deliver(let deliver):
             take(deliver.identity, as: deliver.delivery) { $0.arrived($1, deliver) }
         case .fired(let fired):

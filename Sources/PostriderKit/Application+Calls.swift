@@ -1,4 +1,5 @@
 import Courier
+import Notifications
 import Synchronization
 import Transport
 
@@ -21,6 +22,7 @@ extension Application {
     /// old one ended before the answer.
     func call(_ order: CenterOrder) async throws -> [CenterAnswer.Content] {
         let mailbox = try startedMailbox()
+        try checkSize(of: order)
         let number = state.withLock { state in
             state.lastTicket += 1
             return state.lastTicket
@@ -37,6 +39,15 @@ extension Application {
         }
     }
 
+    /// The agent ends a stream on which more is said at once, and the call would be made again on the next one.
+    private func checkSize(of order: CenterOrder) throws(UserNotificationError) {
+        var bytes: [UInt8] = []
+        AppMessage.center(CenterCall(call: .max, topic: topic, order: order)).encode(into: &bytes)
+        guard bytes.count <= Limits.appMessageBytes else {
+            throw .refused("An agent takes \(Limits.appMessageBytes) bytes at once: ask for less.")
+        }
+    }
+
     /// Why a call cannot be made; nil: it is under way.
     private func enter(_ call: PendingCall, _ number: UInt64, _ mailbox: Mailbox<LinkLetter>) -> (any Error)?
     {
@@ -47,7 +58,7 @@ extension Application {
                 return ApplicationError.unusable("The application asks more than the agent has answered.")
             }
             state.calls[number] = call
-            if !state.isCallPosted { _ = mailbox.post(.calls) }
+            if !state.isCallPosted { mailbox.postEvenIfFull(.calls) }
             state.isCallPosted = true
             return nil
         }

@@ -37,7 +37,7 @@ extension Application {
             return !state.areChannelsPosted
         }
         guard let isFirst else { throw .unusable("The application has too many subscriptions.") }
-        if isFirst { _ = mailbox.post(.channels) }
+        if isFirst { mailbox.postEvenIfFull(.channels) }
     }
 
     // What the link asks and tells, from its thread.

@@ -33,6 +33,11 @@ extension Application {
         post(RegistrationDidFail(reason: reason))
     }
 
+    /// The agent has given the topic up, as it was asked to. A token may have come between the wish and that.
+    func unregistered() {
+        state.withLock { if !$0.isWanted { $0.deviceToken = nil } }
+    }
+
     /// The owner of the device says whether the app may notify.
     func authorizationChanged(_ status: AuthorizationStatus) {
         let isNews = state.withLock { state in
@@ -59,9 +64,7 @@ extension Application {
             dispatcher.deliver(DispatchedNotification(notification(), sender: self))
             let failure = state.withLock { $0.failure }
             let letter = failure.map { LinkLetter.failed(identity, reason: $0) } ?? .observed(identity)
-            guard mailbox.post(letter) else {
-                preconditionFailure("a window of deliveries fits into the mailbox")
-            }
+            mailbox.postEvenIfFull(letter)
         }
     }
 
@@ -101,8 +104,8 @@ extension Application {
 
 // What the application has for its link, from any thread.
 extension Application {
-    /// Letters in the mailbox: those of a window of deliveries, a wish of each kind, an attachment, calls, two stops,
-    /// and readiness to sleep.
+    /// Letters in the mailbox, as a rule: those of a window of deliveries and some more. None is refused: of each kind
+    /// there are no more than the agent has said something, or the application has not said it yet.
     private static let letters = 128
 
     /// Lets the link know what is wanted. Of several wishes that it has not heard of, the last counts.
@@ -113,7 +116,7 @@ extension Application {
             state.isWanted = isWanted
             return !state.isWishPosted
         }
-        if isFirst { _ = mailbox.post(.wish) }
+        if isFirst { mailbox.postEvenIfFull(.wish) }
     }
 
     /// What is wanted now, for the link.

@@ -106,7 +106,7 @@ public final class Application: Sendable {
             defer { state.isStarted = true }
             return !state.isStarted
         }
-        if isFirst { _ = mailbox.post(.attach) }
+        if isFirst { mailbox.postEvenIfFull(.attach) }
     }
 
     /// Registers with the agent and, through it, with the relay; from now on notifications arrive. The answer is the
@@ -142,7 +142,11 @@ public final class Application: Sendable {
     /// a response, before they return.
     ///
     /// - Parameter reason: one sentence for the device's owner.
-    public func reportFailure(_ reason: String) { state.withLock { $0.failure = reason } }
+    public func reportFailure(_ reason: String) {
+        // The agent keeps no more, and takes no message that is very long.
+        let kept = String(decoding: reason.utf8.prefix(Limits.reasonBytes), as: UTF8.self)
+        state.withLock { $0.failure = kept }
+    }
 
     /// Ends the connection to the agent. Observers that are at work finish, and what they have handled is told to the
     /// agent; what they have not been given yet waits there for the next time. An observer may call this: it is the

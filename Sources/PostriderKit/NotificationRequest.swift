@@ -97,10 +97,13 @@ public struct NotificationActionOptions: OptionSet, Hashable, Sendable {
 
 extension LocalRequest {
     init(_ request: NotificationRequest) throws(UserNotificationError) {
+        let trigger = try request.trigger.map { trigger throws(UserNotificationError) in try Trigger(trigger)
+        }
+        guard trigger?.isWellFormed ?? true else {
+            throw .refused("A trigger has numbers in their ranges, and repeats after a minute at least.")
+        }
         self.init(
-            identifier: request.identifier, content: try LocalContent(request.content),
-            trigger: try request.trigger.map { trigger throws(UserNotificationError) in try Trigger(trigger) }
-        )
+            identifier: request.identifier, content: try LocalContent(request.content), trigger: trigger)
     }
 
     /// The request in the kit's words.

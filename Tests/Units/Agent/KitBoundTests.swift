@@ -1,0 +1,140 @@
+import Courier
+import Foundation
+import Notifications
+import Testing
+
+@testable import Agent
+@testable import PostriderKit
+
+@Suite("An application of the kit that says or is told very much", .timeLimit(.minutes(10)))
+struct KitBoundTests {
+    private let scratch = Scratch()
+    private let dispatcher = NotificationDispatcher()
+    private let topic = "com.example.one"
+
+    private func application() -> Application {
+        Application(topic: topic, socketPath: scratch.socket, dispatcher: dispatcher)
+    }
+
+    @Test("is refused with a sentence what no agent takes, and is heard with everything else")
+    func refusal() async throws {
+        let house = try AgentHouse(scratch)
+        let application = application()
+        let center = application.userNotificationCenter
+        try application.start()
+        _ = try await center.requestAuthorization()
+        var long = NotificationContent()
+        long.body = String(repeating: "x", count: 20_000)
+        await #expect(throws: UserNotificationError.self) {
+            try await center.add(NotificationRequest(identifier: "a", content: long, trigger: nil))
+        }
+        let never = CalendarNotificationTrigger(dateMatching: DateComponents(hour: -1), repeats: false)
+        await #expect(throws: UserNotificationError.self) {
+            try await center.add(
+                NotificationRequest(identifier: "b", content: NotificationContent(), trigger: never))
+        }
+        let many = (1...5000).map { "identifier \($0)" }
+        await #expect(throws: UserNotificationError.self) {
+            try await center.removePendingNotificationRequests(withIdentifiers: many)
+        }
+        #expect(try await center.pendingNotificationRequests().isEmpty)
+        await application.end()
+        await house.kill()
+    }
+
+    @Test("that reports a failure at length is told of as having failed, as far as is kept")
+    func longFailure() async throws {
+        let house = try AgentHouse(scratch)
+        let (application, journal) = (application(), Journal<String>())
+        let observation = dispatcher.addObserver(of: ResponseDidArrive.self, sender: application) {
+            [weak application] response in
+            application?.reportFailure(String(repeating: "No. ", count: 10_000))
+            journal.note(response.actionIdentifier)
+        }
+        try application.start()
+        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
+        await house.on { [topic] rooms in
+            rooms.desk.mostAttempts = 1
+            try? rooms.desk.center.respond(to: .remote(payload: []), of: topic, action: "swim", text: nil)
+        }
+        while await house.on({ $0.letters.isEmpty }) { await Task.yield() }
+        let reason = try #require(await house.on { $0.letters.first })
+        #expect(reason.hasPrefix("No. No.") && reason.utf8.count == Limits.reasonBytes)
+        #expect(journal.events == ["swim"])
+        await application.end()
+        withExtendedLifetime(observation) {}
+        await house.kill()
+    }
+
+    @Test("is given a window of large notifications together with a long list of them")
+    func largeAnswers() async throws {
+        let house = try AgentHouse(scratch)
+        await house.on { [topic] rooms in
+            let stream = AppStream(user: getuid()) { _ in }
+            rooms.desk.center.take(
+                CenterCall(call: 1, topic: topic, order: .requestAuthorization(options: 1)), from: stream)
+            for number in 1...Limits.noticesPerTopic {
+                var content = LocalContent()
+                content.body = String(repeating: "x", count: Limits.localRequestBytes - 100)
+                let request = LocalRequest(identifier: "\(number)", content: content, trigger: nil)
+                rooms.desk.center.take(
+                    CenterCall(call: 2, topic: topic, order: .add(request)), from: stream)
+            }
+        }
+        let (application, journal) = (application(), Journal<String>())
+        let observation = dispatcher.addObserver(of: LocalNotificationDidFire.self, sender: application) {
+            journal.note($0.identifier)
+        }
+        // Both are said at once when the connection is there.
+        try application.start()
+        let delivered = try await application.userNotificationCenter.deliveredNotifications()
+        #expect(delivered.count == Limits.noticesPerTopic)
+        #expect(await journal.first(Limits.noticesPerTopic).count == Limits.noticesPerTopic)
+        #expect(await house.on { $0.attempts.allSatisfy { $0 == 0 } })
+        await application.end()
+        withExtendedLifetime(observation) {}
+        await house.kill()
+    }
+
+    @Test("may decide about many alerts and handle many notifications while its link is busy")
+    func manyLetters() async throws {
+        let application = application()
+        try application.userNotificationCenter.willPresent { _ in [.banner] }
+        for number in 1...20_000 as ClosedRange<UInt64> {
+            application.asked(
+                WillPresent(question: number, topic: topic, subject: .remote(payload: Array("{}".utf8))))
+            if number % 100 == 0 {
+                application.arrived(
+                    NotificationIdentity(high: 1, low: number), .sample(number, identity: number))
+            }
+        }
+        await application.end()
+    }
+
+    @Test("has no device token that came while it gave its topic up")
+    func lateToken() async throws {
+        let house = try AgentHouse(scratch)
+        let application = application()
+        let token = Task { try await application.registerForRemoteNotifications() }
+        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
+        let (gate, begun) = (DispatchSemaphore(value: 0), Journal<Void>())
+        let topic = topic
+        async let told: Void = house.on { rooms in
+            begun.note(())
+            gate.wait()
+            rooms.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        }
+        _ = await begun.first(1)
+        try application.unregisterForRemoteNotifications()
+        gate.signal()
+        await told
+        while await house.on({ $0.line.asked.last != "unregister \(topic)" }) { await Task.yield() }
+        // Behind the agent's answer to that.
+        _ = try await application.userNotificationCenter.authorizationStatus()
+        #expect(application.deviceToken == nil)
+        token.cancel()
+        _ = await token.result
+        await application.end()
+        await house.kill()
+    }
+}
