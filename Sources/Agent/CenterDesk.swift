@@ -165,6 +165,7 @@ final class CenterDesk {
         to subject: Responded.Subject, of topic: String, action: String, text: String?
     ) throws(StoreError) {
         guard let record = state.apps[topic] else { return }
+        let text = text.map { String(decoding: $0.utf8.prefix(Limits.responseTextBytes), as: UTF8.self) }
         let responded = Responded(
             delivery: 0, identity: .drawn(), topic: topic, subject: subject, action: action, text: text)
         let arrival = Inbox.Arrival(app: record.number, parcel: .responded(responded))

@@ -120,14 +120,15 @@ struct DesktopNotification: Equatable {
             String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? " " : $0 }))
     }
 
-    /// Text in a body that may have markup.
+    /// Text in a body that may have markup. By scalars: a sign that joins its neighbour in one letter is one all the
+    /// same to whoever reads markup.
     static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { escaped, character in
-            switch character {
+        text.unicodeScalars.reduce(into: "") { escaped, scalar in
+            switch scalar {
             case "&": escaped += "&amp;"
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"
-            default: escaped.append(character)
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
     }

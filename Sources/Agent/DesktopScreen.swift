@@ -43,7 +43,8 @@ final class DesktopScreen {
     /// Lets go of it; what is shown stays.
     func stop() { line.stop() }
 
-    /// Shows something; the answer is the server's number for it, or nil where it is not shown.
+    /// Shows something; the answer is the server's number for it, or nil where it is not shown. There is none where the
+    /// screen goes first.
     func show(
         _ notification: DesktopNotification, replacing number: UInt32, _ shown: @escaping (UInt32?) -> Void
     ) {
@@ -131,6 +132,8 @@ final class DesktopScreen {
         }
     }
 
+    /// Asks the server something. Where the connection ends first nothing is received: the line says that it is lost,
+    /// and with it went whatever was under way.
     private func call(_ member: String, _ arguments: [BusValue], _ receive: @escaping (BusReply?) -> Void) {
         guard let connection = line.current else { return receive(nil) }
         do throws(BusError) {
@@ -139,12 +142,14 @@ final class DesktopScreen {
             try connection.call(call) { [log] answer in
                 switch answer {
                 case .success(let reply): receive(reply)
+                case .failure(.lost): break
                 case .failure(let error):
-                    if !error.isAbsence, error != .lost { log.info("\(member): \(error)") }
+                    if !error.isAbsence { log.info("\(member): \(error)") }
                     receive(nil)
                 }
             }
         } catch {
+            guard error != .lost else { return }
             log.info("\(member): \(error)")
             receive(nil)
         }

@@ -107,6 +107,8 @@ final class Presenter {
 
     /// Alerts of an app are to go; nil: all of them.
     func revoke(_ identifiers: [String]?, of topic: String) {
+        // Those too that came in this turn.
+        present()
         handle(.revoked(topic: topic, identifiers: identifiers))
     }
 

@@ -1,3 +1,4 @@
+import Courier
 import DBus
 import Foundation
 import Notifications
@@ -54,6 +55,36 @@ struct BusLineTests {
         line.start()
         line.stop()
         #expect(opened == 1 && answers == [false] && line.current == nil)
+    }
+
+    @Test("loses no alert that was being shown when it went: the screen does not say that it is not shown")
+    func lostAlert() throws {
+        let loop = try EventLoop()
+        let bus = TestBus()
+        try bus.start()
+        let line = BusLine(to: bus.address, on: loop, log: .none) { 0 }
+        let screen = DesktopScreen(on: line, log: .none) { _ in }
+        screen.start()
+        while line.current?.isReady != true { loop.turn() }
+        // Somebody has the name and never answers.
+        let server = try BusConnection(try #require(bus.address))
+        var isOwner = false
+        try server.call(
+            BusCall(
+                hello.destination, path: hello.path, interface: hello.interface, member: "RequestName",
+                arguments: [.string("org.freedesktop.Notifications"), .uint32(4)])
+        ) { isOwner = (try? $0.get()) != nil }
+        while !isOwner { try server.process() }
+        let alert = try #require(
+            Alert(.remote(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#)), of: 1))
+        var answers: [UInt32?] = []
+        let notification = DesktopNotification(alert, .all, category: nil, manifest: nil, capabilities: [])
+        screen.show(notification, replacing: 0) { answers.append($0) }
+        bus.stop()
+        while line.current != nil { loop.turn() }
+        #expect(answers.isEmpty)
+        screen.stop()
+        withExtendedLifetime(server) {}
     }
 
     @Test("to no bus at all is silent")

@@ -62,6 +62,15 @@ struct DesktopNotificationTests {
         #expect(marked.body == #"&lt;a href="x"&gt;3 &amp; 4&lt;/a&gt;"# && marked.summary == plain.summary)
     }
 
+    @Test("has its markup escaped also where letters that join their neighbours stand beside it")
+    func joinedMarkup() throws {
+        // A sign of Arabic numbers joins what follows it, an accent what it follows.
+        let body = "\u{0600}<b>\u{0301}\u{0600}&\u{0301}"
+        let marked = try shown(#"{"aps":{"alert":"\#(body)"}}"#, capabilities: ["body", "body-markup"])
+        #expect(marked.body.unicodeScalars.allSatisfy { $0 != "<" && $0 != ">" })
+        #expect(marked.body.unicodeScalars.map(String.init).joined().utf8.count == body.utf8.count + 10)
+    }
+
     @Test("says nothing that a bus or a screen cannot say")
     func controlCharacters() throws {
         let notification = try shown(

@@ -97,6 +97,41 @@ struct PresenterTests {
         #expect(presenter.alerts.isEmpty && rig.list(.delivered) == ["tea"])
     }
 
+    @Test("brings of a text that a user has written no more than an app can be told")
+    func longText() throws {
+        let rig = try CenterRig()
+        _ = presenter(rig)
+        let text = String(repeating: "ü", count: 100_000)
+        try rig.center.respond(
+            to: .remote(payload: Array("{}".utf8)), of: Self.topic, action: "reply", text: text)
+        rig.endTurn()
+        let told = try #require(responses(rig.app).first?.text)
+        #expect(told.utf8.count == Limits.responseTextBytes && text.hasPrefix(told))
+    }
+
+    @Test("shows nothing that was taken back in the turn in which it came")
+    func takenBack() throws {
+        let rig = try CenterRig()
+        let presenter = presenter(rig)
+        let orders: [CenterOrder] = [
+            .add(.sample("tea", nil, title: "Tea")), .removeDelivered(.some(["tea"])),
+            .add(.sample("cake", nil, title: "Cake")),
+        ]
+        for (number, order) in orders.enumerated() {
+            let call = CenterCall(call: 100 + UInt64(number), topic: Self.topic, order: order)
+            rig.center.take(call, from: rig.app.stream)
+        }
+        rig.endTurn()
+        #expect(presenter.alerts.map(\.key.identifier) == ["cake"])
+        rig.center.take(
+            CenterCall(call: 200, topic: Self.topic, order: .add(.sample("tea", nil, title: "Tea"))),
+            from: rig.app.stream)
+        _ = try rig.center.decide(.denied, about: Self.topic)
+        rig.endTurn()
+        #expect(presenter.alerts.isEmpty)
+        #expect(try rig.rig.ground.state.alerts.records().isEmpty)
+    }
+
     @Test("has after the agent's end what it had before, and replaces it")
     func restart() throws {
         let rig = try CenterRig()
