@@ -133,7 +133,7 @@ final class AgentLoop {
     /// Takes on what has changed in the configuration, and says what that was.
     func reload(_ configuration: AgentConfiguration) -> String {
         take(configuration)
-        desk.declarations = configuration.declarations
+        desk.declare(configuration.declarations)
         let (added, removed) = keeper.declare(configuration.manifests)
         for topic in removed { desk.forgetUndeclared(topic) }
         for topic in added { desk.stir(topic) }

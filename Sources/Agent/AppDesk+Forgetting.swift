@@ -4,6 +4,21 @@ import Storage
 
 // How apps are forgotten that are gone from the device.
 extension AppDesk {
+    /// These are the declared topics from now on. Whoever is attached to one that is another user's now is given
+    /// nothing of it any more.
+    func declare(_ declarations: [String: UInt32]) {
+        self.declarations = declarations
+        for (topic, present) in attachments {
+            guard let record = state.apps[topic] else { continue }
+            let refusal = AppRefusal.notYours(record.topic)
+            for stream in present.streams where stream.user != owner(of: record) {
+                log.notice("user \(stream.user) has lost a topic: \(refusal.reason)")
+                detach(stream, from: topic)
+                stream.tell(.refused(Refused(topic: topic, reason: refusal.reason)))
+            }
+        }
+    }
+
     /// The owner of the device has the agent forget an app: its registration, its channels, what waits for it, what it
     /// has scheduled and may. False: nobody knows of such an app. It may come back, as one that was never here.
     func forgetApp(_ topic: String) throws(StoreError) -> Bool {

@@ -150,15 +150,20 @@ final class AppDesk {
         {
             failures.append(Inbox.Failure(row: oldest.row, topic: oldest.topic, reason: Self.brokenReason))
         }
-        for (topic, var remaining) in attachments {
-            guard let index = remaining.streams.firstIndex(where: { $0 === stream }) else { continue }
-            remaining.streams.remove(at: index)
-            if index == remaining.streams.count { remaining.lastRow = 0 }
-            attachments[topic] = remaining.streams.isEmpty ? nil : remaining
-            isReceptionStale = true
-            stirred.insert(topic)
-            if remaining.streams.isEmpty { keeper?.handle(.detached, topic) }
-        }
+        for topic in attachments.keys { detach(stream, from: topic) }
+    }
+
+    /// From now on a stream is given nothing of what there is for a topic.
+    func detach(_ stream: AppStream, from topic: String) {
+        guard var remaining = attachments[topic],
+            let index = remaining.streams.firstIndex(where: { $0 === stream })
+        else { return }
+        remaining.streams.remove(at: index)
+        if index == remaining.streams.count { remaining.lastRow = 0 }
+        attachments[topic] = remaining.streams.isEmpty ? nil : remaining
+        isReceptionStale = true
+        stirred.insert(topic)
+        if remaining.streams.isEmpty { keeper?.handle(.detached, topic) }
     }
 
     private static let brokenReason = "The app ended, or lost its connection, without having handled it."
@@ -169,7 +174,7 @@ final class AppDesk {
         guard let topic = Topic(text) else { throw AppRefusal.notATopic }
         if let user = declarations[text], user != stream.user { throw AppRefusal.notYours(topic) }
         guard var record = state.apps[text] else {
-            guard state.apps.records.count < Limits.registrationsPerDevice else { throw AppRefusal.tooMany }
+            guard hasRoom(for: text) else { throw AppRefusal.tooMany }
             return try state.apps.add(
                 topic, user: stream.user, in: environment ?? .production, isWanted: environment != nil)
         }
@@ -181,6 +186,12 @@ final class AppDesk {
             isWanted: environment != nil || record.isWanted)
         try state.apps.put(record)
         return record
+    }
+
+    /// Whether another app may be known. The declared ones have their places, whoever else is there.
+    private func hasRoom(for topic: String) -> Bool {
+        let others = state.apps.records.keys.count { declarations[$0] == nil }
+        return declarations[topic] != nil || others + declarations.count < Limits.registrationsPerDevice
     }
 
     func owner(of record: AppRecord) -> UInt32 { declarations[record.topic.text] ?? record.user }

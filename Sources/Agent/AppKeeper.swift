@@ -9,6 +9,8 @@ final class AppKeeper {
     private final class KeptApp {
         var supervisor: AppSupervisor
         var process: (any AppProcess)?
+        /// The number of the process that has ended last.
+        var formerProcess: Int32?
         var timer: (any LoopTimer)?
         /// What has happened while something else was being worked off.
         var events: [AppSupervisor.Event] = []
@@ -57,6 +59,7 @@ final class AppKeeper {
         for (topic, manifest) in declared {
             guard let app = apps[topic] else {
                 add(manifest)
+                greet(topic)
                 continue
             }
             if app.isLeaving { app.successor = manifest } else { app.supervisor.manifest = manifest }
@@ -77,7 +80,19 @@ final class AppKeeper {
         apps[topic] = nil
         guard let manifest = app.successor else { return }
         add(manifest)
+        greet(topic)
         desk.stir(topic)
+    }
+
+    /// A new declaration may be of an app that runs already.
+    private func greet(_ topic: String) {
+        if desk.attachments[topic] != nil { handle(.attached, topic) }
+    }
+
+    /// Whether an app is attached, and not by the process of the agent's that has ended: somebody else has started it.
+    private func isAttachedElsewhere(_ topic: String, _ app: KeptApp) -> Bool {
+        guard let streams = desk.attachments[topic]?.streams else { return false }
+        return streams.contains { $0.process == nil || $0.process != app.formerProcess }
     }
 
     /// What the app was started for still waits where it has ended without attaching: somebody has to say so again.
@@ -120,6 +135,13 @@ final class AppKeeper {
     @discardableResult
     func handle(_ event: AppSupervisor.Event, _ topic: String) -> Bool {
         guard let app = apps[topic] else { return false }
+        switch (event, app.supervisor.state) {
+        case (.needed, .idle), (.activate, .idle), (.activate, .resting):
+            // It runs all the same, where another process of it goes on beside the agent's that has ended.
+            if isAttachedElsewhere(topic, app) { app.events.append(.attached) }
+        case (.needed, .resting): if isAttachedElsewhere(topic, app) { return true }
+        default: break
+        }
         app.events.append(event)
         guard !app.isBusy else { return true }
         let wasLooping = app.supervisor.isCrashLooping
@@ -188,6 +210,7 @@ final class AppKeeper {
     private func ended(_ ending: ProcessEnding, _ topic: String) {
         guard let app = apps[topic] else { return }
         log.info("\(topic) \(ending)")
+        app.formerProcess = app.process?.identifier
         app.process = nil
         keep(nil, of: topic)
         handle(.exited(ending), topic)

@@ -58,7 +58,8 @@ final class AppSession: EndpointOwner {
         endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
         endpoint.setNeedsFlush()
         let app = AppStream(
-            user: user, countUnsent: { [unowned self] in endpoint.streams.outboundBytes(stream) }
+            user: user, process: endpoint.peer?.credentials?.process,
+            countUnsent: { [unowned self] in endpoint.streams.outboundBytes(stream) }
         ) {
             [unowned self] message in say(message, on: stream)
         }

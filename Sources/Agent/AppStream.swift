@@ -8,6 +8,8 @@ import Notifications
 final class AppStream {
     /// The user of the process at the other end, as the kernel says.
     let user: UInt32
+    /// That process, when it connected; nil: it is not known.
+    let process: Int32?
 
     /// The topics of which the app decides how their alerts are presented.
     var decisions: Set<String> = []
@@ -30,9 +32,11 @@ final class AppStream {
     ///
     /// - Parameter countUnsent: the bytes of what it has said that the app has not taken yet.
     init(
-        user: UInt32, countUnsent: @escaping () -> Int = { 0 }, say: @escaping (AgentMessage) -> Void
+        user: UInt32, process: Int32? = nil, countUnsent: @escaping () -> Int = { 0 },
+        say: @escaping (AgentMessage) -> Void
     ) {
         self.user = user
+        self.process = process
         self.countUnsent = countUnsent
         self.say = say
     }

@@ -90,6 +90,41 @@ struct AppKeeperTests {
         #expect(processes[0].orders == ["terminate"])
     }
 
+    @Test("of which a second process goes on when the agent's own ends are not started again beside it")
+    func secondProcess() {
+        absent()
+        rig.arrive(1)
+        rig.desk.endTurn()
+        let first = rig.attached(process: processes[0].identifier)
+        #expect(rig.desk.handled([1], by: first.stream))
+        let second = rig.attached(process: 7)
+        processes[0].end(.exited(0))
+        rig.desk.left(first.stream)
+        rig.desk.endTurn()
+        rig.arrive(2)
+        rig.desk.endTurn()
+        #expect(processes.count == 1 && second.identities == [2])
+        #expect(rig.keeper.status(of: topic)?.supervisor.state == .running)
+        #expect(rig.keeper.handle(.activate, topic))
+        #expect(processes.count == 1)
+        rig.desk.left(second.stream)
+        rig.desk.endTurn()
+        #expect(processes.count == 2)
+    }
+
+    @Test("that have ended are started again, also where something holds their connection yet")
+    func heldConnection() {
+        absent()
+        rig.arrive(1)
+        rig.desk.endTurn()
+        let app = rig.attached(process: processes[0].identifier)
+        #expect(rig.desk.handled([1], by: app.stream))
+        processes[0].end(.killed(11))
+        rig.arrive(2)
+        rig.desk.endTurn()
+        #expect(processes.count == 2)
+    }
+
     @Test("are gone before the agent is")
     func stop() {
         absent()

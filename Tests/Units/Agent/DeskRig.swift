@@ -65,10 +65,15 @@ final class RecordedApp {
     static let topic = "com.example.one"
 
     var told: [AgentMessage] = []
-    private(set) lazy var stream = AppStream(user: user) { [unowned self] in told.append($0) }
+    private(set) lazy var stream = AppStream(user: user, process: process) { [unowned self] in told.append($0)
+    }
     private let user: UInt32
+    private let process: Int32?
 
-    init(user: UInt32 = 1000) { self.user = user }
+    init(user: UInt32 = 1000, process: Int32? = nil) {
+        self.user = user
+        self.process = process
+    }
 
     var delivered: [Deliver] {
         told.compactMap { if case .deliver(let deliver) = $0 { deliver } else { nil } }
@@ -78,8 +83,8 @@ final class RecordedApp {
 
 extension DeskRig {
     /// An app of this user that has registered the usual topic.
-    func attached(user: UInt32 = 1000) -> RecordedApp {
-        let app = RecordedApp(user: user)
+    func attached(user: UInt32 = 1000, process: Int32? = nil) -> RecordedApp {
+        let app = RecordedApp(user: user, process: process)
         desk.register(RecordedApp.topic, for: app.stream)
         desk.endTurn()
         return app

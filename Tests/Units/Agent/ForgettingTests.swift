@@ -65,6 +65,58 @@ struct ForgettingTests {
         #expect(processes.map(\.reason) == ["remote-notification"])
     }
 
+    @Test("and run already when their manifest is added are not started a second time")
+    func runningAlready() {
+        rig.desk.left(rig.attached().stream)
+        let app = RecordedApp()
+        let other = "com.example.two"
+        rig.desk.register(other, for: app.stream)
+        rig.desk.endTurn()
+        _ = rig.keeper.declare([.sample(), .sample(other)])
+        #expect(rig.keeper.status(of: other)?.supervisor.state == .running)
+        rig.arrive(1, topic: other)
+        rig.desk.endTurn()
+        #expect(processes.isEmpty && app.identities == [1])
+        rig.desk.left(app.stream)
+        rig.desk.endTurn()
+        #expect(processes.count == 1)
+    }
+
+    @Test("that are declared find room however many others are there")
+    func room() {
+        rig.desk.declare([topic: 1000])
+        let stranger = RecordedApp(user: 7)
+        for number in 1...Limits.registrationsPerDevice + 1 {
+            rig.desk.center.attach("com.example.n\(number)", for: stranger.stream)
+        }
+        let reason = "This device has too many apps."
+        #expect(
+            stranger.told.contains {
+                if case .refused(let told) = $0 { told.reason == reason } else { false }
+            })
+        let app = rig.attached()
+        #expect(rig.ground.state.apps[topic] != nil && rig.line.asked == ["register \(topic)"])
+        #expect(rig.ground.state.apps.records.count == Limits.registrationsPerDevice)
+        withExtendedLifetime(app) {}
+    }
+
+    @Test("of another user now are given nothing of what comes for the topic, and told so")
+    func newOwner() {
+        let app = rig.attached(user: 1000)
+        rig.desk.declare([topic: 1001])
+        #expect(
+            app.told.last
+                == .refused(
+                    Refused(
+                        topic: topic, reason: "The topic \(topic) belongs to another user of this device.")))
+        rig.arrive(1)
+        rig.desk.endTurn()
+        #expect(app.identities.isEmpty)
+        #expect(rig.attached(user: 1001).identities == [1])
+        rig.desk.declare([topic: 1001, "com.example.two": 1000])
+        #expect(rig.desk.attachments[topic]?.streams.count == 1)
+    }
+
     @Test("whose manifest is removed are ended, then forgotten, but not where something waits for them")
     func removal() throws {
         rig.desk.left(rig.attached().stream)
