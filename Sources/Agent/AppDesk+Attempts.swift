@@ -56,9 +56,11 @@ extension AppDesk {
     /// Failures are safe: their next attempts are waited for, or there is none.
     func told(_ outcome: Inbox.Outcome) {
         for failure in outcome.again where sickbay.holds(failure.row) {
-            log.info("\(failure.topic) has failed (attempt \(failure.attempts)): \(failure.reason)")
+            let reason = DesktopNotification.line(failure.reason)
+            log.info("\(failure.topic) has failed (attempt \(failure.attempts)): \(reason)")
             sickbay.rest(failure.row, of: failure.topic, attempts: failure.attempts)
         }
+        for row in outcome.gone { sickbay.discharge(row) }
         for failure in outcome.dead {
             sickbay.discharge(failure.row)
             log.warning(

@@ -39,6 +39,8 @@ final class AppDesk {
     var arrivals: [Inbox.Arrival] = []
     var acknowledgements: [UInt64] = []
     private var handled: [Int64] = []
+    /// Their topics, until that is safe.
+    private var unsettled: Set<String> = []
     private var failures: [Inbox.Failure] = []
     /// How often an app is handed over what it does not handle.
     var mostAttempts = Limits.deliveryAttempts.usual
@@ -116,6 +118,7 @@ final class AppDesk {
     func handled(_ deliveries: [UInt64], by stream: AppStream) -> Bool {
         guard let rows = stream.settle(deliveries) else { return false }
         handled += rows.map(\.row)
+        unsettled.formUnion(rows.map(\.topic))
         for identity in rows.compactMap(\.reported) { reporter.note(.handedOver, of: identity) }
         for topic in Set(rows.map(\.topic)) { keeper?.handle(.handled, topic) }
         for (topic, attachments) in attachments where attachments.streams.last === stream {
@@ -227,11 +230,13 @@ final class AppDesk {
         let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
         if isChanged || !acknowledgements.isEmpty { commit() }
         presenter?.present()
-        for topic in stirred {
+        for topic in stirred where !unsettled.contains(topic) {
             callApp(topic)
             handOver(topic)
         }
-        stirred.removeAll(keepingCapacity: true)
+        // Where the disk refuses what an app has handled, it is given nothing new: an agent that is killed hands over
+        // again what is not safe, and apps remember no more than a window.
+        stirred.formIntersection(unsettled)
         sayReception()
     }
 
@@ -251,12 +256,13 @@ final class AppDesk {
                 }
             }
             handled.removeAll(keepingCapacity: true)
+            unsettled.removeAll(keepingCapacity: true)
             failures.removeAll(keepingCapacity: true)
             if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
         } catch {
             log.error("\(error)")
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
-            if !arrivals.isEmpty { line?.startAnew() }
+            if !arrivals.isEmpty || !acknowledgements.isEmpty { line?.startAnew() }
         }
     }
 

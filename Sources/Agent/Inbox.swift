@@ -37,6 +37,8 @@ final class Inbox {
         var again: [Failure] = []
         /// Handed over as often as may be.
         var dead: [Failure] = []
+        /// Rows of failures that are not there any more.
+        var gone: [Int64] = []
     }
 
     /// Told of everything that is stored, within the transaction.
@@ -97,7 +99,10 @@ final class Inbox {
             for var failure in failures {
                 let count = try deadLetters.fail(
                     failure.row, reason: failure.reason, mostAttempts: mostAttempts, now: now)
-                guard let count else { continue }
+                guard let count else {
+                    outcome.gone.append(failure.row)
+                    continue
+                }
                 failure.attempts = count.attempts
                 if count.isDead { outcome.dead.append(failure) } else { outcome.again.append(failure) }
             }

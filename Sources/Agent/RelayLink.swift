@@ -27,6 +27,8 @@ final class RelayLink: RelayLine {
     /// Whether the device sleeps: nobody connects.
     private var isAsleep = false
     private var isEnrolling = false
+    /// Who the device is, while the disk refuses to keep it: the relay knows it already.
+    private var unkept: EnrollResponse?
     private var reception = Reception.usual
     /// Whether there is no going on; somebody has been told why.
     private(set) var hasFailed = false
@@ -54,6 +56,7 @@ final class RelayLink: RelayLine {
         guard !isStopping, !isAsleep else { return }
         isPausing = false
         if let client { return client.start() }
+        if let unkept { return keep(unkept) }
         do throws(StoreError) {
             if let device = try state.device() { connect(as: device) } else { enrol() }
         } catch {
@@ -122,12 +125,9 @@ final class RelayLink: RelayLine {
     private func enrolled(_ result: Result<EnrollResponse, EnrolmentError>) {
         isEnrolling = false
         guard !isStopping else { return }
-        do {
-            let device = try result.get()
-            try state.setDevice(device)
-            log.notice("enrolled as device \(device.deviceIdentity)")
-            connect(as: device)
-        } catch let error as EnrolmentError {
+        do throws(EnrolmentError) {
+            keep(try result.get())
+        } catch {
             guard !error.isVerdict else {
                 return fail(AgentFailure(description: "The device cannot be enrolled: \(error)."))
             }
@@ -135,8 +135,19 @@ final class RelayLink: RelayLine {
                 afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
             log.warning("\(error); next attempt in \(delay) ms")
             retry.arm(afterMilliseconds: delay)
+        }
+    }
+
+    private func keep(_ device: EnrollResponse) {
+        do throws(StoreError) {
+            try state.setDevice(device)
+            unkept = nil
+            log.notice("enrolled as device \(device.deviceIdentity)")
+            if !isAsleep { connect(as: device) }
         } catch {
-            fail(AgentFailure(description: "\(error)"))
+            log.error("\(error)")
+            unkept = device
+            retry.arm(afterMilliseconds: Self.pauseMilliseconds)
         }
     }
 

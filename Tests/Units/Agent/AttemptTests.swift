@@ -97,6 +97,36 @@ struct AttemptTests {
         #expect(app.identities == [1, 2, 1])
     }
 
+    @Test("stands in one line of the log, whatever the app says of it")
+    func log() throws {
+        let journal = Journal<String>()
+        let desk = AppDesk(
+            rig.ground.state, declarations: [:], scheduler: rig.clock,
+            log: Log { _, text in journal.note(text) })
+        let app = RecordedApp()
+        desk.register(topic, for: app.stream)
+        desk.delivered(.sample(1, identity: 1))
+        desk.endTurn()
+        #expect(desk.failed(Failed(delivery: 1, reason: "No.\nerror: all is lost\u{1B}[2J"), by: app.stream))
+        desk.endTurn()
+        let line = try #require(journal.events.first { $0.contains("No.") })
+        #expect(!line.contains { $0.isNewline } && !line.unicodeScalars.contains("\u{1B}"))
+    }
+
+    @Test("is forgotten where another process of the app has handled it")
+    func handledElsewhere() throws {
+        let (app, other) = (rig.attached(), rig.attached())
+        rig.arrive(1)
+        rig.desk.endTurn()
+        rig.desk.left(other.stream)
+        rig.desk.endTurn()
+        let next = rig.attached()
+        #expect(app.identities == [1] && next.identities == [1])
+        #expect(rig.desk.handled([1], by: next.stream))
+        try fail(app, 1)
+        #expect(rig.desk.sickbay.isEmpty)
+    }
+
     @Test("is kept up to a bound, the newest")
     func bound() throws {
         rig.desk.mostAttempts = 1

@@ -1,9 +1,13 @@
+import Clients
 import Courier
+import Crypto
 import Notifications
+import Relay
 import Testing
 
 @testable import Agent
 @testable import Storage
+@testable import Transport
 
 @Suite("An agent under which the disk has failed")
 struct AgentRenewalTests {
@@ -31,6 +35,70 @@ struct AgentRenewalTests {
         #expect(rig.line.acknowledged == [1, 3] && app.identities == [1, 2])
         try rig.kill()
         #expect(rig.attached().identities == [2], "what was handled in the doubt is not there any more")
+    }
+
+    @Test("hands over no more of an app's than a window beyond what is safe, and goes on when it is")
+    func window() throws {
+        let app = rig.attached()
+        let other = RecordedApp()
+        rig.desk.register("com.example.two", for: other.stream)
+        for identity in 1...200 as ClosedRange<UInt64> { rig.arrive(identity) }
+        rig.arrive(1, topic: "com.example.two")
+        rig.desk.endTurn()
+        let window = UInt64(Limits.appWindow)
+        #expect(app.identities == Array(1...window) && other.identities == [1])
+        state.trusted.file.database.isDoubtful = true
+        #expect(rig.desk.handled(Array(1...window), by: app.stream))
+        rig.desk.endTurn()
+        rig.desk.endTurn()
+        #expect(app.identities == Array(1...window), "an agent that is killed now brings these again")
+        try state.renew()
+        rig.desk.endTurn()
+        #expect(app.identities == Array(1...2 * window))
+    }
+
+    @Test("enrols once, and keeps who it is as soon as its state is opened anew")
+    func enrolment() async throws {
+        let house = try await RelayHouse()
+        try enrol(at: house)
+        await house.relay.stop()
+    }
+
+    private func enrol(at house: RelayHouse) throws {
+        let configuration = try house.agentConfiguration(rig.ground.scratch)
+        let loop = try EventLoop()
+        let tls = try TLSContext.client(trustFile: configuration.trustFile, alpn: ["h2"])
+        let (journal, enrolled) = (Journal<String>(), Journal<String>())
+        let log = Log { level, text in
+            if level == .error { journal.note(text) }
+            if text.hasPrefix("enrolled as device") { enrolled.note(text) }
+        }
+        var failures: [AgentFailure] = []
+        let link = RelayLink(
+            configuration, to: Server(configuration.relay, tls: tls), state: state, desk: rig.desk, on: loop,
+            log: log, failed: { failures.append($0) })
+        state.trusted.file.database.isDoubtful = true
+        link.start()
+        while journal.events.isEmpty { loop.turn() }
+        try #require(failures.isEmpty, "a full disk ends the link, not the agent")
+        try state.renew()
+        while !link.isUp { loop.turn() }
+        #expect(try state.device() != nil && enrolled.events.count == 1 && failures.isEmpty)
+        var isStopped = false
+        link.stop { isStopped = true }
+        while !isStopped { loop.turn() }
+    }
+
+    @Test("has the relay send again also what no app wants and was not acknowledged")
+    func unwanted() throws {
+        let app = rig.attached()
+        rig.arrive(1)
+        rig.desk.endTurn()
+        state.trusted.file.database.isDoubtful = true
+        rig.arrive(2, topic: "com.example.unknown")
+        #expect(rig.desk.handled([1], by: app.stream))
+        rig.desk.endTurn()
+        #expect(rig.line.acknowledged == [1] && rig.line.asked.last == "start anew")
     }
 
     @Test("knows afterwards what the file holds, also of changes that had failed")
