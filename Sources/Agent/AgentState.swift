@@ -31,6 +31,9 @@ final class AgentState {
         set { database.whenTransactionEnds = newValue }
     }
 
+    /// How many pages the log had when it was copied last.
+    private var copiedPages = 0
+
     private let directory: OwnedDirectory
     let trusted: TrustedFile<AgentFile>
     private var database: Database { trusted.file.database }
@@ -87,6 +90,15 @@ final class AgentState {
             }
         }
         centers.forget(record.number)
+    }
+
+    /// Has the log of the file copied into it where it has grown beyond its bound, whoever has written it.
+    func boundLog() {
+        let pages = database.logPages
+        guard pages > Limits.logPages, pages != copiedPages else { return }
+        copiedPages = pages
+        // What fails now is tried again after the next change.
+        try? database.checkpoint()
     }
 
     /// Runs the body in one transaction: all that it changes is safe when this returns, or nothing is changed.

@@ -229,6 +229,7 @@ final class AppDesk {
     func endTurn() {
         let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
         if isChanged || !acknowledgements.isEmpty { commit() }
+        state.boundLog()
         presenter?.present()
         for topic in stirred where !unsettled.contains(topic) {
             callApp(topic)

@@ -107,7 +107,6 @@ final class Inbox {
                 if count.isDead { outcome.dead.append(failure) } else { outcome.again.append(failure) }
             }
         }
-        if database.logPages > Limits.logPages { try? database.checkpoint() }
         return outcome
     }
 

@@ -1,4 +1,5 @@
 import Courier
+import Foundation
 import Notifications
 import Testing
 
@@ -196,6 +197,20 @@ struct CenterDeskTests {
             Issue.record("it was answered")
             return
         }
+    }
+
+    @Test("keeps its log on the disk short, however often an app changes its mind")
+    func log() throws {
+        let title = String(repeating: "x", count: 7000)
+        for _ in 0..<600 {
+            #expect(rig.add("tea", .interval(milliseconds: 1_000_000, repeats: false), title: title) == .done)
+        }
+        let path = rig.rig.ground.scratch.state + "/agent.sqlite-wal"
+        let size = try #require(
+            try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
+        ).intValue
+        // A page has 4 KiB, and the last change may be behind the bound.
+        #expect(size < (Limits.logPages + 64) * 4200)
     }
 
     @Test("keeps an app's categories")
