@@ -24,6 +24,7 @@ extension AppDesk {
     func forgetApp(_ topic: String) throws(StoreError) -> Bool {
         guard let record = state.apps[topic] else { return false }
         try state.clear(record)
+        arrivals.removeAll { $0.app == record.number }
         try center.setAlarm()
         center.waiting[topic] = nil
         presenter?.revoke(nil, of: topic)
@@ -65,6 +66,8 @@ extension AppDesk {
         gone.isWanted = false
         gone.token = nil
         guard keep(gone) else { return false }
+        // What came in this turn waits for it too.
+        arrivals.removeAll { $0.app == record.number }
         let others = attachments[topic]?.streams.filter { $0 !== asker } ?? []
         if state.centers[record.number] == nil, keeper?.isDeclared(topic) != true { attachments[topic] = nil }
         for stream in others + (asker.map { [$0] } ?? []) { stream.tell(.unregistered(topic: topic)) }

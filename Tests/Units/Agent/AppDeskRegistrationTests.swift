@@ -56,6 +56,21 @@ struct AppDeskRegistrationTests {
         #expect(refusals == ["not a topic", "com.example.\(Limits.registrationsPerDevice)"])
     }
 
+    @Test("drops what came in the turn in which its app gave the topic up, or was forgotten")
+    func lateArrival() throws {
+        let app = attached()
+        rig.arrive(1)
+        rig.desk.unregister(topic, for: app.stream)
+        rig.desk.endTurn()
+        let second = attached()
+        #expect(rig.line.acknowledged == [1] && second.identities.isEmpty)
+        rig.arrive(2)
+        #expect(try rig.desk.forgetApp(topic))
+        rig.desk.endTurn()
+        let third = attached()
+        #expect(rig.line.acknowledged == [1, 2] && third.identities.isEmpty)
+    }
+
     @Test("tells an app its token as soon as there is one, at each registration, and when it changes")
     func tokens() throws {
         let app = attached()
