@@ -81,6 +81,9 @@ struct PresentationDesk {
     /// What there is, the oldest first.
     var alerts: [Alert] { entries.values.sorted { $0.order < $1.order }.map(\.alert) }
 
+    /// What there is under a name.
+    func alert(of key: Key) -> Alert? { entries[key]?.alert }
+
     /// What is shown under a number.
     func alert(numbered number: UInt32) -> Alert? { key(of: number).flatMap { entries[$0]?.alert } }
 

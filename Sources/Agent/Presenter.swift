@@ -26,6 +26,11 @@ final class Presenter {
     /// What has happened while something else was being worked off.
     private var events: [PresentationDesk.Event] = []
     private var isBusy = false
+    /// Responses, and alerts that are over, while the disk refuses them.
+    private var unstored: [PresentationDesk.Action] = []
+    private lazy var retry = scheduler.makeTimer { [unowned self] in storeAgain() }
+
+    private static let retryMilliseconds = 1000
 
     /// - Parameter line: the way to a desktop; nil: there is none, ever.
     init(
@@ -181,6 +186,23 @@ final class Presenter {
             }
         } catch {
             log.error("\(error)")
+            switch action {
+            case .respond, .forget:
+                unstored.append(action)
+                retry.arm(afterMilliseconds: Self.retryMilliseconds)
+            default: break
+            }
+        }
+    }
+
+    /// What the disk refuses again waits again, in order.
+    private func storeAgain() {
+        let actions = unstored
+        unstored = []
+        for action in actions {
+            // Another alert may have taken the place of one that is over.
+            if case .forget(let alert, _) = action, machine.alert(of: alert.key) != nil { continue }
+            perform(action)
         }
     }
 

@@ -89,6 +89,28 @@ struct AgentRenewalTests {
         while !isStopped { loop.turn() }
     }
 
+    @Test("brings what a user has done with an alert as soon as its state is opened anew")
+    func response() throws {
+        let rig = try CenterRig()
+        let state = rig.rig.ground.state
+        let presenter = Presenter(
+            state, desk: rig.rig.desk, manifests: [], line: nil, scheduler: rig.rig.clock, log: .none)
+        rig.rig.desk.presenter = presenter
+        #expect(rig.add("tea", nil, title: "Tea") == .done)
+        state.trusted.file.database.isDoubtful = true
+        #expect(presenter.respond(to: "tea", of: CenterRig.topic, action: "stop", text: nil))
+        rig.rig.clock.fireTimers()
+        rig.endTurn()
+        try state.renew()
+        rig.rig.clock.fireTimers()
+        rig.endTurn()
+        let responses = rig.app.told.compactMap {
+            if case .responded(let told) = $0 { told.action } else { nil }
+        }
+        #expect(responses == ["stop"] && presenter.alerts.isEmpty)
+        #expect(try state.alerts.records().isEmpty && rig.list(.delivered).isEmpty)
+    }
+
     @Test("has the relay send again also what no app wants and was not acknowledged")
     func unwanted() throws {
         let app = rig.attached()
