@@ -1,10 +1,9 @@
 // Tells ThreadSanitizer what Swift's Mutex does under contention.
 //
 // The fast path of Mutex is compiled into our code and seen by the sanitizer; the slow path, which spins and then waits in
-// the kernel, is compiled into libswiftSynchronization and is not, so that every contended section looks like a race. This
-// library is preloaded by `make test-tsan`, stands in for the two functions of the slow path and says who has acquired and
-// released what. Races that are races are found as before. Programs without the sanitizer inherit it, do nothing with it
-// and hand it on to those that they start.
+// the kernel, is compiled into libswiftSynchronization and is not, so that every contended section looks like a race. What is
+// here `make test-tsan` links into every program, where it stands in for the two functions of the slow path and says who
+// has acquired and released what. Races that are races are found as before.
 #include <dlfcn.h>
 #include <stdint.h>
 
@@ -13,8 +12,8 @@
 #define LOCK "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
 #define UNLOCK "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
 
-extern void __tsan_acquire(void *address) __attribute__((weak));
-extern void __tsan_release(void *address) __attribute__((weak));
+extern void __tsan_acquire(void *address);
+extern void __tsan_release(void *address);
 
 SWIFT void lock_slow(uint32_t thread, SELF void *handle) __asm__(LOCK);
 SWIFT void unlock_slow(SELF void *handle) __asm__(UNLOCK);
@@ -29,10 +28,10 @@ __attribute__((constructor)) static void find_next(void) {
 
 SWIFT void lock_slow(uint32_t thread, SELF void *handle) {
     next_lock(thread, handle);
-    if (__tsan_acquire) __tsan_acquire(handle);
+    __tsan_acquire(handle);
 }
 
 SWIFT void unlock_slow(SELF void *handle) {
-    if (__tsan_release) __tsan_release(handle);
+    __tsan_release(handle);
     next_unlock(handle);
 }
