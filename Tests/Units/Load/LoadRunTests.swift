@@ -117,6 +117,7 @@ struct LoadRunTests {
     }
 
     /// The sentence with which a run fails.
+    /// - Parameter patience: milliseconds; more where the failure comes after a handshake, on a busy machine.
     private func failure(
         _ steps: [LoadPlan.Action], terms: FaultyServer.Terms = .init(), patience: Int = 500,
         _ change: (inout LoadTarget) throws -> Void = { _ in }
@@ -174,7 +175,7 @@ struct LoadRunTests {
         let steps: [LoadPlan.Action] = [
             .connect(percent: 100), .push(traffic(.inFlight(1)), milliseconds: 500),
         ]
-        let sentence = try await failure(steps, terms: .init(answers: 10))
+        let sentence = try await failure(steps, terms: .init(answers: 10), patience: 10_000)
         #expect(sentence.contains("no connection to the provider port"), "\(sentence)")
     }
 
@@ -204,7 +205,7 @@ struct LoadRunTests {
         ])
     func welcome(keepalive: UInt32, window: UInt32, words: String) async throws {
         let sentence = try await failure(
-            [.connect(percent: 100)], terms: .init(keepalive: keepalive, window: window))
+            [.connect(percent: 100)], terms: .init(keepalive: keepalive, window: window), patience: 10_000)
         #expect(sentence.contains("0 of 5 devices are connected"), "\(sentence)")
         #expect(sentence.contains("mostly: the peer broke the protocol: \(words)"), "\(sentence)")
         #expect(!sentence.contains(".."), "\(sentence)")
