@@ -30,12 +30,10 @@ extension LoadOrder {
                 result = .failure(error)
             }
             // Whatever was measured: it was not a relay, or not to the end.
-            guard relay.isRunning || Task.isCancelled else {
-                await relay.stop()
+            guard await relay.stop() || Task.isCancelled else {
                 throw CommandFailure(
                     "The relay that was measured has ended before the run did; what it said stands above.")
             }
-            await relay.stop()
             return Outcome(result: try result.get())
         case .relay(let provider, let device, let control):
             let provision = try await Provision.make(ControlClient(address: control), apps: plan.fleet.apps)

@@ -56,20 +56,23 @@ final class OwnRelay: Sendable {
         return OwnRelay(values, folder: path, isTemporary: folder == nil, endings: endings)
     }
 
-    /// Whether it is still there.
-    var isRunning: Bool { kill(values.process, 0) == 0 }
-
     /// Ends it in good order, or at once where that takes too long, and removes what was temporary.
-    func stop() async {
+    ///
+    /// - Returns: whether it was there until then. How it ended tells: what it had open is closed before anybody can
+    ///   see that a killed process is gone.
+    func stop() async -> Bool {
+        let wasRunning = kill(values.process, 0) == 0
         kill(values.process, SIGTERM)
         let timeout = Task.detached { [values] in
             try await Task.sleep(for: .seconds(15))
             kill(values.process, SIGKILL)
         }
         // Somebody who has given up waits for this all the same.
-        await Task.detached { [endings] in _ = await endings.first { _ in true } }.value
+        let status = await Task.detached { [endings] in await endings.first { _ in true } }.value
         timeout.cancel()
         if isTemporary { try? FileManager.default.removeItem(atPath: folder) }
+        guard case .success = await timeout.result else { return wasRunning && status == 0 }
+        return wasRunning
     }
 
     /// Runs a program to its end, and tells its first line.
