@@ -101,12 +101,22 @@ extension LoadRun {
             return "the pushes got nowhere for \(milliseconds / 1000) s"
                 + (missing > 0 ? ", and \(missing) that were accepted have not arrived" : "")
         }
+        guard try await wait(milliseconds: milliseconds, counting: events, until: { !$0.isPushing }) else {
+            throw earlyEnd(sentence())
+        }
+    }
+
+    /// Waits until `isDone`, for as long as there are more events. False: there were none for so long.
+    private func wait(
+        milliseconds: Int, counting events: (Together) -> UInt64, until isDone: (Together) -> Bool
+    ) async throws -> Bool {
         repeat {
             let before = events(together)
-            try await wait(milliseconds: milliseconds, orFail: sentence()) {
-                !$0.isPushing || events($0) > before
-            }
-        } while together.isPushing
+            guard
+                try await wait(milliseconds: milliseconds, until: { isDone($0) || events($0) > before })
+            else { return false }
+        } while !isDone(together)
+        return true
     }
 
     /// Waits until there is somebody who can push.
@@ -152,11 +162,8 @@ extension LoadRun {
         }
         // As long as something becomes of them: a server may be slower than the rate.
         let patience = answerMilliseconds + Int(2000 / perSecond)
-        var seen: UInt64
-        repeat {
-            seen = events(together)
-        } while try await wait(
-            milliseconds: patience, until: { isDone($0) || events($0) > seen }) && !isDone(together)
+        // What has left and does not arrive is lost; what cannot leave ends the run.
+        _ = try await wait(milliseconds: patience, counting: events, until: isDone)
         guard together.broadcastsLeft == 0 else {
             throw LoadFailure(
                 "The run ended early: \(together.broadcastsLeft) broadcasts got nowhere for "

@@ -198,11 +198,14 @@ public final class LoadRun {
     func wait(
         milliseconds: Int, orFail sentence: @autoclosure () -> String, until isDone: (Together) -> Bool
     ) async throws {
-        guard try await wait(milliseconds: milliseconds, until: isDone) else {
-            let reasons = together.tally.failures.merging(together.tally.lostLinks, uniquingKeysWith: +)
-            let worst = reasons.max { $0.value < $1.value }.map { "; mostly: \($0.key)" } ?? ""
-            throw LoadFailure("The run ended early: \(sentence())\(worst)")
-        }
+        guard try await wait(milliseconds: milliseconds, until: isDone) else { throw earlyEnd(sentence()) }
+    }
+
+    /// Why the run does not come to its end, with what has stood in the way most often.
+    func earlyEnd(_ sentence: String) -> LoadFailure {
+        let reasons = together.tally.failures.merging(together.tally.lostLinks, uniquingKeysWith: +)
+        let worst = reasons.max { $0.value < $1.value }.map { "; mostly: \($0.key)" } ?? ""
+        return LoadFailure("The run ended early: \(sentence)\(worst)")
     }
 
     private func take(_ report: LaneReport) throws {
