@@ -19,7 +19,9 @@ extension Session {
             !isAtWork, failure == nil, !hasEnded, farewell == nil, !hasMore, scanner.isBetweenFrames,
             acknowledgedSettings == sentSettings, announcedStreamLimit == nil,
             streamCount == 1, case let record = records[0], record.isStreaming, !record.hasEnded,
-            record.isDeferred, record.outboundBytes == 0, case .open = record.ending
+            record.isDeferred, record.outboundBytes == 0, case .open = record.ending,
+            // Of a window that is below zero (RFC 9113, section 6.9.2) the library only says that it is empty.
+            unsafe nghttp2_session_get_stream_remote_window_size(raw, record.id) > 0
         else { return false }
         lean = leanLink(record)
         isToBecomeLean = false

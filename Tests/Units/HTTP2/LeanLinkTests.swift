@@ -197,6 +197,14 @@ struct LeanLinkTests {
                 },
                 { try server.receive(Frame(kind: .settings, flags: 1).bytes) }
             ),
+            (
+                "a window that is below nothing",
+                {
+                    server.send(1, [1, 2, 3]); try call.pair.run()
+                    _ = call.answer(to: [Frame(kind: .settings, payload: [0, 4, 0, 0, 0, 0])])
+                },
+                { try server.receive(Frame(kind: .windowUpdate, stream: 1, payload: [0, 0, 0, 9]).bytes) }
+            ),
         ]
         for (what, begin, end) in situations {
             try begin()
