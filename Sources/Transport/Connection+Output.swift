@@ -24,7 +24,8 @@ extension Connection {
         var sent = 0
         switch write(output.span, &sent) {
         case .complete:
-            if case .closing(let reason) = phase { finish(reason) }
+            // A session that has said something and asks for another flush may have more to say.
+            if case .closing(let reason) = phase, !isDirty || output.isEmpty { finish(reason) }
         case .awaits(let readiness):
             pending = Array(output[sent...])
             pendingStart = 0

@@ -83,6 +83,22 @@ import Testing
         pair.loop.turn { pair.loop.connectionCount == 0 }
     }
 
+    @Test(
+        "What a closed session could not say in one flush is sent before the end", arguments: Family.allCases)
+    func lastWordsInParts(family: Family) throws {
+        let pair = try Pair(family)
+        var rest: [[UInt8]] = [[2], [3]]
+        pair.server.onFlush = { probe in
+            guard !rest.isEmpty else { return }
+            probe.send(rest.removeFirst())
+        }
+        pair.server.output = [1]
+        pair.server.wire?.close(.localClose)
+        pair.loop.turn { !pair.client.reasons.isEmpty && !pair.server.reasons.isEmpty }
+        #expect(pair.client.input == [1, 2, 3])
+        #expect(pair.server.reasons == [.localClose])
+    }
+
     @Test("Last words reach a peer that is still sending")
     func closeAgainstInput() throws {
         let pair = try Pair()

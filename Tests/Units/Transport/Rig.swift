@@ -16,6 +16,7 @@ final class Probe: Session {
     var onOpen: (Probe) -> Void = { _ in }
     var onInput: (Probe) -> Void = { _ in }
     var onEnd: (Probe) -> Void = { $0.wire?.close(.peerClosed) }
+    var onFlush: (Probe) -> Void = { _ in }
 
     func opened(on wire: any Wire) {
         self.wire = wire
@@ -37,6 +38,7 @@ final class Probe: Session {
         flushes += 1
         output.append(contentsOf: self.output)
         self.output = []
+        onFlush(self)
     }
 
     func closed(_ reason: CloseReason) {
