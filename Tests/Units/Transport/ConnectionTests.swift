@@ -99,6 +99,17 @@ import Testing
         #expect(pair.server.reasons == [.localClose])
     }
 
+    @Test("A closed connection whose peer does not end is let go after a while")
+    func lingering() throws {
+        var limits = ConnectionLimits.server
+        limits.lingerMilliseconds = 20
+        let pair = try Pair(serverLimits: limits)
+        pair.client.onEnd = { _ in }
+        pair.server.wire?.close(.localClose)
+        pair.loop.turn { pair.client.inputEnds == 1 && pair.loop.connectionCount == 1 }
+        #expect(pair.client.reasons == [])
+    }
+
     @Test("Last words reach a peer that is still sending")
     func closeAgainstInput() throws {
         let pair = try Pair()

@@ -171,6 +171,24 @@ private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
         #expect(!server.isBlocked)
     }
 
+    @Test("Output that was blocked when its connection moved still has its deadline")
+    func blockedDeadline() throws {
+        var limits = ConnectionLimits.server
+        limits.writeMilliseconds = 20
+        let pair = try Pair(serverLimits: limits)
+        let (server, client) = (
+            try #require(pair.server.wire as? Connection), try #require(pair.client.wire as? Connection)
+        )
+        try server.narrow()
+        client.setReading(false)
+        pair.server.send(pattern(1_000_000))
+        pair.loop.turn { server.isBlocked }
+        let other = try EventLoop()
+        other.adopt(try #require(server.detach()))
+        other.turn { !pair.server.reasons.isEmpty }
+        #expect(pair.server.reasons == [.writeTimeout])
+    }
+
     @Test(
         "A connection that is let go when its handshake is done goes on for another session, which hears all",
         arguments: [false, true])
@@ -186,6 +204,19 @@ private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
         second.send([4])
         pair.loop.turn { second.input == [1, 2, 3] && server.input == [4] }
         #expect(first.openings == 1 && first.input.isEmpty && first.reasons.isEmpty)
+    }
+
+    @Test("A connection that moves in the turn in which its interest changed is heard by the other loop")
+    func changedInterest() throws {
+        let pair = try Pair()
+        let server = try #require(pair.server.wire as? Connection)
+        server.setReading(false)
+        let other = try EventLoop()
+        other.adopt(try #require(server.detach()))
+        server.setReading(true)
+        pair.client.send([1])
+        pair.loop.turnAFewTimes()
+        other.turn { pair.server.input == [1] }
     }
 
     @Test("Nothing can be moved that is not open")

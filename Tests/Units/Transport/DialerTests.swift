@@ -58,6 +58,20 @@ struct DialerTests {
         #expect(client.reasons.count == 1 && client.openings == 0)
     }
 
+    @Test("that was given up tries no further address")
+    func givenUp() throws {
+        let loop = try EventLoop()
+        let client = Probe()
+        let listener = try loop.listen(SocketAddress("127.0.0.1:0")) { _ in Probe() }
+        let dialer = makeDialer(for: client, on: loop)
+        dialer.begin([try deadEnd(loop), listener.address])
+        dialer.cancel()
+        loop.turn { !client.reasons.isEmpty }
+        loop.turnAFewTimes()
+        #expect(client.reasons.count == 1 && client.openings == 0)
+        #expect(listener.acceptedCount == 0)
+    }
+
     @Test("is over with its loop")
     func loopStopped() throws {
         let loop = try EventLoop()

@@ -29,4 +29,27 @@ struct HandshakePaceTests {
     func capacity(_ milliseconds: UInt64, _ expected: Int) {
         #expect(abs(run(costing: milliseconds * Self.millisecond) - expected) <= expected / 10)
     }
+
+    @Test("A handshake gives its place back when it is done, and when it fails", arguments: [true, false])
+    func place(fails: Bool) throws {
+        let tls = try TestTLS()
+        let loop = try EventLoop()
+        loop.pace = pace
+        var sessions = 0
+        let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), tls: tls.server) { _ in
+            sessions += 1
+            return Probe()
+        }
+        listener.isPaced = true
+        let probe = Probe()
+        probe.onOpen = { if fails { $0.send(Array("no TLS".utf8)) } }
+        loop.connect(to: listener.address, tls: fails ? nil : (tls.client, "localhost"), session: probe)
+        var most = 0
+        loop.turn {
+            most = max(most, pace.underWay)
+            return sessions + listener.failedCount == 1
+        }
+        #expect(listener.failedCount == (fails ? 1 : 0))
+        #expect(most == 1 && pace.underWay == 0)
+    }
 }

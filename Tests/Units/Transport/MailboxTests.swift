@@ -24,6 +24,11 @@ import Testing
         #expect(taken == [1, 2, 3, 4])
         #expect(mailbox.post(5))
         #expect(rings(mailbox) == 1)
+        taken = []
+        mailbox.take(into: &taken)
+        more = [6, 7]
+        #expect(mailbox.post(contentsOf: &more))
+        #expect(rings(mailbox) == 1)
         var nothing: [Int] = []
         #expect(mailbox.post(contentsOf: &nothing))
         #expect(rings(mailbox) == 0)

@@ -116,4 +116,17 @@ import Testing
         loop.connect(to: listener.address, session: late)
         loop.turn { late.openings == 1 && listener.acceptedCount == 3 }
     }
+
+    @Test("A connection that is established does not count as a handshake any longer")
+    func established() throws {
+        let loop = try EventLoop()
+        let listener = try loop.listen(try SocketAddress("127.0.0.1:0")) { _ in Probe() }
+        listener.gate = SourceGate(Self.limits { $0.handshakesPerSource = 1 })
+        let probes = (0..<3).map { _ in Probe() }
+        for (count, probe) in probes.enumerated() {
+            loop.connect(to: listener.address, session: probe)
+            loop.turn { listener.acceptedCount == count + 1 || listener.refusedCount > 0 }
+        }
+        #expect(listener.refusedCount == 0)
+    }
 }

@@ -128,26 +128,43 @@ import Testing
         var first: WheelTimer?
         var second: WheelTimer?
         var third: WheelTimer?
+        var fourth: WheelTimer?
         let act: (String) -> Void = { name in
             log.append(name)
             if name == "first" {
                 if log.count < 3 { first?.arm(afterMilliseconds: 5) }
                 third = nil
+                fourth?.disarm()
             }
             if name == "second" { second = nil }
         }
+        fourth = table.makeTimer { act("fourth") }
         third = table.makeTimer { act("third") }
         second = table.makeTimer { act("second") }
         first = table.makeTimer { act("first") }
         first?.arm(afterMilliseconds: 1)
         second?.arm(afterMilliseconds: 2)
         third?.arm(afterMilliseconds: 3)
+        fourth?.arm(afterMilliseconds: 4)
         table.advance(to: 5 * millisecond)
         #expect(log == ["first", "second"])
         #expect(third == nil)
         #expect(second == nil)
         table.advance(to: 50 * millisecond)
         #expect(log == ["first", "second", "first"])
+    }
+
+    @Test("A timer that is armed after a pause counts from then")
+    func pause() {
+        let table = TimerTable(now: 0)
+        var fired = 0
+        let timer = table.makeTimer { fired += 1 }
+        table.catchUp(with: 100 * millisecond)
+        timer.arm(afterMilliseconds: 5)
+        table.advance(to: 104 * millisecond)
+        #expect(fired == 0)
+        table.advance(to: 105 * millisecond)
+        #expect(fired == 1)
     }
 
     @Test("Dropping a timer disarms it and lets go of what it holds")
