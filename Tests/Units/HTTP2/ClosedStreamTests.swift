@@ -51,4 +51,14 @@ import Testing
         try receive(1)
         #expect(goaways == [[0, 0, 0, 5]])
     }
+
+    @Test("after the stream of a malformed request was reset are borne once")
+    func malformed() throws {
+        try session.receive(Frame(kind: .headers, flags: 4, stream: 1, payload: [0x83]).bytes)
+        #expect(Frame.all(in: session.drained()).map(\.kind).last == .reset)
+        try receive(1)
+        #expect(goaways.isEmpty && !session.isFinished)
+        try receive(1)
+        #expect(goaways == [[0, 0, 0, 5]])
+    }
 }

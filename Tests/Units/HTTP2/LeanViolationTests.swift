@@ -41,11 +41,19 @@ struct LeanViolationTests {
         ([Frame(kind: .windowUpdate, payload: [0, 0, 0, 0])], 1),
         ([Frame(kind: .windowUpdate, payload: [127, 255, 255, 255])], 3),
         ([Frame(kind: .windowUpdate, stream: 1, payload: [127, 255, 255, 255])], 3),
+        (
+            [
+                Frame(kind: .windowUpdate, stream: 1, payload: [127, 255, 0, 0]),
+                Frame(kind: .settings, payload: [0, 4, 0, 1, 0, 0]),
+            ], 3
+        ),
         ([Frame(kind: .windowUpdate, stream: 3, payload: [0, 0, 0, 1])], 1),
         ([Frame(kind: .windowUpdate, payload: [0])], 6),
         ([Frame(kind: .data, stream: 1, payload: [UInt8](repeating: 0, count: 16_385))], 6),
         ([Frame(kind: .headers, stream: 3)] + Self.longBlock, 11),
         ([Frame](repeating: Frame(kind: .windowUpdate, payload: [0, 0, 0, 1]), count: 10_001), 11),
+        // Answers that queue up, long before there are too many frames without content.
+        ([Frame](repeating: Frame(kind: .ping, payload: [0, 0, 0, 0, 0, 0, 0, 0]), count: 3_000), 11),
     ]
 
     /// A stream that is refused, its trailers, which were under way, and trailers once more.
