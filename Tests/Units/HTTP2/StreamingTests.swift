@@ -179,6 +179,25 @@ import Testing
         #expect(pair.atClient.bodies[stream] == expected && pair.server.outboundBytes(stream) == 0)
     }
 
+    @Test("What a stream leaves behind when it is reset is not sent on the next one")
+    func leftBehind() throws {
+        let pair = Pair(client: manual(window: 10))
+        for isReset in [true, false] {
+            let stream = try pair.client.openRequest(post)
+            try pair.run()
+            pair.server.openResponse(stream, ok)
+            if isReset {
+                for _ in 0..<3 { pair.server.send(stream, shared: [UInt8](repeating: 7, count: 100)) }
+                try pair.run()
+                pair.client.reset(stream, errorCode: ErrorCode.cancel)
+            } else {
+                pair.server.send(stream, [1, 2, 3])
+            }
+            try pair.run()
+            if !isReset { #expect(pair.atClient.bodies[stream] == [1, 2, 3]) }
+        }
+    }
+
     @Test("A body sent before anything was drained arrives whole")
     func early() throws {
         let stream = try pair.client.openRequest(post)
