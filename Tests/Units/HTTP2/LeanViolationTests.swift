@@ -52,6 +52,10 @@ struct LeanViolationTests {
         ([Frame(kind: .data, stream: 1, payload: [UInt8](repeating: 0, count: 16_385))], 6),
         ([Frame(kind: .headers, stream: 3)] + Self.longBlock, 11),
         ([Frame](repeating: Frame(kind: .windowUpdate, payload: [0, 0, 0, 1]), count: 10_001), 11),
+        (
+            [Frame(kind: .headers, stream: 3)]
+                + [Frame](repeating: Frame(kind: .continuation, stream: 3), count: 10_001), 11
+        ),
         // Answers that queue up, long before there are too many frames without content.
         ([Frame](repeating: Frame(kind: .ping, payload: [0, 0, 0, 0, 0, 0, 0, 0]), count: 3_000), 11),
     ]
