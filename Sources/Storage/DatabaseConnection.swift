@@ -37,6 +37,11 @@ import Notifications
         logPages = 0
         do throws(StoreError) {
             guard code == SQLITE_OK else { throw failure(code) }
+            // What may not be written to SQLite opens for reading: every change would fail, one by one.
+            guard unsafe sqlite3_db_readonly(handle, "main") == 0 else {
+                let message = unsafe String(cString: sqlite3_errstr(SQLITE_READONLY))
+                throw StoreError(code: SQLITE_READONLY, message: message, path: path)
+            }
             unsafe sqlite3_busy_timeout(handle, Self.busyMilliseconds)
             let settings = [
                 "synchronous=FULL", "wal_autocheckpoint=0", "journal_size_limit=\(Self.keptLogBytes)",
@@ -81,7 +86,8 @@ import Notifications
     /// What a result code of this connection means. A disk that has failed is not believed any more.
     func failure(_ code: CInt) -> StoreError {
         let message = unsafe String(cString: handle == nil ? sqlite3_errstr(code) : sqlite3_errmsg(handle))
-        let failure = StoreError(code: code, message: message, path: path)
+        let systemCode = unsafe sqlite3_system_errno(handle)
+        let failure = StoreError(code: code, message: message, path: path, systemCode: systemCode)
         if failure.kind == .inputOutput { isDoubtful = true }
         return failure
     }

@@ -3,11 +3,15 @@ import Glibc
 import Notifications
 
 extension StoreError {
-    /// What a result code of SQLite means to us. No code passes this place; `message` is SQLite's own words.
-    init(code: CInt, message: String, path: String) {
+    /// What a result code of SQLite means to us. No code passes this place; `message` is SQLite's own words, and
+    /// `systemCode` the errno behind it, where there is one.
+    init(code: CInt, message: String, path: String, systemCode: CInt = 0) {
         switch code & 0xFF {
         case SQLITE_FULL:
             self.init(.full, "No room is left for \(path): free space on its disk.")
+        case SQLITE_IOERR where systemCode == ENOSPC || systemCode == EDQUOT:
+            // Of the log's index, which grows when the log is written already: the change may be there all the same.
+            self.init(.inputOutput, "No room is left for \(path): free space on its disk.")
         case SQLITE_IOERR:
             self.init(
                 .inputOutput, "The disk failed under \(path) (\(message)): check the disk and its mount.")

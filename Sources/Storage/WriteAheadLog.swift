@@ -51,7 +51,12 @@ enum WriteAheadLog {
 
     private static func failure(_ log: String) -> StoreError {
         let number = errno
-        let code = number == ENOSPC || number == EDQUOT ? SQLITE_FULL : SQLITE_IOERR
+        let code =
+            switch number {
+            case ENOSPC, EDQUOT: SQLITE_FULL
+            case EACCES, EPERM: SQLITE_CANTOPEN
+            default: SQLITE_IOERR
+            }
         return unsafe StoreError(code: code, message: String(cString: strerror(number)), path: log)
     }
 }

@@ -1,0 +1,46 @@
+import Foundation
+import Notifications
+import Testing
+
+@testable import Storage
+
+/// Files that are there and that this process may not use, or has no room for.
+@Suite struct FileAccessTests {
+    private let scratch = Scratch()
+
+    @Test(
+        "A file that can only be read is refused at the start, as a matter of permissions",
+        arguments: ["registry.sqlite", "queue.sqlite", "queue.sqlite-wal"])
+    func readOnly(_ name: String) async throws {
+        let (directory, path) = (scratch.store, scratch.store + "/" + name)
+        try SQLiteStore(directory: directory, log: .none).close()
+        if name.hasSuffix("-wal") { try Data("left".utf8).write(to: URL(filePath: path)) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path)
+        // Root writes anywhere: the files are another user's then, who opens them.
+        let nobody: uid_t = 65_534
+        if geteuid() == 0 {
+            for file in try [""] + FileManager.default.subpathsOfDirectory(atPath: scratch.path) {
+                unsafe _ = chown(scratch.path + "/" + file, nobody, gid_t.max)
+            }
+        }
+        await #expect(processExitsWith: .success) {
+            [directory = directory as String, path = path as String, nobody = nobody as uid_t] in
+            if geteuid() == 0 { seteuid(nobody) }
+            let failure = try #require(throws: StoreError.self) {
+                try SQLiteStore(directory: directory, log: .none)
+            }
+            #expect(failure.kind == .unusable)
+            #expect(failure.description.contains("\(path) cannot be opened for writing"))
+            #expect(failure.description.hasSuffix("check its permissions and its directory."))
+        }
+    }
+
+    @Test("A log's index for which there is no room is told as that, and the file is not believed any more")
+    func fullIndex() {
+        // SQLITE_IOERR_SHMSIZE: the index in shared memory cannot be made longer.
+        let failure = StoreError(
+            code: 10 | 19 << 8, message: "disk I/O error", path: "queue.sqlite", systemCode: ENOSPC)
+        #expect(failure.kind == .inputOutput)
+        #expect(failure.description == "No room is left for queue.sqlite: free space on its disk.")
+    }
+}
