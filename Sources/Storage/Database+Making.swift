@@ -8,10 +8,7 @@ extension Database {
     /// A file that is made in its place can be there by half after a failed sync and a power cut, when the process that
     /// has seen the failure has ended: nobody knows then that its first page is in memory only.
     static func makeWhole(_ path: String, _ schema: Schema) throws(StoreError) {
-        var status = stat()
-        let isThere = unsafe stat(path, &status) == 0
-        let hasJournal = unsafe access(path + "-journal", F_OK) == 0
-        guard !isThere || status.st_size == 0 && !hasJournal else { return }
+        guard !isMade(path) else { return }
         let passage = path + ".new"
         remove(passage)
         do throws(StoreError) {
@@ -32,6 +29,14 @@ extension Database {
             throw error
         }
         OwnedDirectory.sync(path + "/..")
+    }
+
+    /// Whether there is a file with something in it.
+    static func isMade(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return false }
+        let hasJournal = unsafe access(path + "-journal", F_OK) == 0
+        return status.st_size > 0 || hasJournal
     }
 
     private static let endings = ["", "-wal", "-shm", "-journal"]

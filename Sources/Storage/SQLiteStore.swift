@@ -37,6 +37,7 @@ public final class SQLiteStore: Store {
     /// on.
     init(directory path: String, log: Log, logPages: Int) throws(StoreError) {
         let directory = try OwnedDirectory(path, log: log)
+        try Self.requireRegistry(in: path, log)
         files = Files(
             registry: try TrustedFile(path: path + "/registry.sqlite", thresholdPages: logPages, log: log),
             queue: try TrustedFile(path: path + "/queue.sqlite", thresholdPages: logPages, log: log),
@@ -45,6 +46,19 @@ public final class SQLiteStore: Store {
     }
 
     deinit { close() }
+
+    /// Refuses a queue whose registry has gone, which is made before it: with a new one every device is unknown, and
+    /// what waits for it would be removed.
+    private static func requireRegistry(in path: String, _ log: Log) throws(StoreError) {
+        let (registry, queue) = (path + "/registry.sqlite", path + "/queue.sqlite")
+        guard Database.isMade(queue), !Database.isMade(registry) else { return }
+        // One that is none of ours is told as that.
+        try TrustedFile<QueueFile>(path: queue, thresholdPages: nil, log: log).close()
+        throw StoreError(
+            .unusable,
+            "\(registry) is gone or empty, and there is a queue for its devices beside it: put a backup "
+                + "in the place of both, or move both away.")
+    }
 
     /// Everything in the registry.
     public func loadRegistry() throws(StoreError) -> Registry {

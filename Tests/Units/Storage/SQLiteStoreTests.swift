@@ -83,6 +83,22 @@ import Testing
         #expect(sentence.contains("newer") && sentence.contains("9") && sentence.contains("1"))
     }
 
+    @Test("A queue without its registry is refused and left as it is", arguments: [true, false])
+    func registryGone(_ isEmpty: Bool) throws {
+        let store = try open()
+        try store.commit(enqueue: [sample(1)])
+        store.close()
+        let (registry, queue) = (scratch.store + "/registry.sqlite", scratch.store + "/queue.sqlite")
+        let kept = try Data(contentsOf: URL(filePath: registry))
+        try FileManager.default.removeItem(atPath: registry)
+        if isEmpty { try Data().write(to: URL(filePath: registry)) }
+        let before = try Data(contentsOf: URL(filePath: queue))
+        #expect(try refusal(.unusable, naming: "/registry.sqlite").contains("backup"))
+        #expect(try Data(contentsOf: URL(filePath: queue)) == before)
+        try kept.write(to: URL(filePath: registry))
+        #expect(try open().rows() == [1])
+    }
+
     @Test("A file that is no database is refused")
     func noDatabase() throws {
         try open().close()
