@@ -144,6 +144,10 @@ public import Notifications
                 "\(path) belongs to another program: move it away or name another place."
             )
         }
+        guard version >= 0 else {
+            throw StoreError(
+                .unusable, "\(path) is damaged (its schema is \(version)): put a backup in its place.")
+        }
         guard version <= Int64(schema.version) else {
             throw StoreError(
                 .unusable,

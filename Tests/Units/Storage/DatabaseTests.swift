@@ -53,6 +53,13 @@ import Testing
         #expect(Set(names) == ["file.sqlite", "file.sqlite-wal", "file.sqlite-shm"])
     }
 
+    @Test("A version below every schema's is told as damage")
+    func negativeVersion() throws {
+        try Database(path: path, schema: first).execute("PRAGMA user_version=-3")
+        let failure = try #require(throws: StoreError.self) { try Database(path: path, schema: first) }
+        #expect(failure.kind == .unusable && failure.description.contains("damaged (its schema is -3)"))
+    }
+
     @Test("A transaction whose body fails makes no change")
     func rollback() throws {
         let database = try Database(path: path, schema: first)
