@@ -100,8 +100,7 @@ import CYAML
         let mark =
             unsafe state.error == YAML_READER_ERROR
             ? place(ofByte: state.problem_offset) : Mark(state.problem_mark)
-        let hint = startsWithTab(mark) ? "; indent with spaces, not tabs" : ""
-        return YAMLError(file: file, at: mark, "this is not YAML: \(problem)\(context)\(hint)")
+        return YAMLError(file: file, at: mark, "this is not YAML: \(problem)\(context)\(hint(mark))")
     }
 
     private func place(ofByte offset: Int) -> Mark {
@@ -110,10 +109,14 @@ import CYAML
         return Mark(line: lines.count, column: (lines.last?.unicodeScalars.count ?? 0) + 1)
     }
 
-    private func startsWithTab(_ mark: Mark) -> Bool {
+    /// What to do about the mistakes that are made most: a tab, and an address of IPv6 as it is.
+    private func hint(_ mark: Mark) -> String {
         let lines = unsafe input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        guard unsafe mark.line <= lines.count else { return false }
-        return unsafe lines[mark.line - 1].first { $0 != UInt8(ascii: " ") } == UInt8(ascii: "\t")
+        guard unsafe mark.line <= lines.count else { return "" }
+        let line = unsafe String(decoding: lines[mark.line - 1], as: UTF8.self)
+        if line.drop(while: { $0 == " " }).first == "\t" { return "; indent with spaces, not tabs" }
+        let value = line.split(separator: ":", maxSplits: 1).dropFirst().first?.drop { $0 == " " }
+        return value?.hasPrefix("[") == true ? "; a value that begins with '[' stands in quotes" : ""
     }
 }
 

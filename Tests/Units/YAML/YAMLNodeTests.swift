@@ -77,6 +77,16 @@ struct YAMLNodeTests {
                 "a: [1, 2",
                 "2:1: this is not YAML: did not find expected ',' or ']' while parsing a flow sequence"
             ),
+            (
+                "a: [::]:2197",
+                "1:5: this is not YAML: did not find expected node content while parsing a flow node; "
+                    + "a value that begins with '[' stands in quotes"
+            ),
+            (
+                "a: [::1]:2197",
+                "1:5: this is not YAML: did not find expected node content while parsing a flow node; "
+                    + "a value that begins with '[' stands in quotes"
+            ),
             ("a: 1\nb: \u{1}", "2:4: this is not YAML: control characters are not allowed"),
         ]
     )
