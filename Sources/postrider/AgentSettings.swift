@@ -135,6 +135,8 @@ struct AgentSettings {
         readManifests: (String) throws -> [AppManifest] = AppManifests.read,
         readFile: (String) throws -> String?
     ) throws {
+        // As with the relay: of our own variables an empty one is none.
+        let environment = environment.filter { !$0.value.isEmpty || !$0.key.hasPrefix("POSTRIDER_") }
         let file = try Self.read(options.string("config") ?? environment[Self.fileVariable], readFile)
         let texts = AgentTexts(options: options, environment: environment, file: file.texts)
         let relayText = try texts.required(.relay)

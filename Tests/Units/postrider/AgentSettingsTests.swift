@@ -44,6 +44,15 @@ struct AgentSettingsTests {
         #expect(fromFile.agent.enrolmentKey == "enrol-1")
     }
 
+    @Test("take an empty variable for none, that of the file and that of the key as well")
+    func empty() throws {
+        let names = ["POSTRIDER_AGENT_CONFIG", "POSTRIDER_ENROLMENT_KEY", "POSTRIDER_RELAY"]
+        let found = try settings(
+            needed, environment: Dictionary(uniqueKeysWithValues: names.map { ($0, "") }))
+        #expect(found.agent.enrolmentKey == nil)
+        #expect(found.agent.relay.description == "relay.example.org:5223")
+    }
+
     @Test("say what apps are told that ask to notify; nobody has decided, if they do not")
     func notifications() throws {
         #expect(try settings(needed).agent.authorization == .notDetermined)
