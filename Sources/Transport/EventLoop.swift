@@ -4,9 +4,9 @@ internal import Glibc
 /// One thread's loop: sockets, timers and mailboxes, worked off in turns. It is created, used and left on the
 /// thread that runs it; a `Mailbox` is the only way in from elsewhere.
 ///
-/// One turn: poll → read the clocks once → timers → readable sockets → the lobby → mailboxes → closed
-/// connections → `turnEnded` → flush → apply changes of interest. So locks and system calls scale with turns, not
-/// with work.
+/// One turn: poll → read the clocks once → timers → readable sockets → mailboxes → closed connections → `turnEnded` →
+/// flush → the lobby, and the last three again for it → apply changes of interest. So locks and system calls scale with
+/// turns, not with work, and nobody's answer waits for those who have to wait themselves.
 @safe public final class EventLoop: Scheduler {
     /// What a descriptor number stands for. The generation tells a late event of a closed descriptor from an
     /// event of the one that got its number.
@@ -76,8 +76,8 @@ internal import Glibc
     /// first turn.
     public var pace: HandshakePace?
 
-    /// Called when a turn's events have been handled, before the flush, and again after a flush: here letters
-    /// that were gathered during the turn are posted.
+    /// Called when a turn's events have been handled, before the flush, and again after a flush, and so once more after
+    /// a visit of the lobby: here letters that were gathered during the turn are posted.
     public var turnEnded: (() -> Void)?
 
     /// A loop that does nothing yet.
@@ -157,13 +157,21 @@ extension EventLoop {
         timers.advance(to: now)
         readUnread()
         for index in 0..<count { dispatch(poller[index]) }
-        if isLobbyReady { visitLobby() }
         deliverLetters()
+        settle()
+        if isLobbyReady {
+            visitLobby()
+            settle()
+        }
+        applyInterests()
+        isInTurn = false
+    }
+
+    /// Whatever has come of the events so far is told, posted and written.
+    private func settle() {
         tellDeparted()
         turnEnded?()
         if flushDirty() { turnEnded?() }
-        applyInterests()
-        isInTurn = false
     }
 
     private func readClocks() {

@@ -59,4 +59,36 @@ struct LobbyTests {
         }
         #expect(ended == servers.count)
     }
+
+    @Test("is visited when everybody else has been heard and answered, letters included")
+    func order() throws {
+        let tls = try TestTLS()
+        let scene = Scene(loop: try EventLoop(), others: try EventLoop())
+        let echo = Probe.echo()
+        let echoes = try scene.loop.listen(try SocketAddress("127.0.0.1:0")) { _ in echo }
+        scene.others.connect(to: echoes.address, session: scene.steady)
+        for _ in 0..<20 where scene.steady.input.isEmpty { _ = scene.takeTurns() }
+        let mailbox = try Mailbox<Int>(capacity: 10)
+        var lastLetter = 0
+        try scene.loop.attach(mailbox) { lastLetter = $0.last ?? lastLetter }
+
+        var number = 0
+        var flushes = 0
+        var visits = 0
+        let device = Probe()
+        let listener = try scene.loop.listen(try SocketAddress("127.0.0.1:0"), tls: tls.server) { _ in
+            visits += 1
+            #expect(echo.flushes == flushes + 1 && echo.output.isEmpty)
+            #expect(lastLetter == number)
+            return Probe()
+        }
+        listener.isPaced = true
+        scene.others.connect(to: listener.address, tls: (tls.client, "localhost"), session: device)
+        for _ in 0..<200 where visits == 0 {
+            (number, flushes) = (number + 1, echo.flushes)
+            #expect(mailbox.post(number))
+            _ = scene.takeTurns()
+        }
+        #expect(visits == 1)
+    }
 }
