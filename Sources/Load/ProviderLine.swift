@@ -8,6 +8,8 @@ final class ProviderLine: FleetLine {
     /// An answer that is no 200, until it is complete.
     private struct Refusal {
         var status: Int
+        /// Whether it answers a remote procedure call, which no push is: 200 says nothing then.
+        var isGRPC = false
         var body: [UInt8] = []
     }
 
@@ -58,17 +60,20 @@ final class ProviderLine: FleetLine {
 
     override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
-        var status = 0
+        var (status, isGRPC) = (0, false)
         block.forEach { name, value in
             // `:status` is the only pseudo-header field of an answer (RFC 9113, section 8.3.2).
-            guard status == 0, name[0] == UInt8(ascii: ":") else { return }
+            guard status == 0, name[0] == UInt8(ascii: ":") else {
+                if name.spells("content-type") { isGRPC = value.begins(with: "application/grpc") }
+                return
+            }
             for index in value.indices { status = status * 10 + Int(value[index] &- 0x30) }
         }
-        if status == 200 {
+        if status == 200, !isGRPC {
             guard let exchange = exchanges.remove(stream) else { return }
             lane.accepted(exchange)
         } else {
-            refusals[stream] = Refusal(status: status)
+            refusals[stream] = Refusal(status: status, isGRPC: isGRPC)
         }
     }
 
@@ -104,6 +109,7 @@ final class ProviderLine: FleetLine {
     override func ended(_ reason: CloseReason) { lane.providerEnded(self, reason) }
 
     private static func reason(_ refusal: Refusal) -> String {
+        guard !refusal.isGRPC else { return "answered as gRPC: no provider API" }
         struct Body: Decodable { let reason: String? }
         let body = try? JSONDecoder().decode(Body.self, from: Data(refusal.body))
         return body?.reason ?? "status \(refusal.status)"

@@ -91,4 +91,9 @@ extension Span where Element == UInt8 {
         }
         return true
     }
+
+    /// Whether these bytes begin with the UTF-8 of `text`.
+    public func begins(with text: String) -> Bool {
+        count >= text.utf8.count && extracting(..<text.utf8.count).spells(text)
+    }
 }

@@ -29,10 +29,3 @@ extension DeviceSession {
         }
     }
 }
-
-extension Span where Element == UInt8 {
-    /// Whether these bytes begin with the UTF-8 of `text`.
-    func begins(with text: String) -> Bool {
-        count >= text.utf8.count && extracting(..<text.utf8.count).spells(text)
-    }
-}

@@ -172,11 +172,17 @@ extension EndToEnd {
                 expectClean(first)
                 #expect(try first.phase("push").delivered == 50)
 
-                let target = "https://localhost:\(relay.description.providerPort)"
-                let second = try await run(
-                    short + ["--target", target, "--provider-only", "--ca", relay.description.authorityFile],
-                    on: stage)
-                #expect(try second.phase("push").refused == ["InvalidProviderToken": 50])
+                let ports = [
+                    (relay.description.providerPort, "InvalidProviderToken"),
+                    // Devices' port: gRPC says 200 whatever comes of a request.
+                    (relay.description.devicePort, "answered as gRPC: no provider API"),
+                ]
+                for (port, reason) in ports {
+                    let target = ["--target", "https://localhost:\(port)", "--provider-only"]
+                    let result = try await run(
+                        short + target + ["--ca", relay.description.authorityFile], on: stage)
+                    #expect(try result.phase("push").refused == [reason: 50])
+                }
             }
         }
 
