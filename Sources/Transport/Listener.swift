@@ -6,8 +6,6 @@ internal import Glibc
 /// connections over them (SO_REUSEPORT).
 public final class Listener: EventSource {
     private static let acceptsPerTurn = 64
-    /// Fewer: each has a handshake's state made, and those who are there are not to wait for it.
-    private static let pacedAcceptsPerTurn = 4
     /// How long accepting rests when the process has no descriptor left.
     private static let restMilliseconds = 100
     private static let reportNanoseconds: UInt64 = 1_000_000_000
@@ -30,9 +28,16 @@ public final class Listener: EventSource {
     private var rest: (any LoopTimer)?
     /// Counts connections by source; nil: they are not counted. To be set before the first turn.
     public var gate: SourceGate?
-    /// Whether those who come may be thousands: then they shake hands in the lobby (``EventLoop/visitLobby()``), and no
-    /// more at a time than the loop's ``EventLoop/pace`` allows. To be set before the first turn.
-    public var isPaced = false
+    /// Whether those who come may be thousands: then they come in and shake hands by the lobby
+    /// (``EventLoop/visitLobby()``), and no more at a time than the loop's ``EventLoop/pace`` allows. To be set before
+    /// the first turn.
+    public var isPaced = false {
+        didSet {
+            guard let loop, let number = descriptor?.number else { return }
+            // Where that is refused it goes on from where it is: nobody is lost by it.
+            _ = loop.move(number, intoLobby: isPaced, .readable, token)
+        }
+    }
     /// Called for a refused connection, with its address and how many have been refused since the last call: at most
     /// once a second.
     public var onRefusals: ((_ refusal: Refusal, _ address: String, _ count: Int) -> Void)?
@@ -72,7 +77,7 @@ public final class Listener: EventSource {
 
     func ready(_ readiness: Readiness) {
         // What is not accepted now waits in the kernel's queue, which is bounded.
-        for _ in 0..<(isPaced ? Self.pacedAcceptsPerTurn : Self.acceptsPerTurn) {
+        for _ in 0..<(isPaced ? 1 : Self.acceptsPerTurn) {
             guard let number = descriptor?.number else { return }
             var origin = sockaddr_storage()
             switch Socket.accept(number, from: &origin) {

@@ -91,4 +91,25 @@ struct LobbyTests {
         }
         #expect(visits == 1)
     }
+
+    @Test("lets in who knocks when everybody else has been answered")
+    func knocking() throws {
+        let tls = try TestTLS()
+        let scene = Scene(loop: try EventLoop(), others: try EventLoop())
+        let echo = try scene.loop.listen(try SocketAddress("127.0.0.1:0")) { _ in Probe.echo() }
+        scene.others.connect(to: echo.address, session: scene.steady)
+        let listener = try scene.loop.listen(try SocketAddress("127.0.0.1:0"), tls: tls.server) { _ in nil }
+        listener.isPaced = true
+        for _ in 0..<20 where scene.steady.input.isEmpty { _ = scene.takeTurns() }
+
+        var acceptedByEnd: [Int] = []
+        scene.loop.turnEnded = { acceptedByEnd.append(listener.acceptedCount) }
+        scene.others.connect(to: listener.address, tls: (tls.client, "localhost"), session: Probe())
+        for _ in 0..<200 where listener.acceptedCount == 0 {
+            acceptedByEnd = []
+            #expect(scene.takeTurns())
+        }
+        #expect(acceptedByEnd.first == 0)
+        #expect(listener.acceptedCount == 1)
+    }
 }
