@@ -135,8 +135,12 @@ class Bench(Harness):
         """15,000 devices lose their links at once and come back, under 1000 pushes a second (less is better)"""
         result = self.own("storm", "--devices", STORM, "--rate", 1000)
         before, during = phase(result, "before"), phase(result, "storm")
-        yield "p99 of a 200 before, µs", US, before["acceptance"]["p99"]
-        yield "p99 of a 200 meanwhile, µs", US, during["acceptance"]["p99"]
+        for when, name in (before, "before"), (during, "meanwhile"):
+            yield f"p99 of a 200 {name}, µs", US, when["acceptance"]["p99"]
+            # What a machine does to itself every few seconds is in few of them.
+            yield f"the same in the middle one of the seconds {name}, µs", US, statistics.median(
+                second["acceptanceP99"] for second in result["timeline"]
+                if second["phase"] == when["name"] and "acceptanceP99" in second)
         yield "all back after, s", US, during["seconds"]
 
     def start(self):
