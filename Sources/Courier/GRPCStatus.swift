@@ -83,25 +83,3 @@ public enum GRPCMessage {
         value < 10 ? 0x30 + value : 0x41 + value - 10
     }
 }
-
-/// The value of `grpc-timeout`: one to eight digits and a unit (gRPC, "PROTOCOL-HTTP2", Timeout).
-public enum GRPCTimeout {
-    /// Milliseconds, rounded up so that no timeout becomes none; nil where the header is malformed.
-    public static func milliseconds(_ header: Span<UInt8>) -> Int? {
-        guard (2...9).contains(header.count) else { return nil }
-        var value = 0
-        for index in 0..<header.count - 1 {
-            guard (0x30...0x39).contains(header[index]) else { return nil }
-            value = value * 10 + Int(header[index] - 0x30)
-        }
-        switch header[header.count - 1] {
-        case UInt8(ascii: "H"): return value * 3_600_000
-        case UInt8(ascii: "M"): return value * 60_000
-        case UInt8(ascii: "S"): return value * 1000
-        case UInt8(ascii: "m"): return value
-        case UInt8(ascii: "u"): return (value + 999) / 1000
-        case UInt8(ascii: "n"): return (value + 999_999) / 1_000_000
-        default: return nil
-        }
-    }
-}

@@ -164,9 +164,6 @@ enum CourierBytes {
         let header = GRPCMessage.encode(text)
         try hold(GRPCMessage.decode(header.span) == text, "a message is another one when it has been sent")
         try hold(header.allSatisfy { (0x20...0x7E).contains($0) }, "a message is sent in bytes beyond ASCII")
-        if let milliseconds = GRPCTimeout.milliseconds(bytes.span) {
-            try hold(milliseconds >= 0, "a timeout is negative")
-        }
         _ = GRPCStatus(bytes.span)
         if let method = CourierMethod(path: bytes.span) {
             try hold(bytes.elementsEqual(method.rawValue.utf8), "a path is taken for another one")

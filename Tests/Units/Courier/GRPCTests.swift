@@ -48,20 +48,6 @@ import Testing
         #expect(GRPCMessage.decode(Array(header.utf8).span) == text)
     }
 
-    @Test(
-        "a timeout is read in all its units, rounded up",
-        arguments: [
-            ("1H", 3_600_000), ("2M", 120_000), ("3S", 3000), ("4m", 4), ("1u", 1), ("1000u", 1),
-            ("1001u", 2),
-            ("1n", 1), ("0n", 0), ("99999999H", 359_999_996_400_000), ("", nil), ("S", nil), ("1", nil),
-            ("1s", nil),
-            ("-1S", nil), ("123456789S", nil), ("1.5S", nil),
-        ] as [(String, Int?)]
-    )
-    func timeouts(_ header: String, _ milliseconds: Int?) {
-        #expect(GRPCTimeout.milliseconds(Array(header.utf8).span) == milliseconds)
-    }
-
     @Test("a method is found by its whole path")
     func methods() {
         for method in CourierMethod.allCases {
