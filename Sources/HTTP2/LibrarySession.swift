@@ -41,6 +41,16 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
             return 0
         }
     }
+    unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) {
+        _, frame, error, context in
+        guard error == NGHTTP2_ERR_REFUSED_STREAM.rawValue, let frame = unsafe frame?.pointee else {
+            return 0
+        }
+        return unsafe withSession(context) { session in
+            unsafe session.refused(frame.hd)
+            return 0
+        }
+    }
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
         let isRequest = unsafe frame?.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
         return unsafe withSession(context) { session in

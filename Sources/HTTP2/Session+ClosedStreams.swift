@@ -3,12 +3,18 @@ import CNghttp2
 /// HEADERS that come too late. The library ignores them where it keeps no closed streams, but it decodes them first,
 /// past every bound that we set to header blocks: a peer could have us do that for ever.
 extension Session {
+    /// The peer has begun one stream more than it may, and it is reset. The library forgets that at once.
+    func refused(_ frame: nghttp2_frame_hd) {
+        lastRefused = max(lastRefused, frame.stream_id)
+        if frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) == 0 { cutStreams.remember(frame.stream_id) }
+    }
+
     /// A frame begins. HEADERS on a stream that the peer has ended or reset end the connection (RFC 9113, section
     /// 5.1).
     func begins(_ frame: nghttp2_frame_hd) {
         let stream = frame.stream_id
         guard role == .server, UInt32(frame.type) == NGHTTP2_HEADERS.rawValue, stream & 1 == 1,
-            unsafe stream <= nghttp2_session_get_last_proc_stream_id(raw),
+            unsafe stream <= max(lastRefused, nghttp2_session_get_last_proc_stream_id(raw)),
             unsafe nghttp2_session_find_stream(raw, stream) == nil
         else { return }
         if !cutStreams.forgive(stream) {

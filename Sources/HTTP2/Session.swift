@@ -42,6 +42,8 @@ public final class Session {
     /// Streams whose bodies have been taken entirely since the handler was told last.
     var emptied: [Int32] = []
     var cutStreams = CutStreams()
+    /// The last stream that was refused because the peer has too many open.
+    var lastRefused: Int32 = 0
     /// Streams that were answered before they were reset.
     var lateResets: [(stream: Int32, errorCode: UInt32)] = []
     var scanner: FrameScanner

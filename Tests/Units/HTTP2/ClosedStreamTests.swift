@@ -52,6 +52,29 @@ import Testing
         #expect(goaways == [[0, 0, 0, 5]])
     }
 
+    @Test("above the limit of streams are borne once, and not at all where the request was whole")
+    func refused() throws {
+        for isWhole in [false, true] {
+            var settings = SessionSettings()
+            settings.maxConcurrentStreams = 1
+            let session = Session(role: .server, settings: settings, handler: handler)
+            let begin = { (stream: UInt32, flags: UInt8) in
+                Frame(kind: .headers, flags: flags, stream: stream, payload: Frame.postBlock).bytes
+            }
+            let kinds = { Frame.all(in: session.drained()).map(\.kind) }
+            try session.receive(Frame.opening + begin(1, 4) + begin(3, isWhole ? 5 : 4))
+            #expect(kinds().last == .reset)
+            if !isWhole {
+                // Trailers, sent before the peer learned that nobody wants the request.
+                try session.receive(begin(3, 5))
+                #expect(kinds().isEmpty && !session.isFinished)
+            }
+            try session.receive(begin(3, 5))
+            #expect(kinds() == [.goaway])
+            #expect(session.isFinished && session.failure != nil)
+        }
+    }
+
     @Test("after the stream of a malformed request was reset are borne once")
     func malformed() throws {
         try session.receive(Frame(kind: .headers, flags: 4, stream: 1, payload: [0x83]).bytes)
