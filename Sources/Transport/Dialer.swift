@@ -42,6 +42,9 @@ final class Dialer: Session {
     private var session: (any Session)?
     private var lookup: HostLookup?
     private var addresses: ArraySlice<SocketAddress> = []
+    private var address: SocketAddress?
+    /// Why those that were tried did not answer.
+    private var failures: [(address: SocketAddress, reason: CloseReason)] = []
     private var wire: (any Wire)?
 
     init(for session: any Session, on loop: EventLoop, connect: @escaping Connect) {
@@ -84,7 +87,19 @@ final class Dialer: Session {
 
     private func tryNext() {
         guard let address = addresses.popFirst() else { preconditionFailure("bug: no address to try") }
+        self.address = address
         wire = connect(address, self)
+    }
+
+    /// The reason of all addresses where they have the same, else the reason of each.
+    private var commonReason: CloseReason? {
+        guard let last = failures.last?.reason, failures.contains(where: { $0.reason != last }) else {
+            return failures.last?.reason
+        }
+        let texts = failures.map { address, reason in
+            if case .refused(let why) = reason { "\(address): \(why)" } else { "\(address): \(reason)" }
+        }
+        return .refused(texts.joined(separator: "; "))
     }
 
     /// No connection comes about.
@@ -108,7 +123,9 @@ final class Dialer: Session {
 
     func closed(_ reason: CloseReason) {
         wire = nil
-        if addresses.isEmpty || loop.hasStopped { finish(reason) } else { tryNext() }
+        guard reason != .localClose, !loop.hasStopped else { return finish(reason) }
+        if let address { failures.append((address, reason)) }
+        if addresses.isEmpty { finish(commonReason ?? reason) } else { tryNext() }
     }
 
     // An established connection belongs to the session.

@@ -45,6 +45,17 @@ struct DialerTests {
         #expect(client.openings == 0)
     }
 
+    @Test("says of each address why it did not answer, where the reasons differ")
+    func reasons() throws {
+        let loop = try EventLoop()
+        let client = Probe()
+        let (nowhere, dead) = (try SocketAddress("unix:/nowhere/socket"), try deadEnd(loop))
+        makeDialer(for: client, on: loop).begin([nowhere, dead])
+        loop.turn { !client.reasons.isEmpty }
+        let reason = "unix:/nowhere/socket: No such file or directory; \(dead): Connection refused"
+        #expect(client.reasons == [.refused(reason)])
+    }
+
     @Test("can be given up, by address and by name", arguments: ["127.0.0.1:1", "nowhere.invalid:1"])
     func cancellation(_ text: String) throws {
         let loop = try EventLoop()
