@@ -12,6 +12,8 @@ public enum Destination: Sendable, Hashable, CustomStringConvertible {
             return
         }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        // Whoever names an interface means an address.
+        if text.contains("%") { _ = try SocketAddress(text) }
         guard parts.count == 2, let port = UInt16(parts[1]), port > 0, Self.isName(parts[0]) else {
             throw TransportError(
                 "\(text) is no destination: give relay.example.org:2197, 127.0.0.1:2197, "

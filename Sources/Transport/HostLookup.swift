@@ -80,7 +80,8 @@ extension SocketAddress {
     fileprivate func at(port: UInt16) -> SocketAddress? {
         switch kind {
         case .ipv4(let word, _): SocketAddress(.ipv4(word, port: port))
-        case .ipv6(let first, let second, _): SocketAddress(.ipv6(first, second, port: port))
+        case .ipv6(let first, let second, _, let scope):
+            SocketAddress(.ipv6(first, second, port: port, scope: scope))
         case .unix: nil
         }
     }

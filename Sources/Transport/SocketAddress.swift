@@ -1,14 +1,16 @@
 internal import CLinux
 internal import Glibc
 
-/// Where a socket listens or connects to: `127.0.0.1:2197`, `[::1]:2197` or `unix:/run/postrider.sock`.
+/// Where a socket listens or connects to: `127.0.0.1:2197`, `[::1]:2197` or `unix:/run/postrider.sock`. An IPv6
+/// address of one link names this machine's interface to it: `[fe80::1%eth0]:2197` (RFC 4007, section 11).
 public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     enum Kind: Hashable {
         /// The address's bytes as they go over the network, in words as they lie in memory. Not in a SIMD
         /// vector: of one that a closure in an asynchronous function captures, Swift 6.3 makes unaligned
         /// copies, and crashes.
         case ipv4(UInt32, port: UInt16)
-        case ipv6(UInt64, UInt64, port: UInt16)
+        /// The same. The scope is the number of the interface to the link that the address is of; 0: of none.
+        case ipv6(UInt64, UInt64, port: UInt16, scope: UInt32)
         case unix(path: String)
     }
 
@@ -36,17 +38,36 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// An address of the Internet: `host` is an IPv4 or IPv6 literal without brackets.
+    /// An address of the Internet: `host` is an IPv4 or IPv6 literal without brackets, perhaps with an interface.
     public init(host: String, port: UInt16) throws(TransportError) {
+        if let sign = host.firstIndex(of: "%") {
+            kind = try Self.kind(ofLink: host, sign, port: port)
+            return
+        }
         var four: UInt32 = 0
         var sixteen: (UInt64, UInt64) = (0, 0)
         if unsafe inet_pton(AF_INET, host, &four) == 1 {
             kind = .ipv4(four, port: port)
         } else if unsafe inet_pton(AF_INET6, host, &sixteen) == 1 {
-            kind = .ipv6(sixteen.0, sixteen.1, port: port)
+            kind = .ipv6(sixteen.0, sixteen.1, port: port, scope: 0)
         } else {
             throw TransportError("\(host) is neither an IPv4 nor an IPv6 address.")
         }
+    }
+
+    /// What stands before the sign is an address of the link to which the interface behind it leads.
+    private static func kind(
+        ofLink host: String, _ sign: String.Index, port: UInt16
+    ) throws(TransportError) -> Kind {
+        guard case .ipv6(let first, let second, _, _) = try Self(host: String(host[..<sign]), port: port).kind
+        else { throw TransportError("\(host) names an interface, which only an IPv6 address does.") }
+        let name = String(host[host.index(after: sign)...])
+        let number = unsafe if_nametoindex(name)
+        let scope = number > 0 ? number : UInt32(name) ?? 0
+        guard scope > 0 else {
+            throw TransportError("This machine has no network interface \(name), which \(host) names.")
+        }
+        return .ipv6(first, second, port: port, scope: scope)
     }
 
     /// A Unix socket in the file system.
@@ -61,7 +82,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     /// The port; nil for a Unix socket.
     public var port: UInt16? {
         switch kind {
-        case .ipv4(_, let port), .ipv6(_, _, let port): port
+        case .ipv4(_, let port), .ipv6(_, _, let port, _): port
         case .unix: nil
         }
     }
@@ -71,12 +92,12 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         if case .unix(let path) = kind { path } else { nil }
     }
 
-    /// The machine's address without port and brackets, as `init(host:port:)` reads it; nil for a Unix
+    /// The machine's address without port, brackets and interface, as `init(host:port:)` reads it; nil for a Unix
     /// socket.
     public var host: String? {
         switch kind {
         case .ipv4(let word, _): Self.text(AF_INET, word)
-        case .ipv6(let first, let second, _): Self.text(AF_INET6, (first, second))
+        case .ipv6(let first, let second, _, _): Self.text(AF_INET6, (first, second))
         case .unix: nil
         }
     }
@@ -85,9 +106,17 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch kind {
         case .ipv4(_, let port): "\(host ?? ""):\(port)"
-        case .ipv6(_, _, let port): "[\(host ?? "")]:\(port)"
+        case .ipv6(_, _, let port, let scope): "[\(host ?? "")\(Self.interface(scope))]:\(port)"
         case .unix(let path): "unix:\(path)"
         }
+    }
+
+    /// What names an interface behind an address.
+    private static func interface(_ scope: UInt32) -> String {
+        guard scope > 0 else { return "" }
+        var buffer = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
+        guard unsafe if_indextoname(scope, &buffer) != nil else { return "%\(scope)" }
+        return "%" + String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     private var isIPv6: Bool {
@@ -126,7 +155,7 @@ extension SocketAddress {
                 return .ipv6(
                     unsafe bytes.load(fromByteOffset: 8, as: UInt64.self),
                     unsafe bytes.load(fromByteOffset: 16, as: UInt64.self),
-                    port: UInt16(bigEndian: address.sin6_port))
+                    port: UInt16(bigEndian: address.sin6_port), scope: address.sin6_scope_id)
             case AF_UNIX:
                 let path = unsafe bytes.dropFirst(2).prefix { $0 != 0 }
                 return unsafe .unix(path: String(decoding: path, as: UTF8.self))
@@ -147,10 +176,11 @@ extension SocketAddress {
                 unsafe bytes.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
                 unsafe bytes.storeBytes(of: word, toByteOffset: 4, as: UInt32.self)
                 return MemoryLayout<sockaddr_in>.size
-            case .ipv6(let first, let second, let port):
+            case .ipv6(let first, let second, let port, let scope):
                 unsafe bytes.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
                 unsafe bytes.storeBytes(of: first, toByteOffset: 8, as: UInt64.self)
                 unsafe bytes.storeBytes(of: second, toByteOffset: 16, as: UInt64.self)
+                unsafe bytes.storeBytes(of: scope, toByteOffset: 24, as: UInt32.self)
                 return MemoryLayout<sockaddr_in6>.size
             case .unix(let path):
                 for (index, byte) in path.utf8.enumerated() { unsafe bytes[2 + index] = byte }

@@ -67,7 +67,7 @@ public final class SourceGate: Sendable {
         init?(_ address: SocketAddress) {
             switch address.kind {
             case .ipv4(let word, _): (prefix, isIPv6) = (UInt64(word), false)
-            case .ipv6(let first, _, _): (prefix, isIPv6) = (first, true)
+            case .ipv6(let first, _, _, _): (prefix, isIPv6) = (first, true)
             case .unix: return nil
             }
         }

@@ -125,4 +125,10 @@ struct DestinationTests {
     func mistakes(_ text: String) {
         #expect(throws: TransportError.self) { try Destination(text) }
     }
+
+    @Test("that names an interface which is not there is told so")
+    func missingLink() {
+        let error = #expect(throws: TransportError.self) { try Destination("[fe80::1%nowhere]:1") }
+        #expect(error?.description.contains("no network interface nowhere") == true)
+    }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import Transport
@@ -19,6 +20,34 @@ import Testing
         ])
     func refused(text: String) {
         #expect(throws: TransportError.self) { try SocketAddress(text) }
+    }
+
+    @Test("An address of one link says by which interface, and reaches the kernel with it")
+    func link() throws {
+        let address = try SocketAddress("[fe80::1%lo]:2197")
+        #expect(address.description == "[fe80::1%lo]:2197")
+        #expect(try address != SocketAddress("[fe80::1]:2197"))
+        let number = unsafe if_nametoindex("lo")
+        #expect(try address == SocketAddress("[fe80::1%\(number)]:2197"))
+        let copy = unsafe address.withKernelForm { pointer, _ in
+            unsafe pointer.withMemoryRebound(to: sockaddr_storage.self, capacity: 1) {
+                SocketAddress(unsafe $0.pointee)
+            }
+        }
+        #expect(copy == address)
+        // Certificates name no interface.
+        #expect(address.host == "fe80::1")
+    }
+
+    @Test("An address of a link that is not there is refused with a sentence")
+    func missingLink() {
+        for text in ["[fe80::1%nowhere]:1", "[fe80::1%]:1", "127.0.0.1%lo:1"] {
+            #expect(throws: TransportError.self, "\(text)") { try SocketAddress(text) }
+        }
+        let error = #expect(throws: TransportError.self) { try SocketAddress("[fe80::1%nowhere]:1") }
+        #expect(
+            error?.description
+                == "This machine has no network interface nowhere, which fe80::1%nowhere names.")
     }
 
     @Test("The longest path of a Unix socket is kept whole")
