@@ -132,6 +132,65 @@ import Testing
         loop.turn { probe.openings == 1 }
     }
 
+    @Test(
+        "Where no descriptor is left a listener rests, and lets in who waits when there is one again",
+        arguments: [false, true])
+    func rest(isPaced: Bool) async {
+        await #expect(processExitsWith: .success) { [isPaced = isPaced as Bool] in
+            let loop = try EventLoop()
+            var limits = ConnectionLimits.server
+            limits.descriptorReserve = 0
+            let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), limits: limits) { _ in Probe() }
+            listener.isPaced = isPaced
+            let probe = Probe()
+            loop.connect(to: listener.address, session: probe)
+            loop.turn { probe.openings == 1 && listener.acceptedCount == 1 }
+
+            var limit = rlimit()
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            unsafe _ = getrlimit(resource, &limit)
+            let late = Probe()
+            loop.connect(to: listener.address, session: late)
+            // All below are taken, and those above must not be.
+            let free = dup(0)
+            close(free)
+            var tight = limit
+            tight.rlim_cur = rlim_t(free)
+            unsafe _ = setrlimit(resource, &tight)
+            loop.turn { late.openings == 1 }
+            loop.turnAFewTimes()
+            #expect(listener.acceptedCount == 1 && listener.refusedCount == 0)
+
+            unsafe _ = setrlimit(resource, &limit)
+            loop.turn { listener.acceptedCount == 2 }
+            #expect(late.reasons.isEmpty)
+        }
+    }
+
+    @Test("A listener that rests can be closed", arguments: [false, true])
+    func closedAtRest(isPaced: Bool) async {
+        await #expect(processExitsWith: .success) { [isPaced = isPaced as Bool] in
+            let loop = try EventLoop()
+            let listener = try loop.listen(try SocketAddress("127.0.0.1:0")) { _ in Probe() }
+            listener.isPaced = isPaced
+            let probe = Probe()
+            loop.connect(to: listener.address, session: probe)
+            let free = dup(0)
+            close(free)
+            var limit = rlimit()
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            unsafe _ = getrlimit(resource, &limit)
+            limit.rlim_cur = rlim_t(free)
+            unsafe _ = setrlimit(resource, &limit)
+            loop.turn { probe.openings == 1 }
+            loop.turnAFewTimes()
+            listener.close()
+            loop.turn { !probe.reasons.isEmpty }
+            loop.turnAFewTimes()
+            #expect(listener.acceptedCount == 0)
+        }
+    }
+
     @Test("A listener that makes no session refuses the connection")
     func noSession() throws {
         let loop = try EventLoop()
