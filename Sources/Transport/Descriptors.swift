@@ -15,6 +15,16 @@ public enum Descriptors {
         return Int(clamping: limit.rlim_max)
     }
 
+    /// Sees to it that the numbers of standard input and output are these: whoever was started with one of them closed
+    /// has `/dev/null` there, and not the next socket or file, into which it would then print. To be called first of
+    /// all.
+    public static func occupyStandard() {
+        // The lowest free number is what is opened next.
+        for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
+            _ = unsafe open("/dev/null", O_RDWR)
+        }
+    }
+
     /// How many descriptors this process may have open: the soft limit.
     public static var limit: Int {
         var limit = rlimit()

@@ -6,6 +6,7 @@ import Transport
 
 // What is written is for this user alone: keys, databases, sockets.
 umask(0o077)
+Descriptors.occupyStandard()
 Signals.ignoreBrokenPipes()
 Descriptors.raiseLimit()
 OpenSSL.stayUntilExit()
