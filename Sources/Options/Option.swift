@@ -53,6 +53,16 @@ public struct Option: Sendable {
         Option(name: name, short: short, argument: .repeated(placeholder), help: help)
     }
 
+    /// Whether its value is the name of a file or of a directory: an empty one, as of a variable of a script that was
+    /// not set, would be the working directory.
+    var namesFile: Bool {
+        switch argument {
+        case .none: false
+        case .required(let placeholder), .repeated(let placeholder):
+            ["FILE", "PATH", "DIRECTORY", "FOLDER"].contains(placeholder)
+        }
+    }
+
     /// The option that every table has.
     static let help = flag("help", short: "h", "Print this help.")
 

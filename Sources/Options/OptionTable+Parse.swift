@@ -12,6 +12,7 @@ extension OptionTable {
                 if option.name == Option.help.name {
                     return ParsedOptions(table: self, values: [option.name: [""]], operands: [])
                 }
+                if text.isEmpty, option.namesFile { throw missingArgument(of: option) }
                 if case .required = option.argument, values[option.name] != nil {
                     throw error("--\(option.name) was given twice; give it once")
                 }

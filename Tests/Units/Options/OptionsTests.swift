@@ -54,6 +54,23 @@ struct ParsingTests {
     }
 
     @Test(
+        "that names no file where it should is refused",
+        arguments: [
+            ["--plan", "", "home"], ["--plan=", "home"], ["-p", "", "home"], ["--photo=", "home"],
+        ])
+    func emptyNames(_ arguments: [String]) {
+        let table = OptionTable(
+            command: "postrider paint", summary: "Paints a house.", operands: [.required("HOUSE")],
+            options: [
+                .value("plan", short: "p", "FILE", "The plan."), .list("photo", "FILE", "A photo of it."),
+            ])
+        let name = arguments[0].hasPrefix("--photo") ? "photo" : "plan"
+        #expect(throws: UsageError("postrider paint: --\(name) needs a value: --\(name) FILE")) {
+            try table.parse(arguments)
+        }
+    }
+
+    @Test(
         "that asks for help is read no further",
         arguments: [["--help"], ["-h"], ["-qh", "--nonsense", "a", "b", "c"]])
     func help(_ arguments: [String]) throws {
