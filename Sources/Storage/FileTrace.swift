@@ -41,8 +41,7 @@ public final class FileTrace: TraceStore {
     ) throws(StoreError) {
         precondition(segmentBytes >= TraceBytes.headerBytes + TraceBytes.mostBytes && mostSegments > 0)
         guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw StoreError(
-                systemCode: errno, "The directory \(path) cannot be created", remedy: "check its disk")
+            throw StoreError(traceCode: errno, "The directory \(path) cannot be created")
         }
         self.path = path
         self.segmentBytes = segmentBytes

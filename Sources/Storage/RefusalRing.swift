@@ -24,8 +24,7 @@ final class RefusalRing {
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         let code = errno
         guard descriptor >= 0 else {
-            throw StoreError(
-                systemCode: code, "The trace's file \(path) cannot be opened", remedy: "check its disk")
+            throw StoreError(traceCode: code, "The trace's file \(path) cannot be opened")
         }
         self.path = path
         self.descriptor = descriptor
@@ -44,8 +43,7 @@ final class RefusalRing {
             let code = errno
             guard count == bytes.count else {
                 throw StoreError(
-                    systemCode: count < 0 ? code : ENOSPC, "The trace's file \(path) cannot be written",
-                    remedy: "check its disk")
+                    traceCode: count < 0 ? code : ENOSPC, "The trace's file \(path) cannot be written")
             }
             next += 1
         }

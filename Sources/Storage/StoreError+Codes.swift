@@ -33,6 +33,12 @@ extension StoreError {
         }
     }
 
+    /// What a failed system call on a file or directory of the trace means to us.
+    init(traceCode code: CInt, _ what: String) {
+        let isForbidden = [EACCES, EPERM, EROFS].contains(code)
+        self.init(systemCode: code, what, remedy: isForbidden ? "check its permissions" : "check its disk")
+    }
+
     /// What a failed system call on a file or directory means to us. No errno passes this place.
     init(systemCode code: CInt, _ what: String, remedy: String) {
         let reason = unsafe String(cString: strerror(code))

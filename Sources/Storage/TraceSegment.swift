@@ -99,7 +99,6 @@ final class TraceSegment {
     }
 
     private static func failure(_ code: CInt, _ path: String) -> StoreError {
-        StoreError(
-            systemCode: code, "The trace's file \(path) cannot be written", remedy: "check its disk")
+        StoreError(traceCode: code, "The trace's file \(path) cannot be written")
     }
 }

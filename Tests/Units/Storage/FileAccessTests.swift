@@ -35,6 +35,34 @@ import Testing
         }
     }
 
+    @Test(
+        "A trace that this user may not write to is told as a matter of permissions",
+        arguments: ["", "/refused", "/00000001.segment"])
+    func foreignTrace(_ name: String) async throws {
+        let directory = scratch.path + "/trace"
+        try withExtendedLifetime(FileTrace(directory: directory, log: .none)) {}
+        if name.isEmpty { try FileManager.default.removeItem(atPath: directory) }
+        let guarded = name.isEmpty ? scratch.path : directory + name
+        try FileManager.default.setAttributes(
+            [.posixPermissions: name.isEmpty ? 0o500 : 0o400], ofItemAtPath: guarded)
+        defer { unsafe _ = chmod(scratch.path, 0o700) }
+        // Root writes anywhere: the files are another user's then, who opens them.
+        let nobody: uid_t = 65_534
+        if geteuid() == 0 {
+            for file in try [""] + FileManager.default.subpathsOfDirectory(atPath: scratch.path) {
+                unsafe _ = chown(scratch.path + "/" + file, nobody, gid_t.max)
+            }
+        }
+        await #expect(processExitsWith: .success) {
+            [directory = directory as String, nobody = nobody as uid_t] in
+            if geteuid() == 0 { seteuid(nobody) }
+            let failure = try #require(throws: StoreError.self) {
+                try FileTrace(directory: directory, log: .none)
+            }
+            #expect(failure.description.hasSuffix("(Permission denied): check its permissions."))
+        }
+    }
+
     @Test("A log's index for which there is no room is told as that, and the file is not believed any more")
     func fullIndex() {
         // SQLITE_IOERR_SHMSIZE: the index in shared memory cannot be made longer.
