@@ -109,13 +109,14 @@ extension EventLoop {
         }
     }
 
-    /// Hears of the end of a process that an earlier one has started; nil where it has ended meanwhile.
+    /// Hears of the end of a process that an earlier one has started; nil where it has ended meanwhile, or nobody knows
+    /// when it was started.
     public func adopt(
         _ identifier: Int32, startedAt: UInt64, ended: @escaping (ProcessEnding) -> Void
     ) -> ChildProcess? {
         guard let process = try? watch(identifier, ended) else { return nil }
         // Looked at after the descriptor is there: from then on the number is this process's.
-        guard process.startedAt == startedAt else {
+        guard process.startedAt == startedAt, startedAt != Self.unknownStart else {
             unwatch(process.number)
             return nil
         }
@@ -134,18 +135,22 @@ extension EventLoop {
         return process
     }
 
-    /// Field 22 of its `stat` (proc_pid_stat(5)); the second field may contain blanks and brackets. 0: it has ended.
+    /// What stands for the start of a process that cannot be looked at: it has ended, or nothing of it is shown here.
+    private static let unknownStart: UInt64 = 0
+
+    /// Field 22 of its `stat` (proc_pid_stat(5)); the second field may contain blanks and brackets.
     private static func startTime(of identifier: Int32) -> UInt64 {
         let result = systemCall("open") { unsafe Int(open("/proc/\(identifier)/stat", O_RDONLY | O_CLOEXEC)) }
-        guard case .done(let number) = result else { return 0 }
+        guard case .done(let number) = result else { return unknownStart }
         let descriptor = Descriptor(owning: Int32(number))
         var text = [UInt8](repeating: 0, count: 1024)
         let count = systemCall("read") { unsafe Glibc.read(descriptor.number, &text, text.count) }
         guard case .done(let length) = count,
             let bracket = text.prefix(length).lastIndex(of: UInt8(ascii: ")"))
-        else { return 0 }
+        else { return unknownStart }
         let fields = text[(bracket + 1)..<length].split(separator: UInt8(ascii: " "))
-        return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) ?? 0 : 0
+        return fields.count > 19
+            ? UInt64(String(decoding: fields[19], as: UTF8.self)) ?? unknownStart : unknownStart
     }
 
     /// Ends a program that was started a moment ago, with all that it has started: nobody would hear of its end.

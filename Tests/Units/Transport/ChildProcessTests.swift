@@ -77,4 +77,17 @@ struct ChildProcessTests {
         #expect([.killed(15), .unknown].contains(try #require(found)))
         #expect(loop.adopt(process.identifier, startedAt: process.startedAt) { _ in } == nil)
     }
+
+    @Test("is not taken over where nobody knows when it was started")
+    func unknownStart() async {
+        await #expect(processExitsWith: .success) {
+            let loop = try EventLoop()
+            // One descriptor is left, for the process, and none to read of it.
+            let free = dup(0)
+            close(free)
+            var limit = rlimit(rlim_cur: rlim_t(free + 1), rlim_max: rlim_t(free + 1))
+            unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            #expect(loop.adopt(getpid(), startedAt: 0) { _ in } == nil)
+        }
+    }
 }
