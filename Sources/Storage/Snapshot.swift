@@ -36,7 +36,11 @@ final class Snapshot: StoreSnapshot {
             sources = nil
             try Self.fill(directory) { partial throws(StoreError) in
                 for source in held {
-                    try copy(source.database, to: partial + "/" + source.name)
+                    let path = partial + "/" + source.name
+                    try copy(source.database, to: path)
+                    // Whoever puts the copy over the files of another store puts this over its log, which SQLite would
+                    // take for the copy's own.
+                    try Database.makeFile(path + "-wal")
                 }
             }
         }
@@ -95,7 +99,7 @@ final class Snapshot: StoreSnapshot {
     /// Removes what a copy that failed has left.
     private static func remove(_ partial: String) {
         for name in ["registry.sqlite", "queue.sqlite"] {
-            for ending in ["", "-journal"] { unsafe _ = unlink(partial + "/" + name + ending) }
+            for ending in ["", "-wal", "-journal"] { unsafe _ = unlink(partial + "/" + name + ending) }
         }
         unsafe _ = rmdir(partial)
     }

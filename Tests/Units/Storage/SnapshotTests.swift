@@ -44,17 +44,37 @@ import Testing
         #expect(try refusal(copy)?.contains("remove it if it is left from a copy that failed") == true)
     }
 
-    @Test("A copy is its owner's only, and there is nothing beside it")
+    @Test("A copy is its owner's only, with an empty log for each file, and there is nothing beside it")
     func permissions() throws {
         let store = try open()
         try store.commit(enqueue: [sample(1)])
         try store.snapshot().copy(to: copy)
         #expect(try Scratch.permissions(copy) == 0o700)
         let names = try FileManager.default.contentsOfDirectory(atPath: copy)
-        #expect(names.sorted() == ["queue.sqlite", "registry.sqlite"])
+        let files = ["queue.sqlite", "queue.sqlite-wal", "registry.sqlite", "registry.sqlite-wal"]
+        #expect(names.sorted() == files)
+        for log in [files[1], files[3]] { #expect(try Scratch.size(copy + "/" + log) == 0) }
         for name in names { #expect(try Scratch.permissions(copy + "/" + name) == 0o600) }
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == ["copy", "store"])
+    }
+
+    @Test("A copy that is put over the files of a store that was killed is what it was")
+    func overAnother() throws {
+        let store = try open()
+        try store.commit(enqueue: (1...3).map { try sample($0) }, settle: [])
+        try store.snapshot().copy(to: copy)
+        try store.commit(enqueue: (4...40).map { try sample($0) }, settle: [1])
+        try store.apply([.addTokenSecret([1])])
+        let killed = scratch.path + "/killed"
+        try FileManager.default.copyItem(atPath: scratch.store, toPath: killed)
+        for name in try FileManager.default.contentsOfDirectory(atPath: copy) {
+            try? FileManager.default.removeItem(atPath: killed + "/" + name)
+            try FileManager.default.copyItem(atPath: copy + "/" + name, toPath: killed + "/" + name)
+        }
+        let restored = try open(killed)
+        #expect(try restored.rows() == [1, 2, 3])
+        #expect(try restored.loadRegistry().tokenSecrets == [])
     }
 
     @Test("A place that is taken, or cannot be made, is refused with its name, and left as it is")
