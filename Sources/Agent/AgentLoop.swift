@@ -24,7 +24,7 @@ final class AgentLoop {
     private let log: Log
     private var hasLinkEnded = false
     private var haveAppsEnded = false
-    /// First from sweep to sweep; at the end, until everybody must have gone.
+    /// First from one look at the time zone to the next; at the end, until everybody must have gone.
     private lazy var timer = loop.makeTimer { [unowned self] in timeIsUp() }
 
     /// The file that says in which time zone the device is (localtime(5)). It is replaced, not written.
@@ -35,8 +35,8 @@ final class AgentLoop {
 
     /// Milliseconds between two attempts to open the state anew.
     private static let renewalMilliseconds = 1000
-    /// Milliseconds between two sweeps of the state: an hour.
-    private static let sweepMilliseconds = 3_600_000
+    /// Milliseconds between two looks at the time zone: an hour.
+    private static let lookMilliseconds = 3_600_000
     /// Milliseconds that apps and connections have to end when the agent stops.
     private static let stopMilliseconds = 3 * Limits.farewellMilliseconds
 
@@ -97,7 +97,7 @@ final class AgentLoop {
 
     /// Goes for the relay.
     func start() {
-        sweep()
+        timer.arm(afterMilliseconds: Self.lookMilliseconds)
         keeper.start()
         presenter.start()
         desk.center.start()
@@ -175,18 +175,9 @@ final class AgentLoop {
 
     private func timeIsUp() {
         guard !link.isStopping else { return loop.stop() }
-        sweep()
         // Of another time zone nobody tells where its file cannot be watched.
         desk.clockChanged(byMilliseconds: 0)
-    }
-
-    private func sweep() {
-        do throws(StoreError) {
-            try state.inbox.sweep(now: Moment(milliseconds: loop.wallMilliseconds))
-        } catch {
-            log.error("\(error)")
-        }
-        timer.arm(afterMilliseconds: Self.sweepMilliseconds)
+        timer.arm(afterMilliseconds: Self.lookMilliseconds)
     }
 }
 

@@ -53,7 +53,6 @@ final class Inbox {
     private let count: Statement
     private let drop: Statement
     private let forget: Statement
-    private let forgetOld: Statement
     private let pending: Statement
 
     init(_ database: Database, deadLetters: DeadLetters) throws(StoreError) {
@@ -78,7 +77,6 @@ final class Inbox {
             DELETE FROM seen WHERE app = ?1 AND row <= (
                 SELECT row FROM seen WHERE app = ?1 ORDER BY row DESC LIMIT 1 OFFSET ?2)
             """)
-        forgetOld = try database.prepare("DELETE FROM seen WHERE received_at < ?")
         pending = try database.prepare(
             "SELECT row, message, kind, attempts FROM inbox WHERE app = ? AND row > ? ORDER BY row")
     }
@@ -118,12 +116,6 @@ final class Inbox {
         }
         for app in Set(arrivals.map(\.app)) { outcome.dropped += try bound(app) }
         return outcome
-    }
-
-    /// Forgets identities that are older than any copy can be.
-    func sweep(now: Moment) throws(StoreError) {
-        forgetOld.bind(now.milliseconds - Limits.seenDays * 86_400_000)
-        try forgetOld.run()
     }
 
     /// Visits what waits for an app after a row, in order, until `body` answers false.

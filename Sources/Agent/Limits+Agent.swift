@@ -6,10 +6,9 @@ extension Limits {
     /// priority is dropped and told to the log.
     static let inboxPerTopic = 1000
     /// Identities of one topic that are remembered, so that a second copy is known as one. More than a relay keeps
-    /// pending for it (``Limits/pendingPerRegistration``). At about 80 bytes each: 320 KiB on the disk.
+    /// pending for it (``Limits/pendingPerRegistration``). How old they are does not count: the clock may be set.
+    /// At about 80 bytes each: 320 KiB on the disk.
     static let seenPerTopic = 4096
-    /// Days that an identity is remembered: one more than a relay keeps a notification.
-    static let seenDays = storedDays + 1
     /// Reports that wait for a link; then the oldest are forgotten. At 40 bytes each: 40 KiB.
     static let reportsWaiting = 1024
     /// Milliseconds for which reports are collected, so that the link is not woken for each.
