@@ -71,17 +71,23 @@ final class CenterDesk {
         settle()
     }
 
-    /// Finds the moments of what clock and calendar decide, which may have another zone or another date by now.
+    /// Finds the moments of what clock and calendar decide, which may have another zone or another date by now. What a
+    /// clock that ran ahead has made missed waits again, and no interval is longer than it is, should the agent have
+    /// been started by another clock than it ended by.
     private func lookAgain() {
         let (now, zone) = (now, zone())
         do throws(StoreError) {
             try state.transaction { () throws(StoreError) in
+                try state.timetable.recallMissed(after: now)
                 for entry in try state.timetable.pending(after: now) {
-                    guard let trigger = entry.notice.request.trigger, case .calendar = trigger,
-                        let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone),
-                        moment != entry.notice.at
+                    guard let trigger = entry.notice.request.trigger,
+                        let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone)
                     else { continue }
-                    try state.timetable.move(entry, to: moment)
+                    switch trigger {
+                    case .calendar where moment != entry.notice.at, .interval where moment < entry.notice.at:
+                        try state.timetable.move(entry, to: moment)
+                    case .calendar, .interval, .at: break
+                    }
                 }
             }
         } catch {

@@ -25,6 +25,7 @@ final class Timetable {
     private let upTo: Statement
     private let after: Statement
     private let shift: Statement
+    private let recall: Statement
 
     static let schemaStep = """
         ALTER TABLE inbox ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;
@@ -72,6 +73,9 @@ final class Timetable {
             """
             UPDATE notices SET moment = moment + ? WHERE kind = \(Self.pendingKind) AND is_interval = 1
             """)
+        let missed = NoticeKind.missed.rawValue
+        recall = try database.prepare(
+            "UPDATE OR IGNORE notices SET kind = \(Self.pendingKind) WHERE kind = \(missed) AND moment > ?")
     }
 
     /// The moment at which the first of all is due; nil: nothing is pending.
@@ -148,6 +152,13 @@ final class Timetable {
     func shiftIntervals(byMilliseconds milliseconds: Int64) throws(StoreError) {
         shift.bind(milliseconds)
         try shift.run()
+    }
+
+    /// Has what was missed, but is not due yet by the clock as it is now, wait again; where its app has another one of
+    /// the identifier pending, that one counts.
+    func recallMissed(after now: Moment) throws(StoreError) {
+        recall.bind(now.milliseconds)
+        try recall.run()
     }
 
     /// Takes notifications of an app away.

@@ -120,6 +120,32 @@ struct CenterDeskTests {
         #expect(rig.fired == ["clock", "interval", "clock", "date"])
     }
 
+    @Test("an interval is never longer than it is, by whatever clock the device was started")
+    func startedByAnotherClock() throws {
+        let start = Moment.utc("2026-06-01T06:30:00Z")
+        rig.now = start
+        _ = rig.add("interval", interval(600))
+        try rig.restart(at: .utc("1970-01-01T00:00:10Z"))
+        rig.setClock(to: start.after(60))
+        #expect(rig.alarm.moment == start.after(60 + 600))
+        rig.pass(until: start.after(60 + 600))
+        #expect(rig.fired == ["interval"])
+    }
+
+    @Test("what was missed by a clock that ran ahead is pending again once the clock is right")
+    func missedByAnotherClock() throws {
+        let start = Moment.utc("2026-06-01T06:30:00Z")
+        rig.now = start
+        _ = rig.add("date", .at(.utc("2026-06-01T12:00:00Z")))
+        _ = rig.add("clock", .calendar(CalendarMoment(hour: 9), repeats: true))
+        rig.setClock(to: start.after(400 * 86_400))
+        #expect(rig.list(.missed) == ["date"])
+        rig.setClock(to: start)
+        #expect(rig.list(.missed).isEmpty && rig.list(.pending).sorted() == ["clock", "date"])
+        rig.pass(until: .utc("2026-06-01T13:00:00Z"))
+        #expect(rig.fired.filter { $0 == "date" } == ["date"])
+    }
+
     @Test("goes with the device to another zone, but where a zone was named")
     func zones() {
         rig.now = .utc("2026-06-01T00:00:00Z")
