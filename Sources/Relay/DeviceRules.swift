@@ -33,8 +33,9 @@ struct PushAllowance {
         let interval = 1_000_000 / Int64(perSecond)
         let depth = interval * Int64(perSecond) * Int64(Limits.pushBurstSeconds)
         let now = now.milliseconds * 1000
-        // Should the clock have been put back: nobody waits for longer than an empty bucket takes.
-        fullAtMicroseconds = min(max(fullAtMicroseconds, now), now + depth)
+        // No bucket is emptier than empty: the clock was put back, and what it knows is worth nothing.
+        if fullAtMicroseconds > now + depth { fullAtMicroseconds = now }
+        fullAtMicroseconds = max(fullAtMicroseconds, now)
         guard fullAtMicroseconds + interval <= now + depth else { return false }
         fullAtMicroseconds += interval
         return true
