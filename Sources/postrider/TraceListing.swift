@@ -81,12 +81,15 @@ enum TraceListing {
         let end = isOver ? push.events.map(\.at).max() ?? .max : .max
         let starts = trace.starts.filter { $0 >= push.acceptedAt && $0 <= end }
             .map { (at: $0, text: "the relay was started again") }
-        let events = [(at: push.acceptedAt, text: accepted(push))] + push.events.map { ($0.at, words($0)) }
-        // Where the moments are the same, the start comes after what the relay before it said.
-        return (events + starts).enumerated().sorted {
-            ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
+        // In the order in which it happened, which is not that of the moments where the clock was put back. Where the
+        // moments are the same, the start comes after what the relay before it said.
+        var rest = starts[...]
+        var rows = [(at: push.acceptedAt, text: accepted(push))]
+        for event in push.events {
+            while let start = rest.first, start.at < event.at { rows.append(rest.removeFirst()) }
+            rows.append((event.at, words(event)))
         }
-        .map { _, event in [time(event.at), duration(event.at - push.acceptedAt), event.text] }
+        return (rows + rest).map { [time($0.at), duration($0.at - push.acceptedAt), $0.text] }
     }
 
     private static func accepted(_ push: Control.TracedPush) -> String {
@@ -153,6 +156,7 @@ enum TraceListing {
     static func duration(_ milliseconds: Int64) -> String {
         let seconds = milliseconds / 1000
         switch milliseconds {
+        case ..<(-9_999): return "-" + duration(0 - milliseconds)
         case ..<10_000: return "\(milliseconds) ms"
         case ..<600_000: return "\(seconds).\(milliseconds % 1000 / 100) s"
         case ..<86_400_000: return "\(seconds / 3600) h \(seconds % 3600 / 60) min"

@@ -55,6 +55,18 @@ struct TraceCommandTests {
                 """)
     }
 
+    @Test("tells what happened in its order, whatever the clock was set to meanwhile")
+    func setClock() throws {
+        let events = [
+            Self.event(1_000_002, "stored"), Self.event(990_000, "sent", #", "shard": 1, "connection": 9"#),
+            Self.event(990_001, "acknowledged"),
+        ]
+        let trace = try Self.trace(events.joined(separator: ","), starts: "1000001", lost: 0)
+        let lines = TraceListing.life(of: trace.pushes[0], in: trace).split(separator: "\n").suffix(5)
+        let words = ["accepted", "the relay", "stored", "sent", "acknowledged"]
+        #expect(zip(lines, words).allSatisfy { $0.contains("  \($1)") }, "\(lines)")
+    }
+
     @Test(
         "says in a word where a push is",
         arguments: [
@@ -113,7 +125,7 @@ struct TraceCommandTests {
         "measures time in units that say something",
         arguments: [
             (0, "0 ms"), (9999, "9999 ms"), (10_000, "10.0 s"), (599_999, "599.9 s"), (600_000, "0 h 10 min"),
-            (86_400_000 * 3 + 3_600_000, "3 d 1 h"),
+            (86_400_000 * 3 + 3_600_000, "3 d 1 h"), (-9999, "-9999 ms"), (-600_000, "-0 h 10 min"),
         ] as [(Int64, String)])
     func durations(_ milliseconds: Int64, _ text: String) {
         #expect(TraceListing.duration(milliseconds) == text)
