@@ -180,6 +180,14 @@ public struct LoadResult: Codable, Sendable, Equatable {
     public var leakKiBPerMinute: Double?
 }
 
+extension LoadResult {
+    /// Whether pushes were accepted and nobody saw one arrive or missed one: the devices are others, or away.
+    var isUnseen: Bool {
+        verdict.isClean && phases.contains { $0.accepted + $0.broadcasts > 0 }
+            && phases.allSatisfy { $0.delivered + $0.broadcastsDelivered == 0 }
+    }
+}
+
 extension LoadResult.Latencies {
     /// Nil where there are no values.
     init?(_ histogram: LatencyHistogram) {

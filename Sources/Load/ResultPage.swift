@@ -8,7 +8,9 @@ public enum ResultPage {
         let comparison = baseline.map { Comparison(of: result, with: $0).text }
         let plots = [percentiles(result), throughput(result), latency(result), memory(result)].map(\.svg)
         let verdict =
-            result.verdict.isClean ? "nothing lost, nothing doubled" : "not everything came as it should"
+            result.isUnseen
+            ? "what was lost cannot be seen"
+            : result.verdict.isClean ? "nothing lost, nothing doubled" : "not everything came as it should"
         return """
             <!doctype html>
             <html lang="en">

@@ -109,10 +109,13 @@ public enum ResultTable {
 
     private static func verdict(_ result: LoadResult) -> [String] {
         let verdict = result.verdict
+        let unseen = "what was lost cannot be seen: nothing came to a device of the fleet"
         var lines = [
-            "lost \(verdict.lost), doubled \(verdict.doubled), strayed \(verdict.strayed), "
-                + "altered \(verdict.altered)"
-                + (verdict.repeated > 0 ? "; repeated \(verdict.repeated) (their links were cut)" : "")
+            result.isUnseen
+                ? unseen
+                : "lost \(verdict.lost), doubled \(verdict.doubled), strayed \(verdict.strayed), "
+                    + "altered \(verdict.altered)"
+                    + (verdict.repeated > 0 ? "; repeated \(verdict.repeated) (their links were cut)" : "")
         ]
         if verdict.lost > 0 { lines += reasons(result.relayLosses ?? [:]) }
         lines += verdict.lostIdentities.map { "lost: apns-id \($0)" }

@@ -38,6 +38,20 @@ struct ResultTests {
         #expect(LoadMetrics(result)["busy"] == nil, "an earlier run did not say")
     }
 
+    @Test("claims nothing of losses where nobody could see them")
+    func unseen() {
+        var result = LoadResult.sample
+        #expect(ResultTable.text(result).contains("lost 0, doubled 0"))
+        #expect(ResultPage.html(result).contains("<strong>nothing lost, nothing doubled</strong>"))
+        for index in result.phases.indices { result.phases[index].delivered = 0 }
+        let text = ResultTable.text(result)
+        #expect(!text.contains("lost 0"))
+        #expect(text.hasSuffix("what was lost cannot be seen: nothing came to a device of the fleet"))
+        #expect(!ResultPage.html(result).contains("nothing lost"))
+        result.verdict.lost = 1
+        #expect(ResultTable.text(result).contains("lost 1, doubled 0"))
+    }
+
     @Test("says beside what was lost what the relay gave up, most first")
     func losses() {
         var result = LoadResult.sample
