@@ -57,6 +57,11 @@ public struct Comparison: Sendable, Equatable {
             difference("streams", \.streams), difference("threads", \.threads),
             difference("the machine's processors", \.machine.cores),
             difference("the machine", \.machine.processor),
+            difference("the phase that counts", \.mainPhase),
+            difference("what p50 and its like are of") { result in
+                let main = result.phases.first { $0.name == result.mainPhase }
+                return main?.delivery == nil ? "answers" : "deliveries"
+            },
         ].compactMap(\.self)
     }
 }

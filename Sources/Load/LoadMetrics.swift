@@ -59,7 +59,8 @@ public struct LoadMetrics: Sendable, Equatable {
             ("accepted", accepted), ("delivered", delivered), ("handshakes", phase.connections),
         ] {
             let counted = name == "handshakes" ? "connections" : name
-            add(prefix + counted, Double(count), .count, true)
+            // Of connections more are no better: those that were lost are made again.
+            add(prefix + counted, Double(count), .count, counted == "connections" ? nil : true)
             add(prefix + name + "/s", Double(count) / phase.seconds, .perSecond, true)
             if let cpu, cpu > 0 { add(prefix + name + "/cpu-s", Double(count) / cpu, .perCPUSecond, true) }
         }

@@ -118,6 +118,7 @@ struct ResultTests {
         earlier.phases[1].accepted = 20_000
         earlier.phases[1].acceptance?.p99 = 6000
         earlier.verdict.lost = 1
+        earlier.phases[1].connections = 50
         let rows = Comparison(of: .sample, with: earlier).rows
         func row(_ name: String) throws -> Comparison.Row { try #require(rows.first { $0.name == name }) }
         #expect(try row("accepted/s").ratio == 0.5)
@@ -125,6 +126,8 @@ struct ResultTests {
         #expect(try row("accept.p99").ratio == 0.5)
         #expect(try row("accept.p99").isBetter == true)
         #expect(try row("lost").isBetter == true)
+        #expect(try row("connections").ratio == 2)
+        #expect(try row("connections").isBetter == nil, "links that were lost are made again")
         #expect(try row("lost").ratio == 0)
         #expect(try row("before.accepted").isBetter == nil)
         #expect(!rows.contains { $0.name.hasPrefix("storm.") })
@@ -140,6 +143,18 @@ struct ResultTests {
         let comparison = Comparison(of: .sample, with: earlier)
         #expect(comparison.differences.count == 3)
         #expect(comparison.text.hasPrefix("The two differ in their scenario: storm, and idle before."))
+    }
+
+    @Test("compared with one whose figures are of something else says of what")
+    func otherFigures() {
+        var earlier = LoadResult.sample
+        earlier.mainPhase = "before"
+        earlier.phases[0].delivery = earlier.phases[0].acceptance
+        #expect(
+            Comparison(of: .sample, with: earlier).differences == [
+                "The two differ in the phase that counts: storm, and before before.",
+                "The two differ in what p50 and its like are of: answers, and deliveries before.",
+            ])
     }
 
     @Test("has a curve down to its last value", arguments: [1, 10, 1000, 12_345] as [UInt64])
