@@ -59,7 +59,9 @@ final class AgentLoop {
             configuration.manifests, state: state, desk: desk, launcher: launcher, scheduler: loop, log: log,
             random: { entropy.next() })
         owner = OwnerDesk(state, desk: desk, keeper: keeper, log: log)
-        door = AppDoor(desk: desk, owner: owner, log: log)
+        door = AppDoor(
+            desk: desk, owner: owner, scheduler: loop, readClock: { EventLoop.monotonicNanoseconds }, log: log
+        )
         link = RelayLink(
             configuration, to: relay, state: state, desk: desk, on: loop, log: log, failed: failed)
         alarm = try WallAlarm(on: loop, for: desk)
@@ -150,7 +152,6 @@ final class AgentLoop {
         login.stop()
         keeper.stop { [unowned self] in
             haveAppsEnded = true
-            presenter.stop()
             door.close()
         }
         link.stop { [unowned self] in hasLinkEnded = true }
@@ -161,7 +162,10 @@ final class AgentLoop {
         if state.needsRenewal, !renewal.isArmed { renew() }
         desk.endTurn()
         if link.hasFailed { stop() }
-        if hasLinkEnded, haveAppsEnded, loop.connectionCount == 0 { loop.stop() }
+        // What apps have called for may still be shown, or taken away.
+        guard haveAppsEnded, !door.hasCalls else { return }
+        presenter.stop()
+        if hasLinkEnded, loop.connectionCount == 0 { loop.stop() }
     }
 
     private func renew() {

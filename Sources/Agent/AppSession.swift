@@ -11,11 +11,17 @@ final class AppSession: EndpointOwner {
     let user: UInt32
     private unowned let door: AppDoor
     private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
-    private var streams: [Int32: (stream: AppStream, framing: MessageFraming)] = [:]
+    /// Streams of apps and input methods.
+    private var callers: [Int32: AppCaller] = [:]
+    /// Those on which calls wait; those of the first are worked off first. The door knows of this session while there
+    /// are any.
+    private var waiting: [AppCaller] = []
     /// Requests of the owner's commands.
     private var orders: [Int32: (method: String, path: String, body: [UInt8])] = [:]
-    /// Streams of an input method.
-    private var keyboards: [Int32: (inputMethod: InputMethod, framing: MessageFraming)] = [:]
+    private var isClosing = false
+    /// When the connection began, and when it ended, as the door counts.
+    private(set) var openedAt: UInt64 = 0
+    private(set) var goneAt: UInt64?
     private var frame: [UInt8] = []
 
     private static let settings: SessionSettings = {
@@ -23,7 +29,8 @@ final class AppSession: EndpointOwner {
         settings.maxConcurrentStreams = Limits.streamsPerAppConnection
         settings.maxHeaderListBytes = Limits.headerListBytes
         settings.maxHeaderFields = Limits.headerFields
-        settings.connectionWindowSize = 65_535
+        settings.connectionWindowSize = Limits.callBytesPerAppConnection
+        settings.automaticWindowUpdates = false
         settings.maxOutboundBytes = Limits.outboundBytesPerStream
         return settings
     }()
@@ -34,7 +41,10 @@ final class AppSession: EndpointOwner {
         self.door = door
     }
 
-    func opened() { door.opened(self) }
+    func opened() {
+        openedAt = door.count()
+        door.opened(self)
+    }
 
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
@@ -63,42 +73,109 @@ final class AppSession: EndpointOwner {
         ) {
             [unowned self] message in say(message, on: stream)
         }
-        streams[stream] = (app, MessageFraming(maxMessageBytes: Limits.appMessageBytes))
+        callers[stream] = AppCaller(stream, .app(app))
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
-        guard orders[stream] == nil else { return gather(bytes, on: stream) }
-        guard keyboards[stream] == nil else { return moveKeyboard(bytes, on: stream) }
-        guard let (app, held) = streams[stream] else { return }
-        var framing = held
-        framing.feed(bytes)
-        do throws(CourierError) {
-            while let message = try framing.next(AppMessage.self) { try receive(message, from: app) }
-            streams[stream]?.framing = framing
-        } catch {
-            door.log.info("an app's stream is ended: \(error)")
-            end(stream, error.status, error.description)
+        guard let caller = callers[stream] else {
+            endpoint.streams.consume(stream, bytes.count)
+            return gather(bytes, on: stream)
         }
+        guard !isClosing else { return }
+        caller.feed(bytes)
+        if waiting.isEmpty { door.queue(self) }
+        if !isWaiting(caller) { waiting.append(caller) }
+        door.workOff()
     }
 
     func ended(_ stream: Int32) {
         if let order = orders.removeValue(forKey: stream) { return obey(order, on: stream) }
-        end(stream, .ok, "")
+        if let caller = callers[stream] { depart(caller, .ended) }
     }
 
     /// An app that cancels has not failed; one whose connection breaks has. The streams of a broken connection end
     /// with it.
     func closed(_ stream: Int32, errorCode: UInt32) {
         orders[stream] = nil
-        if endpoint.wire != nil { forget(stream) }
+        if endpoint.wire != nil, let caller = callers[stream] { depart(caller, .cancelled) }
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
     func disconnected(_ reason: CloseReason) {
+        goneAt = door.count()
+        // There are no turns any more in which calls could be worked off.
+        if reason == .loopStopped { waiting = [] }
         let isOwnDoing = [.localClose, .loopStopped].contains(reason)
-        for stream in Array(streams.keys) + keyboards.keys { forget(stream, isBroken: !isOwnDoing) }
-        door.closed(self)
+        for caller in Array(callers.values) { depart(caller, isOwnDoing ? .cancelled : .broken) }
+        if callers.isEmpty { door.closed(self) }
+    }
+
+    /// Closes the connection when the calls that have come are worked off; others are not heard any more.
+    func close() {
+        isClosing = true
+        if waiting.isEmpty { endpoint.close(.localClose) }
+    }
+
+    // MARK: Calls
+
+    /// Works off one call. False: none waits any more.
+    func workOffNext() -> Bool {
+        guard let caller = waiting.first else { return false }
+        do throws(CourierError) {
+            if try workOffNext(of: caller) { return true }
+            waiting.removeFirst()
+            if callers[caller.stream] === caller { rest(caller) }
+        } catch {
+            waiting.removeFirst()
+            if case .app = caller.party { door.log.info("an app's stream is ended: \(error)") }
+            end(caller, error.status, error.description)
+        }
+        if waiting.isEmpty, isClosing { endpoint.close(.localClose) }
+        return !waiting.isEmpty
+    }
+
+    /// False: there was none, or there will be none.
+    private func workOffNext(of caller: AppCaller) throws(CourierError) -> Bool {
+        switch caller.party {
+        case .app(let app):
+            guard let message = try caller.next(AppMessage.self) else { return false }
+            try receive(message, from: app)
+        case .inputMethod(let inputMethod):
+            guard let order = try caller.next(KeyboardOrder.self) else { return false }
+            if let mistake = InputMethod.mistake(in: order) {
+                end(caller, .invalidArgument, mistake)
+                return false
+            }
+            let isChange = door.desk.system.move(order, by: inputMethod)
+            say(KeyboardAnswer(isChange: isChange), on: caller.stream)
+        }
+        return true
+    }
+
+    private func isWaiting(_ caller: AppCaller) -> Bool { waiting.contains { $0 === caller } }
+
+    /// All calls of a stream that have come are worked off: there may come more, or it goes.
+    private func rest(_ caller: AppCaller) {
+        switch caller.departure {
+        case nil: letSend(caller)
+        case .ended: end(caller, .ok, "")
+        case .cancelled: forget(caller)
+        case .broken: forget(caller, isBroken: true)
+        }
+    }
+
+    /// A stream goes when its calls are worked off.
+    private func depart(_ caller: AppCaller, _ departure: AppCaller.Departure) {
+        caller.depart(departure)
+        if !isWaiting(caller) { rest(caller) }
+    }
+
+    private func letSend(_ caller: AppCaller) {
+        let bytes = caller.release()
+        guard bytes > 0, goneAt == nil else { return }
+        endpoint.streams.consume(caller.stream, bytes)
+        endpoint.setNeedsFlush()
     }
 
     private func receive(_ message: AppMessage, from app: AppStream) throws(CourierError) {
@@ -133,12 +210,14 @@ final class AppSession: EndpointOwner {
         endpoint.setNeedsFlush()
     }
 
-    private func forget(_ stream: Int32, isBroken: Bool = false) {
-        if let (inputMethod, _) = keyboards.removeValue(forKey: stream) {
-            door.desk.system.left(inputMethod, isBroken: isBroken)
+    private func forget(_ caller: AppCaller, isBroken: Bool = false) {
+        letSend(caller)
+        callers[caller.stream] = nil
+        switch caller.party {
+        case .app(let app): door.desk.left(app, isBroken: isBroken)
+        case .inputMethod(let inputMethod): door.desk.system.left(inputMethod, isBroken: isBroken)
         }
-        guard let (app, _) = streams.removeValue(forKey: stream) else { return }
-        door.desk.left(app, isBroken: isBroken)
+        if goneAt != nil, callers.isEmpty { door.closed(self) }
     }
 
     // MARK: The input method
@@ -151,24 +230,7 @@ final class AppSession: EndpointOwner {
         }
         endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
         endpoint.setNeedsFlush()
-        keyboards[stream] = (InputMethod(), MessageFraming(maxMessageBytes: Limits.orderBytes))
-    }
-
-    private func moveKeyboard(_ bytes: Span<UInt8>, on stream: Int32) {
-        guard let (inputMethod, held) = keyboards[stream] else { return }
-        var framing = held
-        framing.feed(bytes)
-        do throws(CourierError) {
-            while let order = try framing.next(KeyboardOrder.self) {
-                if let mistake = InputMethod.mistake(in: order) {
-                    return end(stream, .invalidArgument, mistake)
-                }
-                say(KeyboardAnswer(isChange: door.desk.system.move(order, by: inputMethod)), on: stream)
-            }
-            keyboards[stream]?.framing = framing
-        } catch {
-            end(stream, error.status, error.description)
-        }
+        callers[stream] = AppCaller(stream, .inputMethod(InputMethod()))
     }
 
     // MARK: The owner of the device
@@ -187,10 +249,9 @@ final class AppSession: EndpointOwner {
 
     // MARK: The ends of calls ("PROTOCOL-HTTP2", Responses)
 
-    private func end(_ stream: Int32, _ status: GRPCStatus, _ message: String) {
-        guard streams[stream] != nil || keyboards[stream] != nil else { return }
-        forget(stream)
-        endpoint.streams.finish(stream, trailers: Self.trailers(status, message, [:]))
+    private func end(_ caller: AppCaller, _ status: GRPCStatus, _ message: String) {
+        forget(caller)
+        endpoint.streams.finish(caller.stream, trailers: Self.trailers(status, message, [:]))
         endpoint.setNeedsFlush()
     }
 

@@ -11,6 +11,9 @@ final class AppStream {
     /// That process, when it connected; nil: it is not known.
     let process: Int32?
 
+    /// Whether the app has ended the stream, or is gone, and only what it has called for is still to be worked off.
+    var isLeaving = false
+
     /// The topics of which the app decides how their alerts are presented.
     var decisions: Set<String> = []
 
@@ -45,7 +48,7 @@ final class AppStream {
     var isListening: Bool { countUnsent() < Limits.unsentBytesPerStream }
 
     /// Whether another delivery may be sent.
-    var hasRoom: Bool { window.hasRoom }
+    var hasRoom: Bool { !isLeaving && window.hasRoom }
 
     /// Says anything but a delivery.
     func tell(_ message: AgentMessage) { say(message) }

@@ -19,6 +19,11 @@ extension Limits {
     static let appConnectionsPerUser = 64
     /// Attach streams on one of these connections.
     static let streamsPerAppConnection: UInt32 = 8
+    /// Bytes that may wait on one of these connections to be worked off. Of a user's: 4 MiB.
+    static let callBytesPerAppConnection: Int32 = 65_535
+    /// Nanoseconds of one turn of the agent's loop in which calls of apps are begun: whoever else waits for the loop,
+    /// the relay and systemd's watchdog among them, waits for so long and for one call.
+    static let callNanosecondsPerTurn: UInt64 = 50_000_000
     /// Pages of the write-ahead log after which it is copied into the database: 4 MiB.
     static let logPages = 1024
 }

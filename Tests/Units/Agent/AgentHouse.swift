@@ -37,7 +37,8 @@ final class AgentHouse: Sendable {
                 manifests, state: state, desk: desk, launcher: launcher, scheduler: clock, log: .none,
                 random: { 0 })
             owner = OwnerDesk(state, desk: desk, keeper: keeper, log: .none)
-            door = AppDoor(desk: desk, owner: owner, log: .none)
+            door = AppDoor(
+                desk: desk, owner: owner, scheduler: clock, readClock: { [clock] in clock.now }, log: .none)
             presenter = Presenter(
                 state, desk: desk, manifests: manifests, line: nil, scheduler: clock, log: .none)
             desk.presenter = presenter

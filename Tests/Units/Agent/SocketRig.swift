@@ -1,0 +1,163 @@
+import Courier
+import Endpoints
+import HTTP2
+import Notifications
+import Transport
+
+@testable import Agent
+
+/// An agent's app socket without the socket: connections are carried to and fro turn by turn, and the work of a call
+/// takes as long as the test says.
+final class SocketRig {
+    let rig: DeskRig
+    let door: AppDoor
+    private let owner: OwnerDesk
+    private let cost: Cost
+    private(set) var apps: [SocketApp] = []
+
+    /// What the time within a turn is: each look at the clock follows a call that took so long.
+    private final class Cost {
+        let clock: StandingClock
+        var callNanoseconds: UInt64 = 0
+        var spent: UInt64 = 0
+        init(_ clock: StandingClock) { self.clock = clock }
+        func read() -> UInt64 {
+            spent += callNanoseconds
+            return clock.now + spent
+        }
+    }
+
+    /// - Parameter callsPerTurn: after so many the time of a turn for calls is over.
+    init(callsPerTurn: UInt64) throws {
+        rig = try DeskRig()
+        owner = OwnerDesk(rig.ground.state, desk: rig.desk, keeper: rig.keeper, log: .none)
+        let cost = Cost(rig.clock)
+        cost.callNanoseconds = Limits.callNanosecondsPerTurn / callsPerTurn
+        self.cost = cost
+        door = AppDoor(
+            desk: rig.desk, owner: owner, scheduler: rig.clock, readClock: { cost.read() }, log: .none)
+    }
+
+    /// A process of this user connects; nil: it may not.
+    func connect(user: UInt32 = 1000) -> SocketApp? {
+        guard let session = door.admit(user) else { return nil }
+        let app = SocketApp(session)
+        apps.append(app)
+        return app
+    }
+
+    /// One turn of the agent's loop.
+    func turn() throws {
+        rig.clock.pass(milliseconds: 1)
+        rig.clock.fireTimers()
+        for app in apps { app.speak() }
+        rig.desk.endTurn()
+        for app in apps { try app.listen() }
+    }
+
+    /// So many turns.
+    func turn(times: Int) throws { for _ in 0..<times { try turn() } }
+}
+
+/// A process at the other end of a connection to the app socket.
+final class SocketApp: SessionHandler, Wire {
+    let peer = Peer(address: "test")
+    let isBlocked = false
+    private let endpoint: Endpoint
+    private(set) lazy var client = HTTP2.Session(role: .client, handler: self)
+    private var framings: [Int32: MessageFraming] = [:]
+    /// The numbers of the answers to its calls, in order, by stream.
+    private(set) var answers: [Int32: [UInt64]] = [:]
+    /// What it was delivered.
+    private(set) var delivered: [UInt64] = []
+    /// How its streams were ended.
+    private(set) var statuses: [Int32: String] = [:]
+    /// How its connection was closed.
+    private(set) var end: CloseReason?
+    private var isTold = false
+
+    init(_ session: AppSession) {
+        endpoint = session.endpoint
+        endpoint.opened(on: self)
+    }
+
+    /// Opens a stream.
+    func attach(_ method: CourierMethod = .attach) throws -> Int32 {
+        try client.openRequest([
+            ":method": "POST", ":scheme": "http", ":authority": "localhost", ":path": "\(method.rawValue)",
+            "content-type": "application/grpc", "te": "trailers",
+        ])
+    }
+
+    func say(_ message: some CourierMessage, on stream: Int32) {
+        var frame: [UInt8] = []
+        MessageFraming.frame(message, into: &frame)
+        client.send(stream, frame.span)
+    }
+
+    /// Makes so many calls, numbered from 1.
+    func call(_ count: Int, on stream: Int32, topic: String = RecordedApp.topic) {
+        guard count > 0 else { return }
+        for number in 1...UInt64(count) {
+            say(AppMessage.center(CenterCall(call: number, topic: topic, order: .settings)), on: stream)
+        }
+    }
+
+    /// Its process is gone.
+    func crash() {
+        end = end ?? .peerReset
+        tellEnd()
+    }
+
+    // MARK: A turn
+
+    /// What it has said arrives.
+    func speak() {
+        guard end == nil else { return }
+        var bytes: [UInt8] = []
+        client.drain(into: &bytes)
+        if !bytes.isEmpty { endpoint.received(bytes.span) }
+    }
+
+    /// What it is told arrives.
+    func listen() throws {
+        var bytes: [UInt8] = []
+        if !isTold { endpoint.flush(into: &bytes) }
+        if !bytes.isEmpty { try client.receive(bytes.span) }
+        if end != nil { tellEnd() }
+    }
+
+    private func tellEnd() {
+        guard let end, !isTold else { return }
+        isTold = true
+        endpoint.closed(end)
+    }
+
+    func setNeedsFlush() {}
+    func close(_ reason: CloseReason) { end = end ?? reason }
+    func abort(_ reason: CloseReason) { end = end ?? reason }
+
+    // MARK: What it is told
+
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
+        if let status = block.text(of: "grpc-status") { statuses[stream] = status }
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        var framing = framings[stream] ?? MessageFraming(maxMessageBytes: 1 << 20)
+        framing.feed(bytes)
+        while let bytes = try? framing.next() {
+            guard let message = try? AgentMessage(decoding: bytes.span) else { continue }
+            switch message {
+            case .answer(let answer): answers[stream, default: []].append(answer.call)
+            case .deliver(let deliver): delivered.append(deliver.identity.low)
+            default: break
+            }
+        }
+        framings[stream] = framing
+    }
+
+    func ended(_ stream: Int32) {}
+    func closed(_ stream: Int32, errorCode: UInt32) {}
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+}
