@@ -156,6 +156,9 @@ public enum Limits {
     public static let sightingMilliseconds: Int64 = 24 * 60 * 60 * 1000
     /// Such notes in one transaction, and in one round of the search for those that are due.
     public static let sightingsAtOnce = 1024
+    /// Milliseconds for which what the clock ends and nobody can undo is put off after the clock was put forward by as
+    /// much; and after a start, until the tokens of devices that have not come back are expired: an hour.
+    public static let clockMilliseconds: Int64 = 60 * 60 * 1000
     /// Milliseconds for which a notification that is in a device's hands waits for its acknowledgement before it goes
     /// to the disk. Its 200 comes so much later where the device, against its habit, does not acknowledge at once.
     public static let acknowledgementMilliseconds = 10

@@ -8,6 +8,8 @@ struct DeviceRules: Sendable {
     var pushesPerSecond: Int? = Limits.pushesPerSecond
     /// Milliseconds after which the tokens of a device that was not seen are expired; nil: they never are.
     var expiryMilliseconds: Int64?
+    /// Milliseconds that a device has to return to a relay that was started, before they are.
+    var returnMilliseconds = Limits.clockMilliseconds
 }
 
 extension DeviceRules {
@@ -19,6 +21,7 @@ extension DeviceRules {
         expiryMilliseconds = configuration.deviceExpiryDays.map {
             Int64($0) * 24 * 60 * 60 * 1000 + Limits.sightingMilliseconds
         }
+        returnMilliseconds = configuration.returnMilliseconds
     }
 }
 

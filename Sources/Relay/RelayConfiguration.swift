@@ -29,6 +29,8 @@ public struct RelayConfiguration: Sendable {
     public var deviceFetches = Limits.fetches.usual
     /// Days after which the tokens of a device that was not seen are expired until it returns; nil: they never are.
     public var deviceExpiryDays: Int?
+    /// Milliseconds after the start before any are.
+    var returnMilliseconds = Limits.clockMilliseconds
     /// One push of so many is traced; nil: none is.
     public var traceSample: Int? = 1
     /// The number of event loops; each has a thread of its own.

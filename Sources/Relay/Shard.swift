@@ -19,7 +19,7 @@ final class Shard {
     let log: Log
     /// How closely the relay keeps to Apple.
     let fidelity: Fidelity
-    /// What holds for every device.
+    /// What holds for every device, once those that are there have had the time to come back.
     let deviceRules: DeviceRules
     /// Whether a token for the development environment would be good anywhere.
     let hasDevelopment: Bool
@@ -67,6 +67,11 @@ final class Shard {
     private var sweepTimer: (any LoopTimer)?
     private var retryTimer: (any LoopTimer)?
     var drainTimer: (any LoopTimer)?
+    private var clock: ClockWatch
+    /// Whether the log was told of a doubtful clock.
+    private var hasDoubted = false
+    /// Until when, by the monotonic clock in nanoseconds, devices may not have come back since the start.
+    private var returnsUntil: UInt64 = 0
     /// What waits for the acknowledgements of its devices before it goes to the ledger.
     var held = HeldStores()
     private(set) var heldTimer: (any LoopTimer)?
@@ -108,10 +113,12 @@ final class Shard {
         self.log = log
         self.porter = porter
         self.trace = trace
+        clock = ClockWatch(scheduler)
     }
 
     /// Begins the work that time brings.
     func start() {
+        returnsUntil = scheduler.now + UInt64(deviceRules.returnMilliseconds) * 1_000_000
         sweepTimer = scheduler.makeTimer { [unowned self] in sweep() }
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
         retryTimer = scheduler.makeTimer {}
@@ -197,8 +204,18 @@ final class Shard {
         }
         settleIn(seat)
         let row = rows.draw()
-        seat.device.offer(notification, at: row, for: receipt, now: now, deviceRules, &tally, &effects)
+        seat.device.offer(notification, at: row, for: receipt, now: now, presentRules, &tally, &effects)
         perform(for: seat)
+    }
+
+    /// What holds for every device now. A provider that is told that a token has expired forgets it: nobody is, for
+    /// no more than that the relay was away, or that its clock was set.
+    private var presentRules: DeviceRules {
+        var rules = deviceRules
+        if rules.expiryMilliseconds != nil, scheduler.now < returnsUntil || clock.doubts(scheduler) {
+            rules.expiryMilliseconds = nil
+        }
+        return rules
     }
 
     /// Lets `change` happen to a device and does what follows from it.
@@ -251,17 +268,30 @@ final class Shard {
     private func sweep() {
         // In an order that does not depend on hashes: the same seed has to be the same run.
         let now = now
-        let due = seats.values.filter { $0.isDue(at: now) }
+        let keepsExpired = doubtsClock()
+        let due = seats.values.filter { keepsExpired ? $0.device.isGroupDue(at: now) : $0.isDue(at: now) }
             .sorted { ($0.identity.high, $0.identity.low) < ($1.identity.high, $1.identity.low) }
         for seat in due {
             with(seat) { device, now, tally, effects in
-                device.expire(now: now, &tally, &effects)
+                if !keepsExpired { device.expire(now: now, &tally, &effects) }
                 if device.isGroupDue(at: now) { device.fetch(now: now, &tally, &effects) }
             }
         }
-        sweepChannels()
+        if keepsExpired { removeForbiddenChannels() } else { sweepChannels() }
         watchBalance()
         saveSightings()
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
+    }
+
+    /// Whether the clock may be a mistake. What has expired by it is not sent, but kept until that is known.
+    private func doubtsClock() -> Bool {
+        let doubts = clock.doubts(scheduler)
+        if doubts, !hasDoubted, index == 0 {
+            log.warning(
+                "the clock was put forward by more than an hour: what has expired by it is given up "
+                    + "in an hour, unless the clock is put right before that")
+        }
+        hasDoubted = doubts
+        return doubts
     }
 }

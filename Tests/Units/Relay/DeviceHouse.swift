@@ -22,15 +22,18 @@ final class DeviceHouse {
     private let seal: TokenSeal
     private let admittance: Admittance
     private let hasDevelopment: Bool
+    private let rules: DeviceRules
     private var lines: [DeviceLine] = []
 
     /// A house in which so many devices are enrolled, each with both apps.
     init(
-        devices count: Int = 1, admittance: Admittance = Admittance(), hasDevelopment: Bool = true
+        devices count: Int = 1, admittance: Admittance = Admittance(), hasDevelopment: Bool = true,
+        rules: DeviceRules = DeviceRules()
     ) throws {
         seal = try TokenSeal(secrets: [Provider.secret])
         self.admittance = admittance
         self.hasDevelopment = hasDevelopment
+        self.rules = rules
         for number in 0..<count { enrol(Self.identity(number)) }
     }
 
@@ -48,6 +51,7 @@ final class DeviceHouse {
             seal: seal,
             authority: Provider.shared.authority,
             random: Numbers(),
+            deviceRules: rules,
             admittance: admittance,
             hasDevelopment: hasDevelopment,
             log: Log { [complaints] level, text in

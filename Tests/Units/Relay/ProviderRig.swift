@@ -245,7 +245,8 @@ final class HandClock: Scheduler {
     private(set) var now: UInt64 = 0
     private var known: [Known] = []
 
-    var wallMilliseconds: Int64 { Samples.now.milliseconds + Int64(now / 1_000_000) }
+    var shiftMilliseconds: Int64 = 0
+    var wallMilliseconds: Int64 { Samples.now.milliseconds + shiftMilliseconds + Int64(now / 1_000_000) }
 
     func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer {
         let timer = Timer(self, fire)

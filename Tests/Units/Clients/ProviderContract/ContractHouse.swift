@@ -40,6 +40,7 @@ final class ContractHouse {
         configuration.fidelity = setting.fidelity
         configuration.pushesPerSecond = setting.pushesPerSecond
         configuration.deviceExpiryDays = setting.deviceExpiryDays
+        configuration.returnMilliseconds = 0
         let devices = try ContractDevices()
         let channels = try ContractChannels(isFull: setting.isFullOfChannels)
         let changes = keys.changes + devices.changes + channels.changes

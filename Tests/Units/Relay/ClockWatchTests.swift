@@ -1,0 +1,90 @@
+import Courier
+import Notifications
+import Testing
+
+@testable import Relay
+
+@Suite("A relay whose clock is set")
+struct ClockWatchTests {
+    private static let day: Int64 = 24 * 60 * 60 * 1000
+    private static let hour = 60 * 60 * 1000
+
+    @Test(
+        "keeps what waits for absent devices for an hour, should the clock have been put forward by mistake")
+    func mistake() throws {
+        let house = try DeviceHouse()
+        house.shard.start()
+        try house.push(1)
+        try house.commit()
+        house.clock.shiftMilliseconds = 365 * Self.day
+        try house.advance(byMilliseconds: Self.hour / 2)
+        #expect(house.shard.tally.pending == 1)
+        house.clock.shiftMilliseconds = -Int64(Self.hour / 2)
+        try house.advance(byMilliseconds: 20_000)
+        let line = try house.connect()
+        try house.commit()
+        #expect(line.delivered == [1])
+    }
+
+    @Test("gives up what has expired by the new clock an hour later")
+    func newTime() throws {
+        let house = try DeviceHouse()
+        house.shard.start()
+        try house.push(1)
+        try house.commit()
+        house.clock.shiftMilliseconds = 365 * Self.day
+        try house.advance(byMilliseconds: Self.hour - 30_000)
+        #expect(house.shard.tally.pending == 1)
+        try house.advance(byMilliseconds: 60_000)
+        #expect(house.shard.tally.pending == 0 && house.shard.tally.expired == 1)
+    }
+
+    @Test("gives up what has expired at once where time has merely passed")
+    func usual() throws {
+        let house = try DeviceHouse()
+        house.shard.start()
+        try house.push(1)
+        try house.commit()
+        house.clock.shiftMilliseconds = 600_000
+        try house.advance(byMilliseconds: 10_000)
+        #expect(house.shard.tally.expired == 1)
+    }
+
+    @Test("sends nothing that has expired by its clock, whatever it keeps")
+    func returns() throws {
+        let house = try DeviceHouse()
+        house.shard.start()
+        try house.push(1)
+        try house.commit()
+        house.clock.shiftMilliseconds = 365 * Self.day
+        try house.advance(byMilliseconds: 10_000)
+        let line = try house.connect()
+        try house.commit()
+        #expect(line.delivered == [] && house.shard.tally.expired == 1)
+    }
+
+    @Test("calls no device's token expired before the device has had an hour to return to it")
+    func start() throws {
+        let house = try DeviceHouse(rules: DeviceRules(expiryMilliseconds: 1))
+        house.shard.start()
+        try house.advance(byMilliseconds: 1000)
+        try house.push(1)
+        try house.advance(byMilliseconds: Self.hour)
+        #expect(house.shard.tally.accepted == 1)
+        try house.push(2)
+        #expect(house.shard.tally.accepted == 1)
+    }
+
+    @Test("calls no token expired right after the clock was put forward")
+    func forward() throws {
+        let house = try DeviceHouse(rules: DeviceRules(expiryMilliseconds: Self.day))
+        house.shard.start()
+        try house.advance(byMilliseconds: Self.hour)
+        house.clock.shiftMilliseconds = 365 * Self.day
+        try house.push(1)
+        #expect(house.shard.tally.accepted == 1)
+        try house.advance(byMilliseconds: Self.hour)
+        try house.push(2)
+        #expect(house.shard.tally.accepted == 1)
+    }
+}
