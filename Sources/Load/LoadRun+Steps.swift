@@ -19,6 +19,15 @@ extension LoadRun {
         var tally = LoadTally()
     }
 
+    /// What the director has seen of a phase.
+    struct PhaseEnd {
+        var server: LoadResult.Server?
+        var ownCPUSeconds = 0.0
+        var backlog: UInt64 = 0
+        /// How long nothing came any more, though something was waited for.
+        var vainNanoseconds: UInt64 = 0
+    }
+
     /// Carries one step out, and returns when it is done.
     func carryOut(_ action: LoadPlan.Action) async throws {
         switch action {
@@ -163,7 +172,9 @@ extension LoadRun {
         // As long as something becomes of them: a server may be slower than the rate.
         let patience = answerMilliseconds + Int(2000 / perSecond)
         // What has left and does not arrive is lost; what cannot leave ends the run.
-        _ = try await wait(milliseconds: patience, counting: events, until: isDone)
+        if try await !wait(milliseconds: patience, counting: events, until: isDone) {
+            phaseEnds[phase, default: PhaseEnd()].vainNanoseconds += UInt64(patience) * 1_000_000
+        }
         guard together.broadcastsLeft == 0 else {
             throw LoadFailure(
                 "The run ended early: \(together.broadcastsLeft) broadcasts got nowhere for "

@@ -62,20 +62,13 @@ public final class LoadRun {
     /// The same until devices are there: long enough for a slow relay, short enough for one that takes none at all.
     lazy var patienceMilliseconds = 60_000 + plan.fleet.devices * 20
 
-    private var phase = ""
+    private(set) var phase = ""
     private var phaseSights: (server: ProcessProbe.Sight?, own: ProcessProbe.Sight?) = (nil, nil)
     private var idlePSSKiB = 0
-    private var phaseEnds: [String: PhaseEnd] = [:]
+    var phaseEnds: [String: PhaseEnd] = [:]
     private var timeline: LoadTimeline
     /// Broadcasts that had to come, and did not: found step by step.
     var lostBroadcasts = 0
-
-    /// What the director has seen of a phase.
-    private struct PhaseEnd {
-        var server: LoadResult.Server?
-        var ownCPUSeconds = 0.0
-        var backlog: UInt64 = 0
-    }
 
     /// - Parameters:
     ///   - processors: that the lanes are pinned to, by turns; empty: any.
@@ -278,6 +271,8 @@ public final class LoadRun {
         }
         let phases = zip(plan.phases, records).map { name, record in
             let end = phaseEnds[name] ?? PhaseEnd()
+            var record = record
+            record.nanoseconds -= min(record.nanoseconds, end.vainNanoseconds)
             return LoadResult.Phase(
                 name: name, record, backlog: end.backlog, server: end.server, ownCPUSeconds: end.ownCPUSeconds
             )
