@@ -25,6 +25,13 @@ final class SimulatedClock {
         jumps.append((milliseconds, before, wallMilliseconds))
     }
 
+    /// Somebody sets the wall clock by mistake, and back afterwards: what it shows meanwhile counts for nobody.
+    func mistake(byMilliseconds interval: Int64, _ meanwhile: () -> Void) {
+        offset += interval
+        meanwhile()
+        offset -= interval
+    }
+
     /// How far it was changed so far.
     var jumped: Int64 { offset }
 

@@ -108,7 +108,18 @@ extension World {
         formerDeferrals += relay.deferrals
         lives += 1
         relay = try SimulatedRelay(shards: Self.shardCount, in: house)
+        if isMistaken { mistakeClock() }
         if chance.once(in: 2) { returnAll() }
+    }
+
+    /// Before anybody is back, the clock is put forward by a year, and put right half a minute later. Nothing that
+    /// waits is over by that.
+    private func mistakeClock() {
+        clock.mistake(byMilliseconds: 365 * 86_400_000) {
+            advance(byMilliseconds: 30_000)
+            rest()
+        }
+        advance(byMilliseconds: 15_000)
     }
 
     func restartInOrder() throws {

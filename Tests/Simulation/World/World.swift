@@ -46,6 +46,8 @@ final class World {
     var steps = 0
     /// One device stays away while more is pushed to it than is kept.
     let isFlooded: Bool
+    /// Whether a relay that is started again finds the clock a year ahead for a while.
+    let isMistaken: Bool
     /// How many pushes the flood still has.
     var floodsLeft = 1_150
 
@@ -59,14 +61,15 @@ final class World {
     }
 
     /// A world, perhaps with a fault that somebody built in. With every second seed only the latest of each app
-    /// waits, as at Apple; with every third, a shard fetches for one device at a time; with every tenth, one device is
-    /// flooded.
+    /// waits, as at Apple; with every third, a shard fetches for one device at a time; with every fifth, the clock is
+    /// mistaken now and then; with every tenth, one device is flooded.
     init(seed: UInt64, fault: DeliberateFault? = nil) throws {
         let chance = Chance(seed: seed)
         let findings = findings
         self.chance = chance
         self.fault = fault
         isFlooded = seed % 10 == 7
+        isMistaken = seed % 5 == 3
         let storage: Fidelity.StorageDepth = seed.isMultiple(of: 2) ? .latest : .queue
         pushes = Pushes(storage)
         house = SimulatedHouse(
