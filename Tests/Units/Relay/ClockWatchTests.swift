@@ -9,13 +9,19 @@ struct ClockWatchTests {
     private static let day: Int64 = 24 * 60 * 60 * 1000
     private static let hour = 60 * 60 * 1000
 
-    @Test(
-        "keeps what waits for absent devices for an hour, should the clock have been put forward by mistake")
-    func mistake() throws {
+    /// A push waits in it for a device that is away.
+    private static func houseWithOneWaiting() throws -> DeviceHouse {
         let house = try DeviceHouse()
         house.shard.start()
         try house.push(1)
         try house.commit()
+        return house
+    }
+
+    @Test(
+        "keeps what waits for absent devices for an hour, should the clock have been put forward by mistake")
+    func mistake() throws {
+        let house = try Self.houseWithOneWaiting()
         house.clock.shiftMilliseconds = 365 * Self.day
         try house.advance(byMilliseconds: Self.hour / 2)
         #expect(house.shard.tally.pending == 1)
@@ -28,10 +34,7 @@ struct ClockWatchTests {
 
     @Test("gives up what has expired by the new clock an hour later")
     func newTime() throws {
-        let house = try DeviceHouse()
-        house.shard.start()
-        try house.push(1)
-        try house.commit()
+        let house = try Self.houseWithOneWaiting()
         house.clock.shiftMilliseconds = 365 * Self.day
         try house.advance(byMilliseconds: Self.hour - 30_000)
         #expect(house.shard.tally.pending == 1)
@@ -41,10 +44,7 @@ struct ClockWatchTests {
 
     @Test("gives up what has expired at once where time has merely passed")
     func usual() throws {
-        let house = try DeviceHouse()
-        house.shard.start()
-        try house.push(1)
-        try house.commit()
+        let house = try Self.houseWithOneWaiting()
         house.clock.shiftMilliseconds = 600_000
         try house.advance(byMilliseconds: 10_000)
         #expect(house.shard.tally.expired == 1)
@@ -52,10 +52,7 @@ struct ClockWatchTests {
 
     @Test("sends nothing that has expired by its clock, whatever it keeps")
     func returns() throws {
-        let house = try DeviceHouse()
-        house.shard.start()
-        try house.push(1)
-        try house.commit()
+        let house = try Self.houseWithOneWaiting()
         house.clock.shiftMilliseconds = 365 * Self.day
         try house.advance(byMilliseconds: 10_000)
         let line = try house.connect()
