@@ -90,6 +90,9 @@ final class SimulatedRelay {
         }
     }
 
+    /// Whether the ledger is going to try again by itself what the disk has refused.
+    var isOwing: Bool { owing?.isArmed == true }
+
     private func timer(_ ring: @escaping (Ledger) -> Void) -> any LoopTimer {
         SimulatedScheduler(shard: 0, clock: house.clock).makeTimer { [unowned self] in
             if let ledger { ring(ledger) }

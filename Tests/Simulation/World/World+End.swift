@@ -50,6 +50,7 @@ extension World {
         return pending == 0 && sessions.count == devices.count
             && sessions.allSatisfy { $0.isWelcome && $0.isIdle } && providers.allSatisfy { $0.openCount == 0 }
             && connected == (providers.count, sessions.count) && clients.allSatisfy { $0.deadSince == nil }
+            && !relay.isOwing
     }
 
     private func check() {
