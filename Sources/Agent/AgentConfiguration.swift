@@ -17,6 +17,8 @@ public struct AgentConfiguration: Sendable {
     public var socketPath: String
     /// What buys the device its identity; needed until it has one.
     public var enrolmentKey: String?
+    /// The file that was to hold it and is not there, as of a device that has enrolled and was rid of its key.
+    public var absentKeyFile: String?
     /// What the device calls itself, for the operator's eyes.
     public var name: String
     /// Program and version, likewise.
@@ -86,6 +88,11 @@ public struct AgentFailure: Error, Equatable, Sendable, CustomStringConvertible 
     /// The sentence.
     public let description: String
 
-    static let notEnrolled = AgentFailure(
-        description: "The device is not enrolled yet: give the agent an enrolment key.")
+    /// A device that has no identity, and nothing that buys one.
+    static func notEnrolled(_ configuration: AgentConfiguration) -> AgentFailure {
+        let absence = configuration.absentKeyFile.map { ", and the enrolment key \($0) is not there" } ?? ""
+        return AgentFailure(
+            description: "The device is not enrolled yet\(absence): give the agent an enrolment key, "
+                + "by enrolment-key-file or in POSTRIDER_ENROLMENT_KEY.")
+    }
 }

@@ -49,7 +49,7 @@ final class AgentLoop {
     ) throws {
         state = try AgentState(directory: configuration.stateDirectory, log: log)
         guard try configuration.enrolmentKey != nil || state.device() != nil else {
-            throw AgentFailure.notEnrolled
+            throw AgentFailure.notEnrolled(configuration)
         }
         desk = AppDesk(state, declarations: configuration.declarations, scheduler: loop, log: log)
         launcher = ProcessLauncher(

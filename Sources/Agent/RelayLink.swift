@@ -113,7 +113,7 @@ final class RelayLink: RelayLine {
 
     private func enrol() {
         guard let key = configuration.enrolmentKey else {
-            fail(.notEnrolled)
+            fail(.notEnrolled(configuration))
             return
         }
         isEnrolling = true

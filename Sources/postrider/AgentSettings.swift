@@ -154,11 +154,11 @@ struct AgentSettings {
         agent.trustFile = texts.text(.ca)
         agent.serverName = texts.text(.serverName)
         agent.enrolmentKey = environment[Self.keyVariable]
-        if let path = texts.text(.enrolmentKeyFile) {
-            guard let key = try readFile(path) else {
-                throw CommandFailure("The enrolment key \(path) is not there: give the path of one that is.")
-            }
-            agent.enrolmentKey = key.trimmingCharacters(in: .whitespacesAndNewlines)
+        let isKeyOption = options.string(AgentSetting.enrolmentKeyFile.rawValue) != nil
+        if let path = texts.text(.enrolmentKeyFile), isKeyOption || agent.enrolmentKey == nil {
+            let key = try readFile(path)?.trimmingCharacters(in: .whitespacesAndNewlines)
+            agent.enrolmentKey = key
+            agent.absentKeyFile = key == nil ? path : nil
         }
         let keepalive = Limits.keepaliveSeconds
         if let seconds = try texts.number(.keepaliveSeconds, in: keepalive.least...keepalive.most) {

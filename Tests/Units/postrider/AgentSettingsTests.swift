@@ -44,6 +44,25 @@ struct AgentSettingsTests {
         #expect(fromFile.agent.enrolmentKey == "enrol-1")
     }
 
+    @Test("take a key in the environment before one in a file, unless an option names that")
+    func keys() throws {
+        let files = ["agent.yaml": "enrolment-key-file: key", "key": "enrol-1"]
+        let environment = ["POSTRIDER_ENROLMENT_KEY": "k"]
+        let byFile = try settings(
+            needed + ["--config", "agent.yaml"], environment: environment, files: files)
+        #expect(byFile.agent.enrolmentKey == "k")
+        let byOption = try settings(
+            needed + ["--enrolment-key-file", "key"], environment: environment, files: files)
+        #expect(byOption.agent.enrolmentKey == "enrol-1")
+    }
+
+    @Test("do without a file of the enrolment key that is not there: a device needs it once")
+    func absentKey() throws {
+        let found = try settings(needed + ["--enrolment-key-file", "key"])
+        #expect(found.agent.enrolmentKey == nil)
+        #expect(found.agent.absentKeyFile == "key")
+    }
+
     @Test("take an empty variable for none, that of the file and that of the key as well")
     func empty() throws {
         let names = ["POSTRIDER_AGENT_CONFIG", "POSTRIDER_ENROLMENT_KEY", "POSTRIDER_RELAY"]
