@@ -7,7 +7,21 @@ import Notifications
 extension DeviceSession {
     /// Refuses a call before anything was said: a response of trailers only.
     func refuse(_ stream: Int32, _ status: GRPCStatus, _ message: String) {
-        var block = Self.responseHead
+        refuse(stream, with: Self.responseHead, status, message)
+    }
+
+    /// Refuses a request that is no gRPC. A provider may have taken this port for its own, and would take a 200 for its
+    /// push's.
+    func refuseStranger(_ stream: Int32) {
+        refuse(
+            stream, with: [":status": "415", "content-type": "application/grpc"], .invalidArgument,
+            "Devices connect to this port, by gRPC: content-type must be application/grpc.")
+    }
+
+    private func refuse(
+        _ stream: Int32, with head: HeaderBlock, _ status: GRPCStatus, _ message: String
+    ) {
+        var block = head
         Self.add(status, message, to: &block)
         endpoint.streams.respond(stream, block)
         endpoint.setNeedsFlush()

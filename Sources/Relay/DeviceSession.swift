@@ -78,8 +78,7 @@ final class DeviceSession: EndpointOwner {
             if name.spells("content-type") { isGRPC = value.begins(with: "application/grpc") }
         }
         switch method {
-        case _ where !isGRPC:
-            refuse(stream, .invalidArgument, "This port speaks gRPC: content-type must be application/grpc.")
+        case _ where !isGRPC: refuseStranger(stream)
         case nil, .attach, .keyboard:
             refuse(
                 stream, .unimplemented,

@@ -34,22 +34,37 @@ struct EnrolmentTests {
     }
 }
 
+@Suite("A request at the port of devices that is no gRPC")
+struct StrangerTests {
+    @Test("is not answered as a push that was accepted: a provider may have taken the port for its own")
+    func push() throws {
+        let call = try EnrolmentCall(
+            DeviceHouse().shard, path: "/3/device/" + String(repeating: "ab", count: 32), contentType: nil)
+        try call.end()
+        #expect(call.httpStatus == "415" && call.status == .invalidArgument)
+    }
+}
+
 /// A call of `Enroll`: a real session at each end of a connection.
 private final class EnrolmentCall: SessionHandler {
     private(set) var status: GRPCStatus?
+    private(set) var httpStatus: String?
     let session: DeviceSession
     private lazy var client = HTTP2.Session(role: .client, handler: self)
     private let wire: TestWire
     private var stream: Int32 = 0
 
-    init(_ shard: Shard) throws {
+    init(
+        _ shard: Shard, path: String = "/postrider.courier.v1.Courier/Enroll",
+        contentType: String? = "application/grpc"
+    ) throws {
         session = DeviceSession(number: shard.drawNumber(), shard: shard)
         wire = TestWire(session.endpoint, peer: Peer(address: "test"))
         session.endpoint.opened(on: wire)
-        stream = try client.openRequest([
-            ":method": "POST", ":scheme": "https", ":authority": "relay",
-            ":path": "/postrider.courier.v1.Courier/Enroll", "content-type": "application/grpc",
-        ])
+        var head: HeaderBlock = [":method": "POST", ":scheme": "https", ":authority": "relay"]
+        head.add(":path", path)
+        if let contentType { head.add("content-type", contentType) }
+        stream = try client.openRequest(head)
     }
 
     func say(_ bytes: [UInt8]) throws {
@@ -75,6 +90,7 @@ private final class EnrolmentCall: SessionHandler {
     }
 
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
+        httpStatus = httpStatus ?? block.value(of: ":status").map { String(decoding: $0, as: UTF8.self) }
         if let text = block.value(of: "grpc-status") { status = GRPCStatus(text.span) }
     }
 
