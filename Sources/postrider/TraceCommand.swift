@@ -17,7 +17,7 @@ enum TraceCommand: Command {
         let order = try TraceOrder(options)
         let client = ControlClient(address: try ControlAddress.find(options))
         if options.isSet("follow") { return try await follow(order, client, asJSON: options.isSet("json")) }
-        let (trace, text) = try await client.list(order.path, of: Control.Trace.self)
+        let (trace, text) = try await ask(order, client)
         if options.isSet("json") {
             Console.say(text)
         } else if order.isAboutRefusals {
@@ -29,10 +29,23 @@ enum TraceCommand: Command {
             let refusals = trace.refusals.isEmpty ? [] : [TraceListing.refusals(trace)]
             if !(lives + refusals).isEmpty { Console.say((lives + refusals).joined(separator: "\n\n")) }
         }
-        guard trace.pushes.isEmpty, trace.refusals.isEmpty, let identity = order.identity else { return 0 }
+        guard trace.isEmpty, let identity = order.identity else { return 0 }
         throw CommandFailure(
             "The trace has no push \(identity): it never came, is too long ago, or is not "
                 + "in the sample (1 of \(trace.sample)).")
+    }
+
+    /// Asks for a push that is named until the trace has it, for a second: what happens reaches the trace a moment
+    /// later than the provider's answer is there.
+    private static func ask(_ order: TraceOrder, _ client: ControlClient) async throws
+        -> (item: Control.Trace, text: String)
+    {
+        var answer = try await client.list(order.path, of: Control.Trace.self)
+        for _ in 0..<5 where order.identity != nil && answer.item.isEmpty {
+            try await Task.sleep(for: .milliseconds(2 * Limits.traceDelayMilliseconds))
+            answer = try await client.list(order.path, of: Control.Trace.self)
+        }
+        return answer
     }
 
     /// Tells what happens from now on, until the user has enough.
@@ -82,6 +95,11 @@ enum TraceCommand: Command {
             .init("See pushes to an app go by", "postrider trace --topic com.example.app --follow"),
         ]
     )
+}
+
+extension Control.Trace {
+    /// Whether there is nothing that was asked for.
+    fileprivate var isEmpty: Bool { pushes.isEmpty && refusals.isEmpty }
 }
 
 /// Which pushes the user asks for.

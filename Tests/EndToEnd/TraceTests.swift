@@ -60,6 +60,18 @@ extension EndToEnd {
             }
         }
 
+        @Test("is told as soon as its provider has the answer")
+        func atOnce() async throws {
+            try await onStage { stage in
+                _ = try await stage.startRelay()
+                let (_, token) = try await device(on: stage)
+                let pushed = try await send(token, [], on: stage)
+                let told = try stage.start(
+                    "postrider", ["trace", "--control", "unix:" + stage.path("dev/control.sock"), pushed])
+                #expect(try await told.exitCode() == 0, "\(told.transcript)")
+            }
+        }
+
         @Test("is found by the unique identifier that the development environment tells")
         func unique() async throws {
             try await onStage { stage in
