@@ -16,8 +16,11 @@ public enum EnrolmentError: Error, Equatable, Sendable, CustomStringConvertible 
     public var description: String {
         switch self {
         case .unanswered(let error): "the relay did not answer: \(error)"
+        case .refused(.unimplemented, ""): "no devices are taken there, as at a relay's port of providers"
         case .refused(let status, let sentence):
-            "the relay refuses the enrolment (\(status))" + (sentence.isEmpty ? "" : ": \(sentence)")
+            // The relay's own sentence has one.
+            "the relay refuses the enrolment (\(status))"
+                + (sentence.isEmpty ? "" : ": " + sentence.dropLast(sentence.hasSuffix(".") ? 1 : 0))
         case .malformed(let error): "the relay's answer cannot be understood: \(error)"
         }
     }

@@ -76,7 +76,10 @@ final class ControlDesk {
             let topic = Topic(text), Self.isName(addition.team)
         else {
             respond(
-                Self.refusal(400, "A topic is a bundle identifier, and its team 1 to 64 letters and digits."))
+                Self.refusal(
+                    400,
+                    "A topic is a bundle identifier, and its team 1 to 64 letters, digits, dots, dashes and "
+                        + "underscores."))
             return
         }
         let record = TopicRecord(

@@ -27,14 +27,23 @@ struct ClientsOfRelayTests {
         await rig.stop()
     }
 
-    @Test("are told why an enrolment is refused")
+    @Test("are told why an enrolment is refused, in words that a sentence goes on with")
     func refusedEnrolment() async throws {
         let rig = try await RelayRig(shards: 1)
-        guard case .failure(.refused(.unauthenticated, _)) = try rig.enrol(key: "enrol-wrong") else {
-            Issue.record("a wrong key was not refused")
-            return
-        }
+        let outcome = try rig.enrol(key: "enrol-wrong")
         await rig.stop()
+        let error = try #require(throws: EnrolmentError.self) { try outcome.get() }
+        let why = "The enrolment key is not known to this relay"
+        #expect(error.description == "the relay refuses the enrolment (unauthenticated): \(why)")
+    }
+
+    @Test("are told of a port that is not for devices")
+    func wrongPort() async throws {
+        let rig = try await RelayRig(shards: 1)
+        let outcome = try rig.enrol(at: rig.providers)
+        await rig.stop()
+        let error = try #require(throws: EnrolmentError.self) { try outcome.get() }
+        #expect(error.description.hasPrefix("no devices are taken there"))
     }
 
     @Test("ask the control socket")

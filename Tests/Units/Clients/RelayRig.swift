@@ -67,9 +67,11 @@ final class RelayRig {
     var control: Server { get throws { Server(socket: try folder.address("control.sock")) } }
 
     /// Enrols a device.
-    func enrol(key: String = enrolmentKey) throws -> Result<EnrollResponse, EnrolmentError> {
+    func enrol(
+        key: String = enrolmentKey, at server: Server? = nil
+    ) throws -> Result<EnrollResponse, EnrolmentError> {
         var answer: Result<EnrollResponse, EnrolmentError>?
-        DeviceClient.enrol(at: devices, key: key, name: "test device", on: loop) { answer = $0 }
+        DeviceClient.enrol(at: server ?? devices, key: key, name: "test device", on: loop) { answer = $0 }
         loop.turn { answer != nil }
         return try #require(answer)
     }
