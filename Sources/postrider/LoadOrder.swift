@@ -192,7 +192,7 @@ struct LoadOrder: Sendable {
         try checkBelongings(options)
         if let target {
             guard options.isSet("provider-only") else {
-                throw options.error("--target takes --provider-only: devices need a relay of --directory")
+                throw options.error("--target takes --provider-only: devices need --directory or --relay")
             }
             let prefix = "https://"
             return .providerOnly(

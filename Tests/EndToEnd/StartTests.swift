@@ -113,6 +113,18 @@ extension EndToEnd {
         }
 
         @Test(
+            "about a folder in which 'postrider dev' has not been",
+            arguments: [["token"], ["send", "--alert", "a", "ab"]])
+        func nowhere(_ command: [String]) async throws {
+            try await onStage { stage in
+                let folder = stage.path("dev")
+                let sentence = try await sentence(
+                    of: command + ["--directory", folder], exitCode: 2, on: stage)
+                #expect(sentence.contains("'postrider dev' has not been in \(folder)"))
+            }
+        }
+
+        @Test(
             "about words that it does not know, with exit code 2",
             arguments: [
                 (["serve", "--frobnicate"], "--frobnicate"),
