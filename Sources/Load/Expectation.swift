@@ -105,6 +105,22 @@ public struct Expectation: Sendable, Equatable {
         return nil
     }
 
+    /// Throws where no run of this plan can have what is asked for: better known before it than after hours.
+    public func check(for plan: LoadPlan) throws(Mistake) {
+        let metrics = LoadMetrics(fullestOf: plan)
+        let names = if case .metric(let other, _) = bound { [metric, other] } else { [metric] }
+        for name in names where metrics[name] == nil {
+            let phases = plan.phases.joined(separator: ", ")
+            throw Mistake(
+                description:
+                    "'\(text)' asks for '\(name)', which is no figure of this scenario; its phases are "
+                    + "\(phases), and docs/load.md has the figures")
+        }
+        if case .microseconds = bound, let unit = metrics[metric]?.unit, !unit.isTime {
+            throw Mistake(description: "'\(text)' compares with a time, and \(metric) is none")
+        }
+    }
+
     /// Nil where the demand is met, else one sentence.
     public func miss(in metrics: LoadMetrics) -> String? {
         guard let left = metrics[metric] else {
@@ -113,13 +129,7 @@ public struct Expectation: Sendable, Equatable {
         let right: Double
         switch bound {
         case .number(let number): right = number
-        case .microseconds(let time):
-            switch left.unit {
-            case .microseconds: right = time
-            case .seconds: right = time / 1_000_000
-            case .count, .perSecond, .perCPUSecond, .kibibytes, .ratio:
-                return "The figure \(metric) is no time, so it cannot be compared with one in \(text)."
-            }
+        case .microseconds(let time): right = left.unit == .seconds ? time / 1_000_000 : time
         case .metric(let name, let factor):
             guard let other = metrics[name] else {
                 return "There is no figure \(name) in this run to compare with in \(text)."
@@ -132,7 +142,33 @@ public struct Expectation: Sendable, Equatable {
     }
 }
 
+extension LoadMetrics {
+    /// The figures that a run of this plan has at most, all of them 1 or near it.
+    fileprivate init(fullestOf plan: LoadPlan) {
+        var record = PhaseRecord()
+        record.nanoseconds = 1_000_000_000
+        record.acceptance.record(1000)
+        record.delivery.record(1000)
+        let server = LoadResult.Server(
+            userSeconds: 1, systemSeconds: 0, idlePSSKiB: 0, pssKiB: 1, connections: 1)
+        self.init(
+            LoadResult(
+                scenario: plan.name, startedAt: 0, machine: .init(cores: 1, processor: "", kernel: ""),
+                devices: 1,
+                apps: 1, providers: 1, streams: 1, threads: 1, processors: 1, mainPhase: plan.mainPhase,
+                phases: plan.phases.map {
+                    LoadResult.Phase(name: $0, record, backlog: 0, server: server, ownCPUSeconds: 1)
+                },
+                verdict: .init(
+                    lost: 0, doubled: 0, repeated: 0, strayed: 0, altered: 0, lostIdentities: []),
+                timeline: [], leakKiBPerMinute: 1))
+    }
+}
+
 extension LoadMetrics.Unit {
+    /// Whether it is one of time.
+    fileprivate var isTime: Bool { self == .microseconds || self == .seconds }
+
     /// A figure as people read it.
     public func text(_ value: Double) -> String {
         switch self {

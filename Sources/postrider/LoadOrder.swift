@@ -48,6 +48,7 @@ struct LoadOrder: Sendable {
         do throws(Expectation.Mistake) {
             var expectations: [Expectation] = []
             for text in options.list("expect") { expectations += try Expectation.parse(text) }
+            for expectation in expectations { try expectation.check(for: plan) }
             self.expectations = expectations
         } catch {
             throw options.error("--expect: \(error)")
