@@ -112,6 +112,23 @@ internal import Glibc
         return context
     }
 
+    /// Why no client takes a server's certificate, as far as it tells by itself; nil: nothing is wrong with it.
+    ///
+    /// - Parameter seconds: the time, since 1970; that of the call if it is not given.
+    /// - Returns: the rest of a sentence that begins with the certificate.
+    public func mistakeInCertificate(at seconds: Int? = nil) -> String? {
+        guard let certificate = unsafe SSL_CTX_get0_certificate(pointer) else { return nil }
+        var now = seconds ?? time(nil)
+        // Of a time that cannot be read, 0.
+        if unsafe X509_cmp_time(X509_get0_notAfter(certificate), &now) < 0 { return "has expired" }
+        if unsafe X509_cmp_time(X509_get0_notBefore(certificate), &now) > 0 { return "is not valid yet" }
+        // Looked at by OpenSSL's clients, too: what it may be used for, where it says so at all.
+        guard unsafe X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) == 1 else {
+            return "is not for a server"
+        }
+        return nil
+    }
+
     /// What certificates and handshakes may be signed with.
     private static let signatures =
         "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512"

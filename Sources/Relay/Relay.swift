@@ -54,7 +54,7 @@ public final class Relay: Sendable {
         openStore: @escaping @Sendable () throws(StoreError) -> any Store,
         openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil
     ) async throws -> Relay {
-        let tls = try RelayTLS(configuration)
+        let tls = try RelayTLS(configuration, log: log)
         try Listener.requireFree(configuration.providerAddress)
         if let address = configuration.developmentProviderAddress { try Listener.requireFree(address) }
         try Listener.requireFree(configuration.deviceAddress)

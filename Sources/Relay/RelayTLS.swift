@@ -1,4 +1,5 @@
 import Crypto
+import Notifications
 
 /// The TLS of a relay's listeners: made from the files that the configuration names, and made again when they have
 /// changed.
@@ -11,12 +12,16 @@ final class RelayTLS: Sendable {
     /// Where devices connect.
     let device: RenewableTLS
 
+    private let log: Log
+
     /// Reads the files.
     ///
     /// - Throws: a sentence that names the file that is wrong.
-    init(_ configuration: RelayConfiguration) throws(CryptoError) {
+    init(_ configuration: RelayConfiguration, log: Log) throws(CryptoError) {
         provider = RenewableTLS(try Self.providerContext(configuration))
         device = RenewableTLS(try Self.deviceContext(configuration))
+        self.log = log
+        lookAtCertificate(configuration)
     }
 
     /// Reads the files again, for connections that begin from now on: all of them, or, when it throws, none.
@@ -25,6 +30,15 @@ final class RelayTLS: Sendable {
         let device = try Self.deviceContext(configuration)
         self.provider.renew(provider)
         self.device.renew(device)
+        lookAtCertificate(configuration)
+    }
+
+    /// A certificate that nobody takes is told, and served all the same: the clock may be what is wrong.
+    private func lookAtCertificate(_ configuration: RelayConfiguration) {
+        guard let mistake = device.current.mistakeInCertificate() else { return }
+        log.warning(
+            "the certificate \(configuration.certificateChainFile) \(mistake), so that providers and devices "
+                + "refuse it: replace it and its key, and reload")
     }
 
     private static func providerContext(_ configuration: RelayConfiguration) throws(CryptoError) -> TLSContext

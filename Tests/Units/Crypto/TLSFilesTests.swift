@@ -25,6 +25,24 @@ import Testing
         }
     }
 
+    @Test("A certificate that no client takes says why")
+    func useless() throws {
+        let context = try paper.server()
+        let (now, day) = (Int(Date.now.timeIntervalSince1970), 86_400)
+        #expect(context.mistakeInCertificate(at: now) == nil)
+        #expect(context.mistakeInCertificate(at: now + 2 * day) == "has expired")
+        #expect(context.mistakeInCertificate(at: now - 2 * day) == "is not valid yet")
+        let issued = try Certificates.issue(
+            commonName: "relay", dnsNames: ["localhost"], usage: .client, validDays: 1,
+            authority: paper.authority)
+        try paper.write("client", issued)
+        let client = try TLSContext.server(
+            certificateChainFile: paper.path("client.pem"), privateKeyFile: paper.path("client.key"),
+            alpn: ["h2"],
+            allowsMissingALPN: true, clientCertificates: .none)
+        #expect(client.mistakeInCertificate(at: now) == "is not for a server")
+    }
+
     @Test("A missing file is named, with what it was for and what to do")
     func missing() {
         let rest = "No such file or directory; name a file that is there and that this user may read"
