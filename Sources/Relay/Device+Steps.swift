@@ -138,6 +138,15 @@ extension Device {
         effects.append(.settle(older.row))
     }
 
+    /// The same where it is safe, or the device has it. Where only the latest waits, what came before it and is in the
+    /// device's hands makes no way for it, and need not hold on to what it replaced any more.
+    mutating func settleDisplaced(upTo row: QueueRow, in slot: Slot, _ effects: inout [Effect]) {
+        guard case .latest = slot, !displaced.isEmpty else { return settleDisplaced(by: row, &effects) }
+        for newer in displaced.keys.sorted() where newer <= row && displaced[newer]?.slot == slot {
+            settleDisplaced(by: newer, &effects)
+        }
+    }
+
     /// A notification that is in memory only cannot be made safe. The older one that it replaced, if any, is
     /// pending again, unless a newer one has come meanwhile and replaces both. A now-or-never one was answered
     /// when it came: whoever still waits for it was replaced by it before the disk had it, and is told to come again.

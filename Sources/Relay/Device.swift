@@ -185,7 +185,7 @@ struct Device {
             return
         }
         effects.append(.note(.stored, row))
-        settleDisplaced(by: row, &effects)
+        settleDisplaced(upTo: row, in: pending.slot, &effects)
         let staysInMemory = pending.delivery != nil || link != nil && queue.count <= Limits.deliveryWindow * 4
         queue.update(row) { pending in
             pending.durability = .stored
@@ -208,6 +208,7 @@ struct Device {
             guard let pending = takeOut(row, &tally) else { continue }
             tally.delivered += 1
             effects.append(.note(.acknowledged, row))
+            settleDisplaced(upTo: row, in: pending.slot, &effects)
             settle(pending, &effects)
             answerAll(pending, .accepted, &effects)
         }

@@ -88,6 +88,28 @@ struct LatestTests {
         #expect(rig.tally.isBalanced && rig.device.displaced.isEmpty)
     }
 
+    @Test(
+        "a promised push does not come back once a later one was safe, or handed over",
+        arguments: [true, false])
+    mutating func failedBeforeLater(_ isStored: Bool) {
+        _ = rig.connect()
+        for _ in 1...Limits.deliveryWindow { _ = rig.offer(nowOrNever: true, to: Samples.second) }
+        let (older, inFlight, latest) = (Int64(65), Int64(66), Int64(67))
+        _ = rig.offer()
+        _ = rig.committed(older)
+        _ = rig.offer()
+        _ = rig.acknowledge(1)
+        #expect(rig.failed(inFlight) == [])
+        _ = rig.offer()
+        if isStored { #expect(rig.committed(latest) == ["settle r65", "200 s67"]) }
+        #expect(rig.acknowledge(2) == ["send 66 n67"])
+        #expect(
+            rig.acknowledge(66) == (isStored ? ["settle r67"] : ["settle r65", "settle r67", "200 s67"]))
+        #expect(rig.disconnect() == ["503 s66"])
+        #expect(rig.connect() == [])
+        #expect(rig.tally.isBalanced && rig.device.displaced.isEmpty && rig.device.pendingCount == 0)
+    }
+
     @Test("now or never takes nothing's place: it does not wait")
     mutating func nowOrNever() {
         _ = rig.offer()
