@@ -1,5 +1,8 @@
 import Courier
 import Notifications
+import Storage
+
+@testable import Relay
 
 /// What the observer is told, and holds against it.
 extension World {
@@ -130,6 +133,7 @@ extension World {
 
     /// What another had taken the place of before the link began does not come any more. A killed relay may have
     /// forgotten that it was replaced, where what replaced it is over: delivered from hand to hand, or expired.
+    /// And what was in the device's hands when the other came makes way when it returns, if the other is there by then.
     private func checkNewest(_ push: Push, on session: SimulatedDeviceSession) {
         guard let acceptedAt = push.acceptedAt, push.attempts == 1, let hello = session.hello else { return }
         let seen = session.device.seen
@@ -137,13 +141,33 @@ extension World {
             guard other.isKept, other.attempts == 1, other.sentAt > acceptedAt,
                 let taken = other.acceptedAt, taken < hello.event
             else { return false }
-            guard crashes.contains(where: { $0 > other.sentAt }) else { return true }
+            guard crashes.contains(where: { $0 > other.sentAt }) || hasReturned(push) else { return true }
             return !pushes.hasRival(of: push) { last in
                 (last.isLost || (last.answeredAt.map { $0 >= other.sentAt } ?? true))
                     && (!last.isKept || seen.contains(last.number))
             }
         }
         findings.expect(!isLate, .newest, "push \(push.number) comes, and was replaced before the link began")
+    }
+
+    /// Whether it was in its device's hands before, and the trace says that it was not acknowledged there.
+    private func hasReturned(_ push: Push) -> Bool {
+        for shard in relay.shards { shard.trace.flush() }
+        let trace = MemoryTrace(disk: house.traceDisk)
+        var rows: Set<QueueRow> = []
+        var hasReturned = false
+        for segment in trace.segments {
+            _ = try? trace.visit(from: TracePosition(segment: segment), limit: .max) { record in
+                switch record {
+                case .acceptance(let accepted) where accepted.identity == push.identity:
+                    rows.insert(accepted.row)
+                case .event(let event) where event.kind == .returned && rows.contains(event.row):
+                    hasReturned = true
+                case .acceptance, .event, .report: break
+                }
+            }
+        }
+        return hasReturned
     }
 
     // MARK: What has become of a push
