@@ -9,12 +9,15 @@ extension Session {
         if frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) == 0 { cutStreams.remember(frame.stream_id) }
     }
 
+    /// The last stream that the peer has begun. The library does not count one that was refused.
+    var lastBegun: Int32 { unsafe max(lastRefused, nghttp2_session_get_last_proc_stream_id(raw)) }
+
     /// A frame begins. HEADERS on a stream that the peer has ended or reset end the connection (RFC 9113, section
     /// 5.1).
     func begins(_ frame: nghttp2_frame_hd) {
         let stream = frame.stream_id
         guard role == .server, UInt32(frame.type) == NGHTTP2_HEADERS.rawValue, stream & 1 == 1,
-            unsafe stream <= max(lastRefused, nghttp2_session_get_last_proc_stream_id(raw)),
+            stream <= lastBegun,
             unsafe nghttp2_session_find_stream(raw, stream) == nil
         else { return }
         if !cutStreams.forgive(stream) {

@@ -45,7 +45,7 @@ extension Session {
         }
         let stream = record.id
         return unsafe LeanLink(
-            stream: stream, lastStream: max(lastRefused, nghttp2_session_get_last_proc_stream_id(raw)),
+            stream: stream, lastStream: lastBegun,
             windows: LeanLink.Windows(
                 connection: Int(nghttp2_session_get_remote_window_size(raw)),
                 stream: Int(nghttp2_session_get_stream_remote_window_size(raw, stream)),
