@@ -19,9 +19,8 @@ extension ControlDesk {
             respond(
                 Self.refusal(
                     400,
-                    "A key has an identifier and a team of 1 to 64 letters, digits, dots, dashes and "
-                        + "underscores, a public key, and perhaps an environment (development or "
-                        + "production), topics and a related key."))
+                    "A key has an identifier and a team of \(Self.nameWords), a public key, and perhaps an "
+                        + "environment (development or production), topics and a related key."))
             return
         }
         do throws(CryptoError) {

@@ -76,10 +76,7 @@ final class ControlDesk {
             let topic = Topic(text), Self.isName(addition.team)
         else {
             respond(
-                Self.refusal(
-                    400,
-                    "A topic is a bundle identifier, and its team 1 to 64 letters, digits, dots, dashes and "
-                        + "underscores."))
+                Self.refusal(400, "A topic is a bundle identifier, and its team \(Self.nameWords)."))
             return
         }
         let record = TopicRecord(
@@ -107,8 +104,7 @@ final class ControlDesk {
     private func putEnrolmentKey(_ name: String, _ respond: @escaping Respond) {
         guard Self.isName(name) else {
             respond(
-                Self.refusal(
-                    400, "An enrolment key's name is 1 to 64 letters, digits, dots, dashes and underscores."))
+                Self.refusal(400, "An enrolment key's name is \(Self.nameWords)."))
             return
         }
         guard enrolmentKeys[name] == nil else {
@@ -211,6 +207,9 @@ final class ControlDesk {
     static func refusal(_ status: Int, _ sentence: String) -> Answer {
         (status, answer(Control.Refusal(sentence: sentence)).body)
     }
+
+    /// What ``isName(_:)`` holds for, in words.
+    static let nameWords = "1 to 64 letters, digits, dots, dashes and underscores"
 
     /// Team and key identifiers are Apple's ten characters or an operator's own short name.
     static func isName(_ text: String) -> Bool {

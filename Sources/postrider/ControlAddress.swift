@@ -32,8 +32,7 @@ enum ControlAddress {
         if isSet, settings.isChosen { return try settings.controlAddress() }
         if let devFolder { return try SocketAddress(unixPath: devFolder.controlSocket) }
         if isSet { return try settings.controlAddress() }
-        throw options.error(
-            "no relay is known here; give --control unix:PATH, or come to where 'postrider dev' was started")
+        throw options.knowingNo("relay", give: "--control unix:PATH")
     }
 
     /// Where the relay of this user is, in this directory and environment.

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Notifications
+import Options
 import Relay
 
 /// The folder in which `postrider dev` keeps what a relay, a provider and a device need. What is there stays as it is;
@@ -129,4 +130,16 @@ struct DevFolder {
     }
 
     private func exists(_ file: String) -> Bool { FileManager.default.fileExists(atPath: file) }
+}
+
+extension ParsedOptions {
+    /// A folder was named that no relay for development has made.
+    func withoutDev(in folder: String) -> UsageError {
+        error("'postrider dev' has not been in \(folder); name the folder that it was given")
+    }
+
+    /// Nothing was named that a command needs, and no relay for development has been here.
+    func knowingNo(_ what: String, give options: String) -> UsageError {
+        error("no \(what) is known here; give \(options), or come to where 'postrider dev' was started")
+    }
 }

@@ -214,8 +214,7 @@ struct LoadOrder: Sendable {
                 processors: options.string("relay-processors"))
         }
         guard let values = try DevValues.read(from: DevFolder(folder)) else {
-            throw options.error(
-                "'postrider dev' has not been in \(folder); name the folder that it was given")
+            throw options.withoutDev(in: folder)
         }
         return .dev(values)
     }

@@ -57,12 +57,9 @@ struct RelayChoice {
         }
         let folder = DevFolder(options.string("directory") ?? DevFolder.usualPath)
         guard let values = try DevValues.read(from: folder) else {
-            throw options.error(
-                options.isSet("directory")
-                    ? "'postrider dev' has not been in \(folder.path); name the folder that it was given"
-                    : "no relay is known here; give --relay HOST:PORT, or come to where 'postrider dev' "
-                        + "was started"
-            )
+            throw options.isSet("directory")
+                ? options.withoutDev(in: folder.path)
+                : options.knowingNo("relay", give: "--relay HOST:PORT")
         }
         dev = values
         let host = values.host.contains(":") ? "[\(values.host)]" : values.host

@@ -24,11 +24,9 @@ enum TokenCommand: Command {
         if given.isEmpty {
             let folder = DevFolder(options.string("directory") ?? DevFolder.usualPath)
             guard FileManager.default.fileExists(atPath: folder.providerKeyFile) else {
-                throw options.error(
-                    options.isSet("directory")
-                        ? "'postrider dev' has not been in \(folder.path); name the folder that it was given"
-                        : "no key is known here; give --key-file, --key-id and --team-id, or come to where "
-                            + "'postrider dev' was started")
+                throw options.isSet("directory")
+                    ? options.withoutDev(in: folder.path)
+                    : options.knowingNo("key", give: "--key-file, --key-id and --team-id")
             }
             return try token(
                 keyFile: folder.providerKeyFile, key: DevFolder.keyIdentifier, team: DevFolder.team, now: now)
