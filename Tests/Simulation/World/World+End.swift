@@ -102,13 +102,9 @@ extension World {
     /// The trace and the counters tell the same, each of the present relay's life; no push ends twice in one, and
     /// none was sent when its time was over.
     private func checkTrace() {
-        for shard in relay.shards { shard.trace.flush() }
-        findings.expect(relay.traceLosses.count == 0, .conservation, "the trace has lost something")
         var story = TraceStory(findings)
-        let trace = MemoryTrace(disk: house.traceDisk)
-        for segment in trace.segments {
-            _ = try? trace.visit(from: TracePosition(segment: segment), limit: .max) { story.read($0) }
-        }
+        readTrace { story.read($0) }
+        findings.expect(relay.traceLosses.count == 0, .conservation, "the trace has lost something")
         var tally = Tally()
         for shard in relay.shards { tally += shard.tally }
         story.compare(with: tally)
@@ -116,6 +112,17 @@ extension World {
         for push in pushes.all where push.status == 200 {
             findings.expect(
                 story.hasEnded(push.identity), .conservation, "push \(push.number) has no end in the trace")
+        }
+    }
+}
+
+extension World {
+    /// Reads all that the trace tells so far, from its beginning.
+    func readTrace(_ visit: (TraceRecord) -> Void) {
+        for shard in relay.shards { shard.trace.flush() }
+        let trace = MemoryTrace(disk: house.traceDisk)
+        for segment in trace.segments {
+            _ = try? trace.visit(from: TracePosition(segment: segment), limit: .max, visit)
         }
     }
 }

@@ -1,8 +1,5 @@
 import Courier
 import Notifications
-import Storage
-
-@testable import Relay
 
 /// What the observer is told, and holds against it.
 extension World {
@@ -152,19 +149,14 @@ extension World {
 
     /// Whether it was in its device's hands before, and the trace says that it was not acknowledged there.
     private func hasReturned(_ push: Push) -> Bool {
-        for shard in relay.shards { shard.trace.flush() }
-        let trace = MemoryTrace(disk: house.traceDisk)
         var rows: Set<QueueRow> = []
         var hasReturned = false
-        for segment in trace.segments {
-            _ = try? trace.visit(from: TracePosition(segment: segment), limit: .max) { record in
-                switch record {
-                case .acceptance(let accepted) where accepted.identity == push.identity:
-                    rows.insert(accepted.row)
-                case .event(let event) where event.kind == .returned && rows.contains(event.row):
-                    hasReturned = true
-                case .acceptance, .event, .report: break
-                }
+        readTrace { record in
+            switch record {
+            case .acceptance(let accepted) where accepted.identity == push.identity: rows.insert(accepted.row)
+            case .event(let event) where event.kind == .returned && rows.contains(event.row):
+                hasReturned = true
+            case .acceptance, .event, .report: break
             }
         }
         return hasReturned
