@@ -19,10 +19,10 @@ from machine import CLIENT, SERVER, cpu, description, missing, run, stop
 from peers import NCHAN, Peers
 
 US = "postrider"
-# How many connections are held or made; a peer's and ours alike.
+# How many connections are made, or held; a peer's and ours alike.
 CONNECTIONS = 5000
 CALLERS = 2000
-STORM = 15_000
+FLEET = 15_000
 
 
 class Bench(Harness):
@@ -90,12 +90,12 @@ class Bench(Harness):
                 yield what, "Redis, log always synced", float(output.splitlines()[-1].split(",")[1].strip('"'))
 
     def idle(self):
-        """KiB of the server's memory for each of 5000 connected devices (less is better)"""
+        """KiB of the server's memory for each of 15,000 connected devices (less is better)"""
         what = "KiB"
-        yield what, US, connection_kib(main_phase(self.own("idle", "--devices", CONNECTIONS, "--for", "8s")))
+        yield what, US, connection_kib(main_phase(self.own("idle", "--devices", FLEET, "--for", "8s")))
         for name, protocol, broker in self.brokers():
             with broker() as server:
-                yield what, name, self.drive(protocol, server, CONNECTIONS, "idle")["KiB/connection"]
+                yield what, name, self.drive(protocol, server, FLEET, "idle")["KiB/connection"]
 
     def handshakes(self):
         """connections that are made, for a second of the server's processor time"""
@@ -133,7 +133,7 @@ class Bench(Harness):
 
     def storm(self):
         """15,000 devices lose their links at once and come back, under 1000 pushes a second (less is better)"""
-        result = self.own("storm", "--devices", STORM, "--rate", 1000)
+        result = self.own("storm", "--devices", FLEET, "--rate", 1000)
         before, during = phase(result, "before"), phase(result, "storm")
         for when, name in (before, "before"), (during, "meanwhile"):
             yield f"p99 of a 200 {name}, µs", US, when["acceptance"]["p99"]
