@@ -51,14 +51,17 @@ struct Pushes {
     private(set) var all: [Push] = []
     /// The numbers of those that share a slot.
     private var slots: [Slot: [Int]] = [:]
-    private let storage: Fidelity.StorageDepth
+    private let storages: [Fidelity.StorageDepth]
 
+    /// What an app's notifications share: the identifier that makes one of them; nil: that they can wait, where only
+    /// the latest does.
     private struct Slot: Hashable {
         let token: String
         let collapse: String?
     }
 
-    init(_ storage: Fidelity.StorageDepth) { self.storage = storage }
+    /// All pushes to relays of which each keeps so much for an absent device.
+    init(_ storages: [Fidelity.StorageDepth]) { self.storages = storages }
 
     subscript(number: Int) -> Push {
         get { all[number] }
@@ -68,12 +71,14 @@ struct Pushes {
     var indices: Range<Int> { all.indices }
 
     mutating func append(_ push: Push) {
-        if let slot = slot(of: push) { slots[slot, default: []].append(push.number) }
+        for storage in storages {
+            if let slot = slot(of: push, storage) { slots[slot, default: []].append(push.number) }
+        }
         all.append(push)
     }
 
     /// The slot that it can share with others; nil: none.
-    private func slot(of push: Push) -> Slot? {
+    private func slot(of push: Push, _ storage: Fidelity.StorageDepth) -> Slot? {
         guard push.fault == .none else { return nil }
         switch storage {
         case .queue: return push.collapse.map { Slot(token: push.token, collapse: $0) }
@@ -81,14 +86,25 @@ struct Pushes {
         }
     }
 
-    /// Whether any other that can take its slot fulfils a condition.
+    /// Whether any other that a relay can have put in its slot fulfils a condition.
     func hasRival(of push: Push, where condition: (Push) -> Bool) -> Bool {
-        guard let slot = slot(of: push), let numbers = slots[slot] else { return false }
+        storages.contains { hasRival(of: push, $0, where: condition) }
+    }
+
+    /// The same of those that take its slot from it whichever relay it is.
+    func hasSureRival(of push: Push, where condition: (Push) -> Bool) -> Bool {
+        storages.allSatisfy { hasRival(of: push, $0, where: condition) }
+    }
+
+    private func hasRival(
+        of push: Push, _ storage: Fidelity.StorageDepth, where condition: (Push) -> Bool
+    ) -> Bool {
+        guard let slot = slot(of: push, storage), let numbers = slots[slot] else { return false }
         return numbers.contains { $0 != push.number && condition(all[$0]) }
     }
 
     /// Whether it can be replaced at all.
-    func hasSlot(_ push: Push) -> Bool { slot(of: push) != nil }
+    func hasSlot(_ push: Push) -> Bool { storages.contains { slot(of: push, $0) != nil } }
 
     /// How many pushes without a fault were made to a token.
     func count(to token: String) -> Int { all.count { $0.token == token && $0.fault == .none } }

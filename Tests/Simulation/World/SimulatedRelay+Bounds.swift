@@ -59,7 +59,7 @@ extension SimulatedRelay {
         findings.expect(
             device.queue.count <= bounds.pendingPerApp * device.registrations.count, .bounds,
             "\(device.queue.count) notifications wait for one device")
-        guard house.storage == .latest else { return }
+        guard storage == .latest else { return }
         let waiting = device.queue.rows { $0.delivery == nil && $0.expiresAt != nil }
         let apps = Set(waiting.compactMap { device.queue[$0]?.registration })
         findings.expect(

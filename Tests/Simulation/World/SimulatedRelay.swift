@@ -12,8 +12,6 @@ struct SimulatedHouse {
     let findings: Findings
     let disk: SimulatedDisk
     let traceDisk = MemoryTrace.Disk()
-    /// How much waits for an absent device.
-    let storage: Fidelity.StorageDepth
     /// Fetches that a shard has under way when it lets in one more device.
     let places: Int
     /// What somebody built in.
@@ -26,6 +24,8 @@ final class SimulatedRelay {
     private(set) var drainedCount = 0
     private(set) var isClosed = false
     let house: SimulatedHouse
+    /// How much waits for an absent device.
+    let storage: Fidelity.StorageDepth
     private let store: SimulatedStore
     private var ledger: Ledger?
     /// When the ledger tries again by itself what the disk has refused.
@@ -41,8 +41,9 @@ final class SimulatedRelay {
     private(set) var wires: [SimulatedWire] = []
     private var turns = 0
 
-    init(shards count: Int, in house: SimulatedHouse) throws {
+    init(shards count: Int, storage: Fidelity.StorageDepth, in house: SimulatedHouse) throws {
         self.house = house
+        self.storage = storage
         mail = Array(repeating: [], count: count)
         let store = SimulatedStore(house.disk)
         self.store = store
@@ -75,7 +76,7 @@ final class SimulatedRelay {
                 seal: try TokenSeal(secrets: loaded.registry.tokenSecrets),
                 authority: authority,
                 random: house.chance,
-                deviceRules: DeviceRules(storage: keepsAll ? .queue : house.storage),
+                deviceRules: DeviceRules(storage: keepsAll ? .queue : storage),
                 admittance: Admittance(places: house.places),
                 log: .none,
                 porter: porter(of: index),

@@ -134,7 +134,7 @@ extension World {
     private func checkNewest(_ push: Push, on session: SimulatedDeviceSession) {
         guard let acceptedAt = push.acceptedAt, push.attempts == 1, let hello = session.hello else { return }
         let seen = session.device.seen
-        let isLate = pushes.hasRival(of: push) { other in
+        let isLate = pushes.hasSureRival(of: push) { other in
             guard other.isKept, other.attempts == 1, other.sentAt > acceptedAt,
                 let taken = other.acceptedAt, taken < hello.event
             else { return false }

@@ -107,7 +107,9 @@ extension World {
         disk.openAnew()
         formerDeferrals += relay.deferrals
         lives += 1
-        relay = try SimulatedRelay(shards: Self.shardCount, in: house)
+        relay = try SimulatedRelay(
+            shards: isResized ? chance.number(1...4) : relay.shards.count,
+            storage: storages.count > 1 ? chance.pick(storages) ?? .queue : relay.storage, in: house)
         if isMistaken { mistakeClock() }
         if chance.once(in: 2) { returnAll() }
     }
@@ -127,13 +129,13 @@ extension World {
         disk.health = .well
         isDraining = true
         relay.post(.drain)
-        for _ in 0..<200 where relay.drainedCount < Self.shardCount {
+        for _ in 0..<200 where relay.drainedCount < relay.shards.count {
             rest()
             advance(byMilliseconds: 100)
         }
         findings.expect(
-            relay.drainedCount == Self.shardCount, .rest,
-            "\(relay.drainedCount) of \(Self.shardCount) shards are drained in time")
+            relay.drainedCount == relay.shards.count, .rest,
+            "\(relay.drainedCount) of \(relay.shards.count) shards are drained in time")
         relay.closeLedger()
         rest()
         findings.expect(relay.isClosed, .rest, "the ledger is not closed")

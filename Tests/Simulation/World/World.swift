@@ -9,7 +9,6 @@ import Transport
 /// from a seed.
 final class World {
     static let enrolmentKey = "enrol-simulated"
-    static let shardCount = 3
     static let topics = ["app.one", "app.two"]
 
     var chance: Chance
@@ -48,6 +47,10 @@ final class World {
     let isFlooded: Bool
     /// Whether a relay that is started again finds the clock a year ahead for a while.
     let isMistaken: Bool
+    /// Whether each life of the relay has another number of shards.
+    let isResized: Bool
+    /// How much waits for an absent device, of which each life of the relay has one; of several it is drawn.
+    let storages: [Fidelity.StorageDepth]
     /// How many pushes the flood still has.
     var floodsLeft = 1_150
 
@@ -61,8 +64,9 @@ final class World {
     }
 
     /// A world, perhaps with a fault that somebody built in. With every second seed only the latest of each app
-    /// waits, as at Apple; with every third, a shard fetches for one device at a time; with every fifth, the clock is
-    /// mistaken now and then; with every tenth, one device is flooded.
+    /// waits, as at Apple; with every fourth, each life of the relay has another number of shards, with every eighth it
+    /// is drawn how much waits in each; with every third, a shard fetches for one device at a time; with every fifth,
+    /// the clock is mistaken now and then; with every tenth, one device is flooded.
     init(seed: UInt64, fault: DeliberateFault? = nil) throws {
         let chance = Chance(seed: seed)
         let findings = findings
@@ -70,13 +74,14 @@ final class World {
         self.fault = fault
         isFlooded = seed % 10 == 7
         isMistaken = seed % 5 == 3
-        let storage: Fidelity.StorageDepth = seed.isMultiple(of: 2) ? .latest : .queue
-        pushes = Pushes(storage)
+        isResized = seed % 4 == 1
+        storages = seed % 8 == 4 ? [.latest, .queue] : seed.isMultiple(of: 2) ? [.latest] : [.queue]
+        pushes = Pushes(storages)
         house = SimulatedHouse(
             clock: clock, chance: chance, findings: findings, disk: SimulatedDisk(chance, fault),
-            storage: storage, places: seed.isMultiple(of: 3) ? 1 : Limits.fetches.usual, fault: fault)
+            places: seed.isMultiple(of: 3) ? 1 : Limits.fetches.usual, fault: fault)
         MemoryStore(disk: house.disk.disk).apply(Self.registry(chance)) { _ in }
-        relay = try SimulatedRelay(shards: Self.shardCount, in: house)
+        relay = try SimulatedRelay(shards: 3, storage: storages[0], in: house)
         devices = (0..<7).map { index in
             SimulatedDevice(
                 index: index,
