@@ -1,6 +1,5 @@
 import Courier
 import Notifications
-import SeededRandom
 import Testing
 
 @testable import Agent
@@ -109,48 +108,5 @@ struct AppDeskTests {
         rig.desk.linkEnded()
         rig.desk.endTurn()
         #expect(rig.line.acknowledged.isEmpty && app.identities == [1])
-    }
-
-    @Test(
-        "loses nothing and repeats nothing handled, killed at any step",
-        arguments: 1...8 as ClosedRange<UInt64>)
-    func kills(seed: UInt64) throws {
-        var dice = SplitMix64(seed: seed)
-        var app = attached()
-        var next: UInt64 = 1
-        var unacknowledged: [UInt64] = []
-        var sent: [UInt64] = []
-        var handled: [UInt64] = []
-        for _ in 0..<80 {
-            switch Int.random(in: 0..<6, using: &dice) {
-            case 0, 1:
-                rig.arrive(next)
-                sent.append(next)
-                unacknowledged.append(next)
-                next += 1
-            case 2:
-                if let deliver = app.delivered.first(where: { !handled.contains($0.identity.low) }) {
-                    #expect(rig.desk.handled([deliver.delivery], by: app.stream))
-                    rig.desk.endTurn()
-                    handled.append(deliver.identity.low)
-                }
-            case 3, 4:
-                rig.desk.endTurn()
-                if !rig.line.acknowledged.isEmpty {
-                    unacknowledged = []
-                    rig.line.acknowledged = []
-                }
-            default:
-                try rig.kill()
-                app = attached()
-                // The relay sends again what was not acknowledged.
-                for identity in unacknowledged { rig.arrive(identity) }
-            }
-            #expect(Set(app.identities).count == app.identities.count)
-        }
-        rig.desk.endTurn()
-        try rig.kill()
-        app = attached()
-        #expect(app.identities == sent.filter { !handled.contains($0) })
     }
 }

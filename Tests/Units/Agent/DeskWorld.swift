@@ -1,0 +1,260 @@
+import Courier
+import Notifications
+import SeededRandom
+import Storage
+import Testing
+
+@testable import Agent
+
+/// A desk with two topics, whose apps come, handle, fail and leave, whose relay sends again what it has no word of,
+/// whose disk refuses to write now and then, and which is killed; with what may come of that.
+final class DeskWorld {
+    private static let topics = [RecordedApp.topic, "com.example.two"]
+
+    private let rig: DeskRig
+    private var dice: SplitMix64
+    private var streams: [Stream] = []
+    /// The topic of each notification, by its identity.
+    private var topics: [UInt64: String] = [:]
+    /// What the relay has no word of, in its order.
+    private var unacknowledged: [UInt64] = []
+    /// The identity of each delivery on the link, from number 1 on.
+    private var deliveries: [UInt64] = []
+    /// What has come and is not safe.
+    private var arrived: [UInt64] = []
+    /// What is safe, in the order in which it became so.
+    private var stored: [UInt64] = []
+    /// What apps have handled, and whether that is safe.
+    private var handled: [UInt64: Bool] = [:]
+    /// How often apps have failed, at most.
+    private var failures: [UInt64: Int] = [:]
+    /// Until which nanosecond it is not handed over.
+    private var rests: [UInt64: UInt64] = [:]
+    private var isFull = false
+
+    /// An app at the desk.
+    private final class Stream {
+        let app = RecordedApp()
+        var topics: [String] = []
+        /// How much of what it was told is known here.
+        var heard = 0
+        /// The identity of each delivery that is under way to it.
+        var underWay: [UInt64: UInt64] = [:]
+    }
+
+    init(seed: UInt64) throws {
+        rig = try DeskRig()
+        dice = SplitMix64(seed: seed)
+        for topic in Self.topics { attach([topic]) }
+    }
+
+    private func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &dice) == 0 }
+
+    // MARK: What happens
+
+    func step() throws {
+        switch Int.random(in: 0..<20, using: &dice) {
+        case 0...4: push()
+        case 5: if let known = stored.randomElement(using: &dice) { arrive(known) }
+        case 6: attach(once(in: 3) ? Self.topics : [once(in: 2) ? Self.topics[0] : Self.topics[1]])
+        case 7...10: handle()
+        case 11, 12: fail()
+        case 13: leave()
+        case 14: changeDisk()
+        case 15: pass(milliseconds: Int64.random(in: 1...20_000, using: &dice))
+        case 16: if once(in: 2) { try kill() }
+        case 17: if once(in: 4) { try retryDeadLetter() }
+        default: try endTurn()
+        }
+        heed()
+    }
+
+    private func endTurn() throws {
+        rig.desk.endTurn()
+        heed()
+        if !isFull, rig.desk.sickbay.isEmpty { checkRest(dead: try dead) }
+    }
+
+    /// Trouble ends, the newest apps have been told all, the agent is killed, and an app handles all that is left.
+    func finish() throws {
+        if isFull { changeDisk() }
+        // Failures count only once they are safe.
+        rig.desk.endTurn()
+        pass(milliseconds: 1_000_000)
+        try endTurn()
+        try kill()
+        rig.desk.endTurn()
+        heed()
+        let dead = try dead
+        for identity in dead {
+            #expect(
+                failures[identity] ?? 0 >= Limits.deliveryAttempts.usual, "\(identity) is given up too early")
+        }
+        attach(Self.topics)
+        let last = streams[streams.count - 1]
+        rig.desk.endTurn()
+        heed()
+        for topic in Self.topics {
+            let due = stored.filter { topics[$0] == topic && handled[$0] == nil && !dead.contains($0) }
+            let told = last.app.delivered.filter { $0.topic == topic }.map(\.identity.low)
+            #expect(told == Array(due.prefix(told.count)), "what is left comes in the order in which it came")
+        }
+        while !last.underWay.isEmpty {
+            settle(last, Array(last.underWay.keys).sorted())
+            rig.desk.endTurn()
+            heed()
+        }
+        #expect(unacknowledged.isEmpty && stored.allSatisfy { handled[$0] == true || dead.contains($0) })
+    }
+
+    private var dead: Set<UInt64> {
+        get throws { Set(try rig.ground.state.deadLetters.letters().map(\.parcel.identity.low)) }
+    }
+
+    /// What waits for an app that is there is under way to it, but for what goes beyond a window.
+    private func checkRest(dead: Set<UInt64>) {
+        for topic in Self.topics {
+            guard
+                let newest = streams.last(where: {
+                    $0.app.stream === rig.desk.attachments[topic]?.streams.last
+                }),
+                newest.app.stream.hasRoom
+            else { continue }
+            let told = Set(newest.underWay.values)
+            let due = stored.filter { topics[$0] == topic && handled[$0] == nil && !dead.contains($0) }
+            #expect(told.isSuperset(of: due), "an app that is there is not told")
+        }
+    }
+
+    private func push() {
+        let identity = UInt64(topics.count + 1)
+        topics[identity] = once(in: 2) ? Self.topics[0] : Self.topics[1]
+        unacknowledged.append(identity)
+        arrive(identity)
+    }
+
+    private func arrive(_ identity: UInt64) {
+        deliveries.append(identity)
+        if !stored.contains(identity), !arrived.contains(identity) { arrived.append(identity) }
+        rig.arrive(identity, topic: topics[identity] ?? "")
+    }
+
+    private func attach(_ wanted: [String]) {
+        let stream = Stream()
+        for topic in wanted { rig.desk.register(topic, for: stream.app.stream) }
+        stream.topics = wanted.filter { rig.desk.attachments[$0]?.streams.last === stream.app.stream }
+        if !stream.topics.isEmpty { streams.append(stream) }
+    }
+
+    private func handle() {
+        guard let stream = streams.randomElement(using: &dice), !stream.underWay.isEmpty else { return }
+        let numbers = stream.underWay.keys.sorted().prefix(Int.random(in: 1...4, using: &dice))
+        settle(stream, once(in: 3) ? [numbers[numbers.count - 1]] : Array(numbers))
+    }
+
+    private func settle(_ stream: Stream, _ numbers: [UInt64]) {
+        #expect(rig.desk.handled(numbers, by: stream.app.stream))
+        for number in numbers {
+            if let identity = stream.underWay.removeValue(forKey: number) {
+                handled[identity] = handled[identity] ?? false
+            }
+        }
+    }
+
+    private func fail() {
+        guard let stream = streams.randomElement(using: &dice),
+            let number = stream.underWay.keys.min(),
+            let identity = stream.underWay.removeValue(forKey: number)
+        else { return }
+        #expect(rig.desk.failed(Failed(delivery: number, reason: "No."), by: stream.app.stream))
+        failures[identity, default: 0] += 1
+        rests[identity] = rig.clock.now + UInt64(Limits.redeliveryMilliseconds) * 1_000_000
+    }
+
+    private func leave() {
+        guard let index = streams.indices.randomElement(using: &dice) else { return }
+        let stream = streams.remove(at: index)
+        let isBroken = once(in: 2)
+        if isBroken, let oldest = stream.underWay.min(by: { $0.key < $1.key }) {
+            failures[oldest.value, default: 0] += 1
+        }
+        rig.desk.left(stream.app.stream, isBroken: isBroken)
+    }
+
+    /// The disk is full, or has room again.
+    private func changeDisk() {
+        isFull.toggle()
+        _ = try? rig.ground.state.trusted.file.database.execute("PRAGMA query_only = \(isFull ? 1 : 0)")
+    }
+
+    private func pass(milliseconds: Int64) {
+        rig.clock.pass(milliseconds: milliseconds)
+        rig.desk.sickbay.letGo()
+        rig.clock.fireTimers()
+    }
+
+    private func kill() throws {
+        heed()
+        try rig.kill()
+        (isFull, streams, deliveries, arrived, rests) = (false, [], [], [], [:])
+        handled = handled.filter(\.value)
+        rig.line.asked = []
+        for identity in unacknowledged { arrive(identity) }
+    }
+
+    private func retryDeadLetter() throws {
+        guard !isFull, let letter = try rig.ground.state.deadLetters.letters().randomElement(using: &dice)
+        else { return }
+        failures[letter.parcel.identity.low] = 0
+        rests[letter.parcel.identity.low] = nil
+        #expect(try rig.desk.retryDeadLetter(letter.row))
+    }
+
+    // MARK: What has come of it
+
+    private func heed() {
+        for number in rig.line.acknowledged {
+            let identity = deliveries[Int(number) - 1]
+            unacknowledged.removeAll { $0 == identity }
+            if let index = arrived.firstIndex(of: identity) { stored += [arrived.remove(at: index)] }
+        }
+        rig.line.acknowledged = []
+        for stream in streams { listen(to: stream) }
+        if !rig.desk.hasHandled { handled = handled.mapValues { _ in true } }
+        guard rig.line.asked.contains("start anew") else { return }
+        rig.line.asked = []
+        rig.desk.linkEnded()
+        arrived = []
+        for identity in unacknowledged { arrive(identity) }
+    }
+
+    private func listen(to stream: Stream) {
+        let news = stream.app.delivered.dropFirst(stream.heard)
+        stream.heard += news.count
+        for deliver in news {
+            let identity = deliver.identity.low
+            #expect(
+                rig.desk.attachments[deliver.topic]?.streams.last === stream.app.stream,
+                "an older app is told")
+            #expect(stored.contains(identity), "\(identity) is handed over, and is not safe")
+            #expect(topics[identity] == deliver.topic && stream.topics.contains(deliver.topic))
+            #expect(handled[identity] != true, "\(identity) is handled, and comes again")
+            #expect(!stream.underWay.values.contains(identity), "\(identity) comes twice on one stream")
+            #expect(rests[identity] ?? 0 <= rig.clock.now, "\(identity) has failed just now")
+            rests[identity] = nil
+            stream.underWay[deliver.delivery] = identity
+        }
+    }
+}
+
+@Suite("The desk under a seed")
+struct DeskWorldTests {
+    @Test(
+        "loses nothing, repeats nothing that was handled, and keeps the order",
+        arguments: 1...40 as ClosedRange<UInt64>)
+    func world(_ seed: UInt64) throws {
+        let world = try DeskWorld(seed: seed)
+        for _ in 0..<300 { try world.step() }
+        try world.finish()
+    }
+}
