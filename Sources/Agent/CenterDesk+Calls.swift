@@ -90,6 +90,7 @@ extension CenterDesk {
         var bytes: [UInt8] = []
         request.encode(into: &bytes)
         guard bytes.count <= Limits.localRequestBytes else { throw CenterRefusal.tooLarge }
+        try lookAgain()
         let now = now
         guard let trigger = request.trigger else {
             try state.transaction { () throws(StoreError) in

@@ -35,6 +35,8 @@ final class CenterDesk {
     var waiting: [String: [(call: UInt64, stream: AppStream)]] = [:]
     /// Armed while the disk refuses what has to be written.
     private lazy var retry = scheduler.makeTimer { [unowned self] in settle() }
+    /// How far the clock was set, where the timetable has yet to be told; nil: it knows.
+    private var shift: Int64? = 0
 
     /// A day.
     static let usualLatenessMilliseconds: Int64 = 86_400_000
@@ -52,52 +54,46 @@ final class CenterDesk {
     // MARK: Time
 
     /// Settles what came due while the agent was away, and sets the alarm.
-    func start() {
-        lookAgain()
-        settle()
-    }
+    func start() { settle() }
 
     /// The moment that the alarm was set to has come.
     func alarmRang() { settle() }
 
     /// The clock was set by so much, or the device has slept, or may be in another zone.
     func clockChanged(byMilliseconds shift: Int64) {
-        do throws(StoreError) {
-            if shift != 0 { try state.timetable.shiftIntervals(byMilliseconds: shift) }
-        } catch {
-            log.error("\(error)")
-        }
-        lookAgain()
+        self.shift = (self.shift ?? 0) + shift
         settle()
     }
 
-    /// Finds the moments of what clock and calendar decide, which may have another zone or another date by now. What a
-    /// clock that ran ahead has made missed waits again, and no interval is longer than it is, should the agent have
-    /// been started by another clock than it ended by.
-    private func lookAgain() {
+    /// Finds the moments anew where the clock was set, or may have been. Until that is safe none of them counts.
+    ///
+    /// An interval moves along with the clock, and is no longer than it is, should the agent have been started by
+    /// another clock than it ended by. What clock and calendar decide may have another zone or another date by now.
+    /// What a clock that ran ahead has made missed waits again.
+    func lookAgain() throws(StoreError) {
+        guard let shift else { return }
         let (now, zone) = (now, zone())
-        do throws(StoreError) {
-            try state.transaction { () throws(StoreError) in
-                try state.timetable.recallMissed(after: now)
-                for entry in try state.timetable.pending(after: now) {
-                    guard let trigger = entry.notice.request.trigger,
-                        let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone)
-                    else { continue }
-                    switch trigger {
-                    case .calendar where moment != entry.notice.at, .interval where moment < entry.notice.at:
-                        try state.timetable.move(entry, to: moment)
-                    case .calendar, .interval, .at: break
-                    }
+        try state.transaction { () throws(StoreError) in
+            if shift != 0 { try state.timetable.shiftIntervals(byMilliseconds: shift) }
+            try state.timetable.recallMissed(after: now)
+            for entry in try state.timetable.pending(after: now) {
+                guard let trigger = entry.notice.request.trigger,
+                    let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone)
+                else { continue }
+                switch trigger {
+                case .calendar where moment != entry.notice.at, .interval where moment < entry.notice.at:
+                    try state.timetable.move(entry, to: moment)
+                case .calendar, .interval, .at: break
                 }
             }
-        } catch {
-            log.error("\(error)")
         }
+        self.shift = nil
     }
 
     /// Makes parcels of what is due, as far as their apps may alert, and sets the alarm for what is due next.
     private func settle() {
         do throws(StoreError) {
+            try lookAgain()
             let now = now
             while true {
                 let entries = try state.timetable.due(at: now, limit: Limits.settledAtOnce)

@@ -1,6 +1,7 @@
 import Courier
 import Foundation
 import Notifications
+import Storage
 import Testing
 
 @testable import Agent
@@ -144,6 +145,27 @@ struct CenterDeskTests {
         #expect(rig.list(.missed).isEmpty && rig.list(.pending).sorted() == ["clock", "date"])
         rig.pass(until: .utc("2026-06-01T13:00:00Z"))
         #expect(rig.fired.filter { $0 == "date" } == ["date"])
+    }
+
+    @Test("an interval counts the time that goes by also where the disk was full when the clock was set")
+    func setClockWithFullDisk() throws {
+        let start = rig.now
+        let right = start.after(2 * 86_400)
+        let database = rig.rig.ground.state.trusted.file.database
+        #expect(rig.add("a", interval(600)) == .done)
+        try database.execute("PRAGMA query_only = 1")
+        rig.setClock(to: right)
+        #expect(rig.fired.isEmpty && rig.list(.pending) == ["a"])
+        guard case .refused = rig.add("b", interval(60)) else {
+            Issue.record("what cannot be stored is accepted")
+            return
+        }
+        try database.execute("PRAGMA query_only = 0")
+        #expect(rig.add("c", interval(300)) == .done)
+        rig.rig.clock.fireTimers()
+        #expect(rig.list(.missed).isEmpty && rig.list(.pending) == ["c", "a"])
+        rig.pass(until: right.after(600))
+        #expect(rig.firings.map(\.notice.at) == [right.after(300), right.after(600)])
     }
 
     @Test("goes with the device to another zone, but where a zone was named")
