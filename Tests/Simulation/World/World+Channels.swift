@@ -228,7 +228,7 @@ extension World {
             if let provider = provider(for: index) { send(index, until: nil, by: provider) }
         }
         let last = channels.broadcasts[first...]
-        rest()
+        restFully()
         for broadcast in last where channels.broadcasts[broadcast.number].answeredAt != nil {
             expect(
                 channels.broadcasts[broadcast.number].status == 200,

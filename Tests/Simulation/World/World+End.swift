@@ -21,9 +21,7 @@ extension World {
             }
             rest()
             if isAtRest {
-                // The last letters to the ledger may have met a full mailbox, and wait for a timer.
-                advance(byMilliseconds: 10)
-                rest()
+                restFully()
                 check()
                 return checkChannels()
             }

@@ -180,6 +180,13 @@ final class World {
         while exchange() { endClientTurns() }
     }
 
+    /// The same, with letters that have met a full mailbox and wait for a timer.
+    func restFully() {
+        rest()
+        advance(byMilliseconds: 10)
+        rest()
+    }
+
     // MARK: Connections
 
     func connectSomebody() {
