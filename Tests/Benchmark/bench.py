@@ -14,7 +14,7 @@ import tempfile
 
 import document
 import tally
-from harness import OPEN, TOKENS, Harness, connection_kib, main_phase, parser, phase, read, used
+from harness import OPEN, RESERVE, TOKENS, Harness, connection_kib, main_phase, parser, phase, read, used
 from machine import CLIENT, SERVER, cpu, description, missing, run, stop
 from peers import NCHAN, Peers
 
@@ -23,6 +23,7 @@ US = "postrider"
 CONNECTIONS = 5000
 CALLERS = 2000
 FLEET = 15_000
+HELD = {"idle": FLEET, "storm": FLEET, "handshakes": CONNECTIONS}
 
 
 class Bench(Harness):
@@ -177,6 +178,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pr-") as folder:
         bench = Bench(arguments.products, folder, arguments.seconds)
         for row in arguments.rows or rows:
+            if arguments.descriptors < HELD.get(row, 0) + RESERVE:
+                print(f"({row} is left out: it makes {HELD[row]:,} connections, and a process may have "
+                      f"{arguments.descriptors:,} files open here: raise 'ulimit -Hn')", flush=True)
+                continue
             measure = getattr(bench, row)
             print(f"{row}: {measure.__doc__}", flush=True)
             figures = {}

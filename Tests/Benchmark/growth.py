@@ -6,7 +6,6 @@ PRODUCTS has the programs, built for release. The relay has one shard on one pro
 figure is the median of its rounds, and a round goes through all sizes.
 """
 
-import resource
 import shutil
 import statistics
 import tempfile
@@ -14,11 +13,9 @@ from pathlib import Path
 
 import document
 import plot
-from harness import OPEN, Harness, connection_kib, disk, main_phase, parser, phase, read, used
+from harness import OPEN, RESERVE, Harness, connection_kib, disk, main_phase, parser, phase, read, used
 from machine import SERVER, description, pss, stop
 
-# Descriptors that a relay needs for other things than devices, with room.
-RESERVE = 1000
 STORED = [1000, 10_000, 100_000, 1_000_000]
 # Notifications that wait for each device.
 EACH = 10
@@ -80,7 +77,7 @@ def main():
     options = parser()
     options.add_argument("--plot")
     arguments = read(options, "growth")
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1] - RESERVE
+    most = arguments.descriptors - RESERVE
     sizes = sorted({min(size, most) for size in (100, 1000, 10_000, 19_000)})
     with tempfile.TemporaryDirectory(prefix="pr-") as folder:
         growth = Growth(arguments.products, folder, arguments.seconds)

@@ -11,9 +11,11 @@ import time
 from pathlib import Path
 
 import document
-from machine import CLIENT, SERVER, cpu, pss, run, start, stop
+from machine import CLIENT, SERVER, allow_descriptors, cpu, pss, run, start, stop
 
 TOKENS = 1000
+# Descriptors that a server needs for other things than connections, with room.
+RESERVE = 1000
 # A relay of one shard, without what protects it from many devices at one address and from many pushes to one.
 OPEN = ["--shards", 1, "--source-rate", 1_000_000, "--source-connections", 1_000_000, "--pushes-per-second", 0]
 
@@ -131,8 +133,10 @@ def parser():
 
 
 def read(options, *names):
-    """The arguments, once there is what they name: the programs, and a place for each table in the document."""
+    """The arguments, once there is what they name: the programs, and a place for each table in the document. From then
+    on as many files may be open as the system allows: `arguments.descriptors`."""
     arguments = options.parse_intermixed_args()
+    arguments.descriptors = allow_descriptors()
     for program in "postrider", "peer-load", "fill-store":
         if not (Path(arguments.products) / program).is_file():
             options.error(f"{arguments.products} has no {program}: build it with `make build CONFIGURATION=release`")
