@@ -56,6 +56,32 @@ struct ControlClient: Sendable {
         }
     }
 
+    /// Removes what there is at these paths, over one connection and side by side.
+    ///
+    /// - Returns: how many may still be there.
+    func delete(_ paths: [String], withinSeconds seconds: Int) async throws -> Int {
+        guard !paths.isEmpty else { return 0 }
+        return try await LoopThread.run("control") { [address] loop in
+            var bounds = RequestClient.Bounds()
+            bounds.requestsWaiting = paths.count
+            let client = RequestClient(to: Server(socket: address), on: loop, bounds: bounds)
+            var (open, left) = (paths.count, 0)
+            for path in paths {
+                try client.send(client.makeHead("DELETE", path), timeoutMilliseconds: seconds * 1000) {
+                    [unowned loop] result in
+                    // Somebody else may have been faster.
+                    if case .success(let answer) = result, [200, 404].contains(answer.status) {
+                    } else {
+                        left += 1
+                    }
+                    open -= 1
+                    if open == 0 { loop.stop() }
+                }
+            }
+            return { withExtendedLifetime(client) { left } }
+        }
+    }
+
     /// Makes one gRPC call with one message, and answers the first of its answer.
     ///
     /// - Throws: ``CommandFailure``, as ``request(_:_:body:timeoutSeconds:)``.

@@ -70,7 +70,9 @@ extension LoadCommand {
         [
             .value(
                 "directory", short: "d", "FOLDER",
-                "The folder of a 'postrider dev' that runs: its relay is driven."),
+                "The folder of a 'postrider dev' that runs: its relay is driven, and rid of the devices at "
+                    + "the end."),
+            .flag("keep-devices", "They stay at the relay of --directory, with what waits for them."),
             .value(
                 "relay", "HOST:PORT", "A relay that runs, where its providers connect; with --device-relay."),
             .value("device-relay", "ADDRESS:PORT", "Where its devices connect."),

@@ -37,17 +37,34 @@ extension LoadOrder {
             return Outcome(result: try result.get())
         case .relay(let provider, let device, let control):
             let provision = try await Provision.make(ControlClient(address: control), apps: plan.fleet.apps)
-            do {
-                let result = try await run(on: try target(provider, device, provision), control, watch)
-                return Outcome(result: result, isTidy: await provision.remove())
-            } catch {
-                await provision.remove()
-                throw error
+            return try await tidied(provision.remove) {
+                try await run(on: try target(provider, device, provision), control, watch)
             }
         case .dev(let values):
-            return Outcome(result: try await run(on: try target(values), try values.control, watch))
+            var target = try target(values)
+            let control = try values.control
+            var enrolment = try await FleetEnrolment.make(ControlClient(address: control))
+            enrolment.keepsDevices = options.isSet("keep-devices")
+            target.devices?.enrolmentKey = enrolment.key
+            target.devices?.namePrefix = enrolment.name
+            return try await tidied(enrolment.remove) { [target] in
+                try await run(on: target, control, watch)
+            }
         case .providerOnly(let text, let tokens):
             return Outcome(result: try await run(on: try target(text, tokens), nil, watch))
+        }
+    }
+
+    /// Takes away what was made for a run, whatever came of it.
+    private func tidied(
+        _ remove: () async -> Bool, _ run: () async throws -> LoadResult
+    ) async throws -> Outcome {
+        do {
+            let result = try await run()
+            return Outcome(result: result, isTidy: await remove())
+        } catch {
+            _ = await remove()
+            throw error
         }
     }
 
@@ -107,8 +124,8 @@ extension LoadOrder {
             provider: providers, providerTLS: tls, providerName: name ?? host, signer: provision.signer,
             topics: provision.topics,
             devices: .init(
-                address: address, tls: tls, name: name ?? deviceHost, enrolmentKey: provision.enrolmentKey))
-        target.devices?.namePrefix = provision.enrolmentKeyName
+                address: address, tls: tls, name: name ?? deviceHost, enrolmentKey: provision.enrolment.key))
+        target.devices?.namePrefix = provision.enrolment.name
         target.process = try process()
         return target
     }

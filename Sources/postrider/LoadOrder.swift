@@ -231,6 +231,7 @@ struct LoadOrder: Sendable {
                 ], ["target"]
             ),
             (["device-relay", "control", "config"], ["relay"]),
+            (["keep-devices"], ["directory"]),
             (["ca", "server-name", "process"], ["target", "relay"]),
         ] where !places.contains(place ?? "") {
             guard let name = names.first(where: options.isSet) else { continue }
