@@ -8,7 +8,8 @@ extension LoadCommand {
             Drive a server with fleets of providers and devices over the real protocols, and say what \
             happened: rates, latencies, what was lost or came twice, and what the server took for it. \
             Without --directory, --relay or --target it starts a relay of its own on this machine. The exit \
-            code is 1 where a notification was lost, came twice or came wrong, or an expectation was missed.
+            code is 1 where a notification was lost, came twice or came wrong, where nothing was accepted of \
+            all that was pushed, or an expectation was missed.
             """,
         operands: [.optional("SCENARIO|FILE")],
         options: planOptions + place + report,

@@ -32,7 +32,10 @@ enum LoadCommand: Command {
         let metrics = LoadMetrics(result)
         let misses = order.expectations.compactMap { $0.miss(in: metrics) }
         for miss in misses { Console.complain("postrider: \(miss)") }
-        return misses.isEmpty && result.verdict.isClean && outcome.isTidy ? 0 : 1
+        let futility = order.expectations.contains(where: \.isOfAnswers) ? nil : result.futility
+        if let futility { Console.complain("postrider: \(futility)") }
+        let isGood = result.verdict.isClean && futility == nil && misses.isEmpty
+        return isGood && outcome.isTidy ? 0 : 1
     }
 
     /// Carries the order out; nil where somebody ended it.

@@ -179,9 +179,16 @@ extension EndToEnd {
                 ]
                 for (port, reason) in ports {
                     let target = ["--target", "https://localhost:\(port)", "--provider-only"]
-                    let result = try await run(
-                        short + target + ["--ca", relay.description.authorityFile], on: stage)
-                    #expect(try result.phase("push").refused == [reason: 50])
+                    let arguments = short + target + ["--ca", relay.description.authorityFile]
+                    let program = try stage.start("postrider", ["load"] + arguments)
+                    #expect(try await program.exitCode() == 1, "\(program.transcript)")
+                    let sentence =
+                        "postrider: Nothing was accepted: 50 of 50 pushes were refused, most of them with: "
+                        + "\(reason)."
+                    #expect(program.errors == [sentence])
+                    // A run whose purpose it is says so.
+                    let expected = try await run(arguments + ["--expect", "refused=50"], on: stage)
+                    #expect(try expected.phase("push").refused == [reason: 50])
                 }
             }
         }

@@ -33,6 +33,25 @@ struct LoadRunTests {
         #expect(push.acceptance?.count == 100 && push.delivery?.count == 100)
     }
 
+    @Test("knows a run in which nothing was accepted from one that pushed nothing")
+    func nothing() async throws {
+        let accepted = try await run { _ in .none }
+        #expect(accepted.futility == nil)
+        let idle = try await FaultyServer.run {
+            try await LoadRun(plan([.connect(percent: 100)]), on: $0).run()
+        }
+        #expect(idle.futility == nil)
+        var ended = accepted
+        for index in ended.phases.indices { ended.phases[index].accepted = 0 }
+        (ended.phases[0].sent, ended.phases[0].unanswered) = (7, 2)
+        ended.phases[1].sent = 0
+        ended.phases[0].refused = ["BadTopic": 1, "BadDeviceToken": 4]
+        #expect(
+            ended.futility
+                == "Nothing was accepted: 5 of 7 pushes were refused, most of them with: BadDeviceToken; "
+                + "2 had no answer.")
+    }
+
     @Test("finds each push that was lost, and names it")
     func lost() async throws {
         let result = try await run(waiting: 2000) { $0 == 10 || $0 == 20 || $0 == 99 ? .lose : .none }

@@ -1,0 +1,32 @@
+extension LoadResult {
+    /// One sentence where pushes or broadcasts were made and not one of them was accepted: the figures say nothing of
+    /// what a server does with pushes. Nil where one was, or none was made.
+    public var futility: String? {
+        var (sent, unanswered) = (UInt64(0), UInt64(0))
+        var refused: [String: UInt64] = [:]
+        for phase in phases {
+            guard phase.accepted + phase.broadcasts == 0 else { return nil }
+            sent += phase.sent
+            unanswered += phase.unanswered
+            refused.merge(phase.refused, uniquingKeysWith: +)
+        }
+        guard sent > 0 else { return nil }
+        var parts: [String] = []
+        if let most = refused.max(by: { ($0.value, $1.key) < ($1.value, $0.key) })?.key {
+            let count = refused.values.reduce(0, +)
+            parts.append("\(count) of \(sent) pushes were refused, most of them with: \(most)")
+        }
+        if unanswered > 0 {
+            parts.append("\(unanswered)\(parts.isEmpty ? " of \(sent) pushes" : "") had no answer")
+        }
+        return "Nothing was accepted: \(parts.joined(separator: "; "))."
+    }
+}
+
+extension Expectation {
+    /// Whether it says how many are accepted or not: where it holds, that nothing was may be just what is wanted.
+    public var isOfAnswers: Bool {
+        let figures = ["accepted", "refused", "unanswered"]
+        return figures.contains { metric == $0 || metric.hasSuffix("." + $0) }
+    }
+}
