@@ -114,6 +114,10 @@ extension Lane {
             push(at: moment, over: line)
         }
         armPacer()
+        // Whoever waits for this is not to wait for the next tick: what is measured would last as long.
+        let isBusy = traffic != nil || book.open > 0
+        if wasBusy, !isBusy { report() }
+        wasBusy = isBusy
     }
 
     /// The moment of the next push if it may leave now.

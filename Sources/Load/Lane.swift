@@ -87,6 +87,8 @@ final class Lane {
     var broadcasting: LaneBroadcasting?
     /// Broadcasts that are still to be made or answered.
     var broadcastsLeft = 0
+    /// Whether pushes were being made, or waited for their answers, when the lane last looked.
+    var wasBusy = false
     /// Something has happened that may let the next push leave.
     var needsPump = false
     var pacer: PreciseTimer?
@@ -94,10 +96,10 @@ final class Lane {
     private var lastToken: String?
 
     var records: [PhaseRecord]
-    private var phase = 0
-    private var phaseStart: (clock: UInt64, tally: LoadTally)
-    private var slice = LaneSlice()
-    private var sliceStart: (clock: UInt64, tally: LoadTally)
+    var phase = 0
+    var phaseStart: (clock: UInt64, tally: LoadTally)
+    var slice = LaneSlice()
+    var sliceStart: (clock: UInt64, tally: LoadTally)
     private var ticker: (any LoopTimer)?
     private var ticks = 0
     /// Orders carried out.
@@ -191,34 +193,7 @@ final class Lane {
         setup.report(.failed(sentence))
     }
 
-    // MARK: Measuring
-
-    /// A push was accepted that had to be by `moment`, on the run's clock.
-    func measureAcceptance(since moment: UInt64) {
-        let latency = sinceStart - min(moment, sinceStart)
-        records[phase].acceptance.record(latency)
-        slice.acceptance.record(latency)
-    }
-
-    /// A push arrived.
-    func measureDelivery(of mark: PushMark) {
-        let latency = mark.age(at: sinceStart)
-        records[phase].delivery.record(latency)
-        slice.delivery.record(latency)
-    }
-
-    private func enter(_ phase: Int) {
-        closePhase()
-        self.phase = phase
-        leftBehind = 0
-    }
-
-    private func closePhase() {
-        readClock()
-        records[phase].tally.add(tally.since(phaseStart.tally))
-        records[phase].nanoseconds += clock - phaseStart.clock
-        phaseStart = (clock, tally)
-    }
+    // MARK: Moments
 
     private func tick() {
         ticks += 1
@@ -230,28 +205,7 @@ final class Lane {
         for device in devices[first..<next] { device.ping(second: second) }
         if part == 0, second % 60 == 0 { authorize() }
         excuse()
-        report(withSlice: part == 0)
-    }
-
-    private func report(withSlice: Bool) {
-        readClock()
-        var finished: LaneSlice?
-        if withSlice {
-            slice.tally = tally.since(sliceStart.tally)
-            slice.nanoseconds = clock - sliceStart.clock
-            finished = slice
-            slice.acceptance.removeAll()
-            slice.delivery.removeAll()
-            sliceStart = (clock, tally)
-        }
-        setup.report(
-            .progress(
-                LaneProgress(
-                    lane: setup.index, obeyed: obeyed, ready: readyCount, subscribed: subscribedCount,
-                    open: book.open,
-                    missing: book.missingCount, isPushing: traffic != nil, broadcastsLeft: broadcastsLeft,
-                    hasProvider: providers.contains { $0.wire != nil },
-                    backlog: leftBehind + (traffic?.backlog(at: clock) ?? 0), tally: tally, slice: finished)))
+        if part == 0 { endSlice() } else { report() }
     }
 
     private func authorize() {
@@ -281,11 +235,14 @@ final class Lane {
         case .conclude: conclude()
         }
         obeyed += 1
+        // Who gave it waits for that, and what is measured ends with it.
+        report()
     }
 
     private func conclude() {
         closePhase()
         excuse()
+        endSlice(isLast: true)
         let lost = book.lost(naming: 10)
         let identities = lost.first.map {
             PushMark(moment: $0.moment, run: setup.mark, device: $0.device, number: $0.number).identity

@@ -33,16 +33,20 @@ struct LaneProgress: Sendable {
     let backlog: UInt64
     /// What it has counted since it began.
     let tally: LoadTally
-    /// What it has counted since it last said so; nil where that was less than a second ago.
+    /// What it has counted since it last said so; nil where that was less than a second ago, and in the same phase.
     let slice: LaneSlice?
 }
 
-/// What happened within about a second.
+/// What happened within about a second, or less where a phase ended.
 struct LaneSlice: Sendable {
     var tally = LoadTally()
     var acceptance = LatencyHistogram()
     var delivery = LatencyHistogram()
     var nanoseconds: UInt64 = 0
+    /// The phase that it is of, by its place in the plan.
+    var phase = 0
+    /// Whether the lane has left that phase with it.
+    var isLast = false
 
     /// Adds what the lane did in the next second.
     mutating func add(_ next: LaneSlice) {
@@ -50,6 +54,7 @@ struct LaneSlice: Sendable {
         acceptance.add(next.acceptance)
         delivery.add(next.delivery)
         nanoseconds += next.nanoseconds
+        isLast = next.isLast
     }
 }
 

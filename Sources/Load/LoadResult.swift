@@ -89,12 +89,14 @@ public struct LoadResult: Codable, Sendable, Equatable {
         public var ownCPUSeconds: Double
     }
 
-    /// About one second of the run.
+    /// About one second of the run; less where a phase ends.
     public struct Second: Codable, Sendable, Equatable {
         /// Seconds since the run began.
         public var at: Double
         /// The phase that it belongs to.
         public var phase: String
+        /// How long it was; nil in results from before this was noted.
+        public var seconds: Double?
         /// A second.
         public var accepted: Double
         /// A second.

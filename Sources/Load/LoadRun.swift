@@ -209,6 +209,8 @@ public final class LoadRun {
             latest[progress.lane] = progress
             guard let slice = progress.slice else { return }
             let seconds = Double(EventLoop.monotonicNanoseconds - epoch) / 1e9
+            // What comes now may still be of the phase before.
+            let phase = plan.phases.indices.contains(slice.phase) ? plan.phases[slice.phase] : ""
             guard
                 let second = timeline.add(
                     slice, of: progress.lane, at: seconds, phase: phase, residentKiB: probe?.residentKiB())

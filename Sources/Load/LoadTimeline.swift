@@ -1,20 +1,26 @@
 /// The run, second by second: what the lanes say of the same second is added up.
 struct LoadTimeline {
     private(set) var seconds: [LoadResult.Second] = []
-    private var slices: [LaneSlice?]
+    /// What each lane has told that the others have not: of one phase each.
+    private var slices: [[LaneSlice]]
 
     /// A timeline for so many lanes.
-    init(lanes: Int) { slices = [LaneSlice?](repeating: nil, count: lanes) }
+    init(lanes: Int) { slices = [[LaneSlice]](repeating: [], count: lanes) }
 
     /// Takes what a lane did in a second; answers the second once all lanes have told theirs.
     mutating func add(
         _ slice: LaneSlice, of lane: Int, at seconds: Double, phase: String,
         residentKiB: @autoclosure () -> Int?
     ) -> LoadResult.Second? {
-        if slices[lane] == nil { slices[lane] = slice } else { slices[lane]?.add(slice) }
-        guard slices.allSatisfy({ $0 != nil }) else { return nil }
-        let told = slices.compactMap(\.self)
-        slices = [LaneSlice?](repeating: nil, count: slices.count)
+        if let before = slices[lane].last, !before.isLast {
+            slices[lane][slices[lane].count - 1].add(slice)
+        } else {
+            slices[lane].append(slice)
+        }
+        let told = slices.compactMap(\.first)
+        // Where one has left a phase, the others do, too: what they have still to tell of it belongs to this second.
+        guard told.count == slices.count, told.allSatisfy({ $0.isLast == told[0].isLast }) else { return nil }
+        for lane in slices.indices { slices[lane].removeFirst() }
         // Their seconds are not quite the same.
         func rate(_ count: (LoadTally) -> UInt64) -> Double {
             told.reduce(0) { $0 + Double(count($1.tally)) / max(Double($1.nanoseconds) / 1e9, 0.001) }
@@ -29,6 +35,7 @@ struct LoadTimeline {
         }
         let second = LoadResult.Second(
             at: (seconds * 10).rounded() / 10, phase: phase,
+            seconds: told.reduce(0) { max($0, Double($1.nanoseconds) / 1e9) },
             accepted: rate { $0.accepted + $0.broadcasts },
             delivered: rate { $0.delivered + $0.broadcastsDelivered },
             refused: rate(\.refusedCount), connections: rate(\.connections),

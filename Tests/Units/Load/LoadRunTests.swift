@@ -31,6 +31,13 @@ struct LoadRunTests {
         let push = try #require(result.phases.first { $0.name == "push" })
         #expect(push.sent == 100 && push.accepted == 100 && push.delivered == 100)
         #expect(push.acceptance?.count == 100 && push.delivery?.count == 100)
+        // The seconds have every push once, in its phase.
+        func sum(_ name: String, _ rate: (LoadResult.Second) -> Double) -> Double {
+            result.timeline.filter { $0.phase == name }.reduce(0) { $0 + rate($1) * ($1.seconds ?? 0) }
+        }
+        #expect(sum("push", \.accepted).rounded() == 100)
+        #expect((sum("push", \.delivered) + sum("drain", \.delivered)).rounded() == 100)
+        #expect(sum("connect", \.connections).rounded() == Double(result.phases[0].connections))
     }
 
     @Test("knows a run in which nothing was accepted from one that pushed nothing")

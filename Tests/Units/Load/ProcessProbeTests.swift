@@ -65,6 +65,26 @@ struct LoadTimelineTests {
         #expect(second?.accepted == 300)
     }
 
+    @Test("end with their phase, which each lane leaves at its own moment")
+    func phases() {
+        var timeline = LoadTimeline(lanes: 2)
+        func tell(_ accepted: UInt64, _ seconds: Double, of lane: Int, _ phase: String, isLast: Bool) {
+            var slice = slice(accepted: accepted, seconds: seconds)
+            slice.isLast = isLast
+            _ = timeline.add(slice, of: lane, at: 1, phase: phase, residentKiB: nil)
+        }
+        // The first has begun another second when it is told; the second has not.
+        tell(100, 1, of: 0, "a", isLast: false)
+        tell(10, 0.25, of: 0, "a", isLast: true)
+        tell(6, 0.5, of: 0, "b", isLast: true)
+        #expect(timeline.seconds.isEmpty)
+        tell(130, 1.25, of: 1, "a", isLast: true)
+        tell(4, 0.5, of: 1, "b", isLast: true)
+        #expect(timeline.seconds.map(\.phase) == ["a", "b"])
+        #expect(timeline.seconds.map(\.seconds) == [1.25, 0.5])
+        #expect(timeline.seconds.map(\.accepted) == [88 + 104, 12 + 8])
+    }
+
     @Test("show a leak by the slope of the second half")
     func growth() throws {
         var timeline = LoadTimeline(lanes: 1)
