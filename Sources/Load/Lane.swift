@@ -250,7 +250,8 @@ final class Lane {
         setup.report(
             .concluded(
                 LaneConclusion(
-                    records: records, total: tally, lost: lost.count, lostIdentities: identities)))
+                    records: records, total: tally, lost: lost.count, excused: book.excusedCount,
+                    unansweredArrivals: book.unansweredArrivals, lostIdentities: identities)))
         greeter?.postEvenIfFull(.end)
         loop.stop()
     }

@@ -66,6 +66,10 @@ struct LaneConclusion: Sendable {
     let total: LoadTally
     /// Pushes that were accepted, had to arrive and did not.
     let lost: Int
+    /// Pushes that were accepted, had not to arrive and did not.
+    let excused: Int
+    /// Pushes that arrived without having been answered.
+    let unansweredArrivals: Int
     /// The first of these, by their `apns-id`.
     let lostIdentities: [NotificationIdentity]
 }

@@ -129,6 +129,11 @@ public struct LoadResult: Codable, Sendable, Equatable {
         public var strayed: UInt64
         /// Came with another payload.
         public var altered: UInt64
+        /// Accepted, not due to arrive, and not there: now or never for a device that was away. Nil in results from
+        /// before this was noted.
+        public var excused: Int?
+        /// Arrived, though their connections ended before their answers. Nil likewise.
+        public var unansweredArrivals: Int?
         /// `apns-id` of the first that were lost.
         public var lostIdentities: [String]
 

@@ -284,7 +284,9 @@ public final class LoadRun {
         let verdict = LoadResult.Verdict(
             lost: lost + lostBroadcasts, doubled: total.doubled, repeated: total.repeated,
             strayed: total.strayed,
-            altered: total.altered, lostIdentities: Array(identities))
+            altered: total.altered, excused: conclusions.reduce(0) { $0 + $1.excused },
+            unansweredArrivals: conclusions.reduce(0) { $0 + $1.unansweredArrivals },
+            lostIdentities: Array(identities))
         return LoadResult(
             scenario: plan.name, startedAt: startedAt, machine: machine,
             devices: target.devices == nil ? target.tokens.count : plan.fleet.devices,

@@ -35,7 +35,7 @@ struct LoadTimeline {
         }
         let second = LoadResult.Second(
             at: (seconds * 10).rounded() / 10, phase: phase,
-            seconds: told.reduce(0) { max($0, Double($1.nanoseconds) / 1e9) },
+            seconds: told.reduce(0) { $0 + Double($1.nanoseconds) / 1e9 } / Double(told.count),
             accepted: rate { $0.accepted + $0.broadcasts },
             delivered: rate { $0.delivered + $0.broadcastsDelivered },
             refused: rate(\.refusedCount), connections: rate(\.connections),

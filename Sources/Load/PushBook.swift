@@ -77,6 +77,10 @@ struct PushBook {
     private(set) var underWay = 0
     /// Accepted, due to arrive, and not there yet.
     private(set) var missingCount = 0
+    /// Accepted, and neither there nor due to arrive.
+    private(set) var excusedCount = 0
+    /// There, though their answers never came: they were accepted, and nobody was told.
+    private(set) var unansweredArrivals = 0
 
     /// Notes a push that is being sent, and answers its number.
     mutating func send(to device: Int, at moment: UInt64, _ expectation: Expectation) -> UInt64 {
@@ -113,6 +117,7 @@ struct PushBook {
         if happened.isDisjoint(with: [.arrived, .waived]) {
             missingCount += 1
         } else {
+            if !happened.contains(.arrived) { excusedCount += 1 }
             settle(page, number)
         }
     }
@@ -130,7 +135,11 @@ struct PushBook {
     mutating func unanswered(_ number: UInt64) {
         guard let (page, place) = find(number) else { return }
         page.entries[place].happened.insert(.unanswered)
-        if !page.entries[place].happened.contains(.arrived) { page.open += 1 }
+        if page.entries[place].happened.contains(.arrived) {
+            unansweredArrivals += 1
+        } else {
+            page.open += 1
+        }
         open -= 1
         underWay -= 1
         settle(page, number)
@@ -140,7 +149,9 @@ struct PushBook {
     mutating func arrived(_ number: UInt64, at device: Int) -> Arrival {
         guard number < sent else { return .stray }
         guard let (page, place) = find(number) else {
-            return isDoubtful[Int(number >> Self.pageBits)] ? .first : .copy
+            guard isDoubtful[Int(number >> Self.pageBits)] else { return .copy }
+            if excusedCount > 0 { excusedCount -= 1 }
+            return .first
         }
         let before = page.entries[place].happened
         guard Int(page.entries[place].device) == device, !before.contains(.refused) else { return .stray }
@@ -148,7 +159,10 @@ struct PushBook {
         page.entries[place].happened.insert(.arrived)
         if before.contains(.unanswered) {
             page.open -= 1
+            unansweredArrivals += 1
             forgetIfDone(page, number)
+        } else if before.isSuperset(of: [.accepted, .waived]) {
+            excusedCount -= 1
         } else if before.contains(.accepted), !before.contains(.waived) {
             missingCount -= 1
             if before.contains(.awaited) { underWay -= 1 }
@@ -173,6 +187,7 @@ struct PushBook {
                 isDoubtful[index] = true
                 guard entry.happened.contains(.accepted) else { continue }
                 missingCount -= 1
+                excusedCount += 1
                 if entry.happened.contains(.awaited) { underWay -= 1 }
                 settle(page, UInt64(index) << Self.pageBits | UInt64(place))
             }

@@ -117,6 +117,13 @@ public enum ResultTable {
                     + "altered \(verdict.altered)"
                     + (verdict.repeated > 0 ? "; repeated \(verdict.repeated) (their links were cut)" : "")
         ]
+        if let excused = verdict.excused, excused > 0, !result.isUnseen {
+            lines.append(
+                "not there and not due to be: \(number(UInt64(excused))), now or never or for the absent")
+        }
+        if let count = verdict.unansweredArrivals, count > 0 {
+            lines.append("arrived though their answers did not: \(number(UInt64(count)))")
+        }
         if verdict.lost > 0 { lines += reasons(result.relayLosses ?? [:]) }
         lines += verdict.lostIdentities.map { "lost: apns-id \($0)" }
         if let leak = result.leakKiBPerMinute {

@@ -34,7 +34,8 @@ struct PushBookTests {
             (present, [], 1, 1, 0, 0), (present, [.accepted], 0, 1, 1, 1), (present, [.arrived], 1, 1, 0, 0),
             (present, [.accepted, .arrived], 0, 0, 0, 0), (present, [.arrived, .accepted], 0, 0, 0, 0),
             (present, [.refused], 0, 0, 0, 0), (present, [.unanswered], 0, 0, 0, 0),
-            (present, [.unanswered, .arrived], 0, 0, 0, 0), (absent, [.accepted], 0, 0, 1, 1),
+            (present, [.unanswered, .arrived], 0, 0, 0, 0), (present, [.arrived, .unanswered], 0, 0, 0, 0),
+            (nobody, [.arrived, .accepted], 0, 0, 0, 0), (absent, [.accepted], 0, 0, 1, 1),
             (absent, [.accepted, .arrived], 0, 0, 0, 0), (nobody, [.accepted], 0, 0, 0, 0),
             (nobody, [.accepted, .arrived], 0, 0, 0, 0), (fleeting, [.accepted], 0, 1, 1, 1),
         ] as [(PushBook.Expectation, [Event], Int, Int, Int, Int)])
@@ -57,6 +58,11 @@ struct PushBookTests {
         #expect(desk.book.missingCount == missing)
         #expect(desk.lost() == lost)
         #expect(desk.book.moment(of: number) == 70)
+        guard open == 0 else { return }
+        func count(_ event: Event) -> Int { events.contains(event) ? 1 : 0 }
+        #expect(
+            count(.accepted) + desk.book.unansweredArrivals == count(.arrived) + lost + desk.book.excusedCount
+        )
     }
 
     @Test("names what was lost")
@@ -87,11 +93,14 @@ struct PushBookTests {
             desk.book.accepted(numbers[1])
             #expect(desk.lost() == count && desk.book.missingCount == count)
             #expect(desk.book.underWay == 1 + count && desk.book.open == 1)
+            #expect(desk.book.excusedCount == 2 - count)
             #expect(desk.arrived(numbers[0], at: 4) == .first)
             #expect(desk.arrived(numbers[2], at: 4) == .first)
             desk.book.accepted(numbers[2])
             #expect(desk.arrived(numbers[0], at: 4) == .copy)
             #expect(desk.book.open == 0)
+            // All but the second have come.
+            #expect(desk.book.excusedCount + desk.lost() == 1)
         }
     }
 
