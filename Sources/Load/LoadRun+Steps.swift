@@ -130,7 +130,6 @@ extension LoadRun {
 
     /// Waits until there is somebody who can push.
     func waitForProviders() async throws {
-        guard !together.isComplete || !together.haveProviders else { return }
         try await wait(
             milliseconds: answerMilliseconds,
             orFail: "no connection to the provider port \(target.provider) was made in time"

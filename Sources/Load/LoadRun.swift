@@ -177,14 +177,15 @@ public final class LoadRun {
     /// Waits until every lane has carried out its orders and `isDone`. False: it took longer than that.
     func wait(milliseconds: Int, until isDone: (Together) -> Bool) async throws -> Bool {
         let deadline = EventLoop.monotonicNanoseconds + UInt64(milliseconds) * 1_000_000
-        while let report = await reports.next() {
-            try take(report)
+        repeat {
             let together = self.together
             if together.isComplete, isDone(together) { return true }
             if conclusions.count == lanes.count { return isDone(together) }
-            if EventLoop.monotonicNanoseconds >= deadline { return false }
-        }
-        return false
+            guard EventLoop.monotonicNanoseconds < deadline, let report = await reports.next() else {
+                return false
+            }
+            try take(report)
+        } while true
     }
 
     /// The same where it must not take longer.
