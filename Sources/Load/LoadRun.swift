@@ -291,7 +291,7 @@ public final class LoadRun {
         return LoadResult(
             scenario: plan.name, startedAt: startedAt, machine: machine,
             devices: target.devices == nil ? target.tokens.count : plan.fleet.devices,
-            apps: plan.fleet.apps, providers: plan.fleet.providers, streams: plan.fleet.streams,
+            apps: target.topics.count, providers: plan.fleet.providers, streams: plan.fleet.streams,
             threads: plan.fleet.threads, processors: min(threads, usableProcessors),
             mainPhase: plan.mainPhase, phases: phases, verdict: verdict,
             timeline: timeline.seconds, leakKiBPerMinute: timeline.growth(in: plan.mainPhase))

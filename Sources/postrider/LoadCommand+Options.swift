@@ -59,8 +59,13 @@ extension LoadCommand {
             "Pushes under way at once: sent, and not yet answered and on the device; providers × streams if "
                 + "neither this nor --rate is given, and the scenario has no rate of its own."),
         .value(
-            "for", "TIME", "How long the main phase lasts, such as 500ms, 10s, 5m; 10s in most scenarios."),
-        .value("count", "NUMBER", "Pushes in the main phase, in place of --for."),
+            "for", "TIME",
+            "How long the main phase lasts, such as 500ms, 10s, 5m; in 'storm' each of those around it, in "
+                + "'mixed' the day. What there is without it is in docs/load.md."),
+        .value(
+            "count", "NUMBER",
+            "Pushes, or broadcasts, after which no more are made; in 'push', 'offline' and 'fanout' in place "
+                + "of --for."),
         .value("warm-up", "TIME", "How long 'push' pushes before it measures; 1s if not given."),
         .value("payload", "BYTES", "Bytes of the payload; 200 if not given."),
         .flag("absent", "Devices are away while 'push' pushes to them."),

@@ -47,6 +47,25 @@ extension EndToEnd.LoadTests {
                 ),
                 (["push", "--certificate", "provider.pem"], 2, "--certificate goes with --target"),
                 (["idle", "--rate", "1"], 2, "--rate says nothing to the scenario idle"),
+                (["push", "--rate", "0"], 2, "a number of pushes a second from 0.001 to 10000000, not '0'"),
+                (
+                    ["push", "--target", "localhost:1", "--provider-only", "--apps", "2"], 2,
+                    "--apps says nothing with --provider-only"
+                ),
+                (
+                    ["push", "--target", "localhost:1", "--provider-only", "--absent"], 2,
+                    "--absent says nothing with --provider-only"
+                ),
+                (
+                    [
+                        "push", "--target", "localhost:1", "--provider-only", "--devices", "1", "--tokens",
+                        "x",
+                    ], 2, "--devices says nothing with --tokens"
+                ),
+                (
+                    ["push", "--target", "localhost:1", "--provider-only", "--team-id", "x"], 2,
+                    "--team-id goes with --key-file"
+                ),
                 (["storm", "--absent"], 2, "--absent says nothing to the scenario storm"),
                 (["push", "--target", "localhost", "--provider-only"], 2, "localhost is no destination"),
                 (["push", "--processors", "0,1023"], 2, "1023 is no processor that this process may use"),
