@@ -25,17 +25,33 @@ enum LoadCommand: Command {
         }
         let comparison = order.baseline.map { Comparison(of: result, with: $0).text }
         if let comparison, !order.isJSON { Console.say("\n" + comparison) }
-        if let file = order.reportFile {
-            try FileText.write(ResultPage.html(result, baseline: order.baseline), to: file)
-        }
-        if let file = order.saveFile { try FileText.write(try Console.json(result) + "\n", to: file) }
+        let isWritten = try writeFiles(result, order)
         let metrics = LoadMetrics(result)
         let misses = order.expectations.compactMap { $0.miss(in: metrics) }
         for miss in misses { Console.complain("postrider: \(miss)") }
         let futility = order.expectations.contains(where: \.isOfAnswers) ? nil : result.futility
         if let futility { Console.complain("postrider: \(futility)") }
         let isGood = result.verdict.isClean && futility == nil && misses.isEmpty
-        return isGood && outcome.isTidy ? 0 : 1
+        return isGood && outcome.isTidy && isWritten ? 0 : 1
+    }
+
+    /// Writes what is to be written, each file whatever became of the other. Answers whether all of it could be.
+    private static func writeFiles(_ result: LoadResult, _ order: LoadOrder) throws -> Bool {
+        var files: [(path: String, text: String)] = []
+        if let file = order.saveFile { files.append((file, try Console.json(result) + "\n")) }
+        if let file = order.reportFile {
+            files.append((file, ResultPage.html(result, baseline: order.baseline)))
+        }
+        var isWritten = true
+        for file in files {
+            do throws(CommandFailure) {
+                try FileText.write(file.text, to: file.path)
+            } catch {
+                Console.complain("postrider: \(error)")
+                isWritten = false
+            }
+        }
+        return isWritten
     }
 
     /// Carries the order out; nil where somebody ended it.

@@ -32,6 +32,30 @@ extension EndToEnd.LoadTests {
         }
     }
 
+    @Test("writes one file, and tells what else it has found, where the other cannot be written")
+    func unwritten() async throws {
+        try await onStage { stage in
+            let folder = stage.path("gone")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            let (relay, saved) = (stage.path("relay"), stage.path("saved.json"))
+            let program = try stage.start(
+                "postrider",
+                [
+                    "load", "idle", "--devices", "2", "--for", "1s", "--relay-directory", relay,
+                    "--report", folder + "/page.html", "--save", saved, "--expect", "connections=7",
+                ])
+            while program.isRunning, !FileManager.default.fileExists(atPath: relay) {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            try FileManager.default.removeItem(atPath: folder)
+            #expect(try await program.exitCode() == 1)
+            let words = ["page.html cannot be written", "Expected connections=7"]
+            #expect(program.errors.count == 2, "\(program.transcript)")
+            for (error, words) in zip(program.errors, words) { #expect(error.contains(words)) }
+            #expect(FileManager.default.fileExists(atPath: saved))
+        }
+    }
+
     @Test("says in one sentence why it cannot begin")
     func failures() async throws {
         try await onStage { stage in
