@@ -50,7 +50,8 @@ extension Lane {
                 LaneProgress(
                     lane: setup.index, obeyed: obeyed, ready: readyCount, subscribed: subscribedCount,
                     open: book.open,
-                    missing: book.missingCount, isPushing: traffic != nil, broadcastsLeft: broadcastsLeft,
+                    missing: book.missingCount, isPushing: traffic != nil,
+                    hasCountLeft: traffic?.remaining != nil, broadcastsLeft: broadcastsLeft,
                     hasProvider: providers.contains { $0.wire != nil },
                     backlog: leftBehind + (traffic?.backlog(at: clock) ?? 0), tally: tally, slice: slice)))
     }

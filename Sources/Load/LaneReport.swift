@@ -25,6 +25,8 @@ struct LaneProgress: Sendable {
     let missing: Int
     /// Whether pushes are still being made.
     let isPushing: Bool
+    /// Whether a number of them was given, and has not been reached.
+    let hasCountLeft: Bool
     /// Broadcasts that are still to be made or answered.
     let broadcastsLeft: Int
     /// Whether a provider is connected.

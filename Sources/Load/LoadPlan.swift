@@ -65,7 +65,7 @@ public struct LoadPlan: Sendable, Equatable {
         case broadcast(count: Int, perSecond: Double, payloadBytes: Int)
         /// Nothing but what goes on already.
         case hold(milliseconds: Int)
-        /// Until all that was accepted has arrived, but no longer than this.
+        /// Until all pushes that have a count are made and all that was accepted has arrived, but no longer than this.
         case drain(milliseconds: Int)
     }
 

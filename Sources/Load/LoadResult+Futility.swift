@@ -1,7 +1,7 @@
 extension LoadResult {
-    /// One sentence where pushes or broadcasts were made and not one of them was accepted: the figures say nothing of
-    /// what a server does with pushes. Nil where one was, or none was made.
-    public var futility: String? {
+    /// One sentence where pushes or broadcasts were to be made and not one of them was accepted: the figures say
+    /// nothing of what a server does with pushes. Nil where one was, or none was to be made.
+    public func futility(of plan: LoadPlan) -> String? {
         var (sent, unanswered) = (UInt64(0), UInt64(0))
         var refused: [String: UInt64] = [:]
         for phase in phases {
@@ -10,7 +10,10 @@ extension LoadResult {
             unanswered += phase.unanswered
             refused.merge(phase.refused, uniquingKeysWith: +)
         }
-        guard sent > 0 else { return nil }
+        guard sent > 0 else {
+            guard plan.steps.contains(where: \.action.isPush) else { return nil }
+            return "Nothing was pushed: no device had registered while there was time for it."
+        }
         var parts: [String] = []
         if let most = refused.max(by: { ($0.value, $1.key) < ($1.value, $0.key) })?.key {
             let count = refused.values.reduce(0, +)

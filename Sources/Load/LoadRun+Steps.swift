@@ -12,6 +12,7 @@ extension LoadRun {
         var open = 0
         var missing = 0
         var isPushing = false
+        var hasCountLeft = false
         var broadcastsLeft = 0
         /// Whether every lane has a provider.
         var haveProviders = true
@@ -49,7 +50,9 @@ extension LoadRun {
             try await broadcast(count, perSecond, payloadBytes)
         case .hold(let milliseconds): _ = try await wait(milliseconds: milliseconds) { _ in false }
         case .drain(let milliseconds):
-            _ = try await wait(milliseconds: milliseconds) { $0.missing == 0 && $0.open == 0 }
+            _ = try await wait(milliseconds: milliseconds) {
+                $0.missing == 0 && $0.open == 0 && !$0.hasCountLeft
+            }
         }
     }
 

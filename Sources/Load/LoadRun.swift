@@ -166,6 +166,7 @@ public final class LoadRun {
             together.open += progress.open
             together.missing += progress.missing
             together.isPushing = together.isPushing || progress.isPushing
+            together.hasCountLeft = together.hasCountLeft || progress.hasCountLeft
             together.broadcastsLeft += progress.broadcastsLeft
             together.haveProviders = together.haveProviders && progress.hasProvider
             together.backlog += progress.backlog

@@ -29,7 +29,8 @@ enum LoadCommand: Command {
         let metrics = LoadMetrics(result)
         let misses = order.expectations.compactMap { $0.miss(in: metrics) }
         for miss in misses { Console.complain("postrider: \(miss)") }
-        let futility = order.expectations.contains(where: \.isOfAnswers) ? nil : result.futility
+        let isExpected = order.expectations.contains(where: \.isOfAnswers)
+        let futility = isExpected ? nil : result.futility(of: order.plan)
         if let futility { Console.complain("postrider: \(futility)") }
         let isGood = result.verdict.isClean && futility == nil && misses.isEmpty
         return isGood && outcome.isTidy && isWritten ? 0 : 1

@@ -43,18 +43,19 @@ struct LoadRunTests {
     @Test("knows a run in which nothing was accepted from one that pushed nothing")
     func nothing() async throws {
         let accepted = try await run { _ in .none }
-        #expect(accepted.futility == nil)
-        let idle = try await FaultyServer.run {
-            try await LoadRun(plan([.connect(percent: 100)]), on: $0).run()
-        }
-        #expect(idle.futility == nil)
+        let pushing = LoadScenario.push.plan(.init())
+        #expect(accepted.futility(of: pushing) == nil)
+        var idle = accepted
+        for index in idle.phases.indices { (idle.phases[index].sent, idle.phases[index].accepted) = (0, 0) }
+        #expect(idle.futility(of: LoadScenario.idle.plan(.init())) == nil)
+        #expect(idle.futility(of: pushing)?.contains("Nothing was pushed: no device") == true)
         var ended = accepted
         for index in ended.phases.indices { ended.phases[index].accepted = 0 }
         (ended.phases[0].sent, ended.phases[0].unanswered) = (7, 2)
         ended.phases[1].sent = 0
         ended.phases[0].refused = ["BadTopic": 1, "BadDeviceToken": 4]
         #expect(
-            ended.futility
+            ended.futility(of: pushing)
                 == "Nothing was accepted: 5 of 7 pushes were refused, most of them with: BadDeviceToken; "
                 + "2 had no answer.")
     }
@@ -115,6 +116,15 @@ struct LoadRunTests {
         let phase = try #require(result.phases.first)
         #expect(phase.sent == 50 && phase.accepted == 50 && phase.delivered == 50)
         #expect(result.verdict.isClean)
+    }
+
+    @Test("drains when as many pushes as were to be made are made, though nothing is under way meanwhile")
+    func counted() async throws {
+        let steps: [LoadPlan.Action] = [
+            .connect(percent: 100), .start(traffic(.perSecond(20), count: 10)), .drain(milliseconds: 60_000),
+        ]
+        let result = try await FaultyServer.run { try await LoadRun(plan(steps), on: $0).run() }
+        #expect(result.phases.first?.delivered == 10)
     }
 
     @Test("counts what was due and had not left when the pushes were told to end")
