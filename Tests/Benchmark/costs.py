@@ -11,14 +11,14 @@ import shutil
 import socket
 import ssl
 import statistics
-import tempfile
+import sys
 import time
 from pathlib import Path
 
 import document
 import tally
 from harness import OPEN, Harness, disk, main_phase, parser, phase, read, used
-from machine import CLIENT, SERVER, description, pss, run, start, stop
+from machine import CLIENT, SERVER, description, pss, run, start, stop, workplace
 
 MILLION = 1_000_000
 DEVICES, PROVIDERS, AWAY = 5000, 1000, 100_000
@@ -111,7 +111,8 @@ class Costs(Harness):
         for work, options in WORKS.items():
             folder = self.folder / work
             relay, values = self.relay(folder, *OPEN, pinned=SERVER)
-            push = ["push", "--directory", folder, "--devices", 1000, "--warm-up", "0s", "--in-flight", 64, *options]
+            push = ["push", "--directory", folder, "--keep-devices", "--devices", 1000, "--warm-up", "0s",
+                    "--in-flight", 64, *options]
             few = main_phase(self.load(*push, "--count", 5000))
             found[f"{work} sent"] = few["bytesSent"] / few["accepted"]
             found[f"{work} received"] = few["bytesReceived"] / few["accepted"]
@@ -119,6 +120,8 @@ class Costs(Harness):
             fleet = start(self.program, "load", *push, "--for", "1h", "--processors", CLIENT)
             before = self.accepted(values)
             while self.accepted(values) < before + 5000:
+                if fleet.poll() is not None:
+                    sys.exit(f"the fleet that pushes ended with {fleet.returncode} before it was measured")
                 time.sleep(0.1)
             first, begin = self.accepted(values), busy(relay.pid)
             time.sleep(self.seconds)
@@ -224,7 +227,7 @@ def derived(found):
 def main():
     arguments = read(parser(), "costs", "derived")
     found = {}
-    with tempfile.TemporaryDirectory(prefix="pr-") as folder:
+    with workplace() as folder:
         costs = Costs(arguments.products, folder, arguments.seconds)
         for _ in range(arguments.rounds):
             for measure in costs.devices, costs.connections, costs.pushes, costs.waiting:

@@ -8,13 +8,12 @@ figure is the median of its rounds, and a round goes through all sizes.
 
 import shutil
 import statistics
-import tempfile
 from pathlib import Path
 
 import document
 import plot
 from harness import OPEN, RESERVE, Harness, connection_kib, disk, main_phase, parser, phase, read, used
-from machine import SERVER, description, pss, stop
+from machine import SERVER, description, pss, stop, workplace
 
 STORED = [1000, 10_000, 100_000, 1_000_000]
 # Notifications that wait for each device.
@@ -79,7 +78,7 @@ def main():
     arguments = read(options, "growth")
     most = arguments.descriptors - RESERVE
     sizes = sorted({min(size, most) for size in (100, 1000, 10_000, 19_000)})
-    with tempfile.TemporaryDirectory(prefix="pr-") as folder:
+    with workplace() as folder:
         growth = Growth(arguments.products, folder, arguments.seconds)
         print("connected devices:", flush=True)
         connected = medians(arguments.rounds, sizes, growth.connected)

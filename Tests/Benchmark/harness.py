@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import document
-from machine import CLIENT, SERVER, allow_descriptors, cpu, pss, run, start, stop
+from machine import CLIENT, SERVER, allow_descriptors, cpu, finished, last_line, pss, run, start, stop
 
 TOKENS = 1000
 # Descriptors that a server needs for other things than connections, with room.
@@ -35,11 +35,14 @@ class Harness:
 
     def relay(self, folder, *options, **settings):
         """A relay of `postrider dev` that listens, and what it says of itself."""
-        relay = start(self.program, "dev", "--directory", folder, "--json", "--provider-port", 0, "--development-port", 0,
-                      "--device-port", 0, *options, stdout=subprocess.PIPE, **settings)
+        log = self.folder / "relay.log"
+        with log.open("w") as file:
+            relay = start(self.program, "dev", "--directory", folder, "--json", "--provider-port", 0,
+                          "--development-port", 0, "--device-port", 0, *options, stdout=subprocess.PIPE, stderr=file,
+                          **settings)
         line = relay.stdout.readline()
         if not line:
-            sys.exit(f"the relay in {folder} did not start")
+            sys.exit(f"the relay in {folder} did not start: {last_line(log)}")
         return relay, json.loads(line)
 
     @contextlib.contextmanager
@@ -58,7 +61,15 @@ class Harness:
 
     def load(self, *words):
         """What `postrider load` says."""
-        return json.loads(run(self.program, "load", *words, "--json", "--processors", CLIENT))
+        words = [self.program, "load", *words, "--json", "--processors", CLIENT]
+        code, output, errors = finished(*words)
+        if code == 0:
+            return json.loads(output)
+        command, reason = " ".join(map(str, words)), errors.strip()
+        if output and not reason:
+            verdict = json.loads(output)["verdict"]
+            reason = ", ".join(f"{word} {verdict[word]}" for word in ("lost", "doubled", "strayed", "altered"))
+        sys.exit(f"'{command}' ended with {code}: {reason}")
 
     def own(self, *words):
         """Drives a relay of one shard on the server's processor."""
@@ -82,10 +93,14 @@ steps:
     @contextlib.contextmanager
     def holding(self, relay, folder, devices):
         """Has so many devices connected to a relay that say nothing."""
-        fleet = start(self.program, "load", "idle", "--directory", folder, "--devices", devices, "--for", "1h",
-                      "--processors", CLIENT)
+        log = self.folder / "fleet.log"
+        with log.open("w") as file:
+            fleet = start(self.program, "load", "idle", "--directory", folder, "--keep-devices", "--devices", devices,
+                          "--for", "1h", "--processors", CLIENT, stderr=file)
         descriptors = Path(f"/proc/{relay.pid}/fd")
         while len(list(descriptors.iterdir())) < devices:
+            if fleet.poll() is not None:
+                sys.exit(f"the fleet of {devices} devices ended with {fleet.returncode}: {last_line(log)}")
             time.sleep(0.2)
         # The last ones have yet to register.
         time.sleep(3)
@@ -111,7 +126,7 @@ steps:
             event = json.loads(line)
             seen[event["stage"]] = {**event, "cpu": cpu(process), "pss": pss(process)}
         if client.wait() != 0:
-            sys.exit(f"{broker}: {client.stderr.read()}")
+            sys.exit(f"{broker}: {client.stderr.read().strip()}")
         measured, connected = seen["measured"], seen["connected"]
         used = measured["cpu"] - seen["measuring"]["cpu"]
         return {
@@ -122,12 +137,18 @@ steps:
         }
 
 
+def number(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, not '{text}'")
+    return int(text)
+
+
 def parser():
     """The arguments that every measurement takes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("products")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--rounds", type=number, default=3)
+    parser.add_argument("--seconds", type=number, default=5)
     parser.add_argument("--document")
     return parser
 

@@ -1,14 +1,15 @@
 """Processes on this machine: started, waited for, looked at and ended. Servers have one processor, clients another."""
 
-import atexit
 import contextlib
 import os
 import platform
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -24,27 +25,65 @@ def allow_descriptors():
     return most
 
 
+@contextlib.contextmanager
+def workplace():
+    """A folder for all that is written, and the end of all that was started there: also where somebody interrupts this
+    (then with 130) or ends it, and before the folder is removed."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        # A short name: sockets lie in it.
+        with tempfile.TemporaryDirectory(prefix="pr-") as folder:
+            try:
+                yield folder
+            finally:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                while running:
+                    stop(running[-1])
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+running = []
+
+
 def start(*words, pinned=None, **streams):
     """taskset replaces itself, so that the process is the program's."""
     pin = ["taskset", "--cpu-list", pinned] if pinned else []
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
     process = subprocess.Popen([*pin, *map(str, words)], text=True, **streams)
-    atexit.register(process.kill)
+    running.append(process)
     return process
 
 
 def stop(process):
+    """In good order, or at once where that takes too long."""
     process.terminate()
-    process.wait()
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process in running:
+        running.remove(process)
+
+
+def finished(*words, **settings):
+    """Runs a program to its end: its exit code, what it printed, and what it complained of."""
+    process = start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings)
+    try:
+        output, errors = process.communicate()
+    finally:
+        stop(process)
+    return process.returncode, output, errors
 
 
 def run(*words, **settings):
-    """Runs a program to its end, and answers what it printed."""
-    words = list(map(str, words))
-    result = subprocess.run(words, capture_output=True, text=True, **settings)
-    if result.returncode != 0:
-        sys.exit(f"{' '.join(words)}\n{result.stderr}")
-    return result.stdout
+    """The same, and answers what it printed; ends this where the program failed."""
+    code, output, errors = finished(*words, **settings)
+    if code != 0:
+        sys.exit(f"'{' '.join(map(str, words))}' ended with {code}: {errors.strip() or 'it did not say why'}")
+    return output
 
 
 def free_port():
@@ -52,12 +91,20 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def wait_for(port):
+def wait_for(port, server, name, log):
+    """Until a server listens, which writes what it has to say into a log."""
     for _ in range(200):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
             return
+        if server.poll() is not None:
+            sys.exit(f"{name} ended with {server.returncode} before it listened: {last_line(log)}")
         time.sleep(0.05)
-    raise SystemExit(f"nobody listens on port {port}")
+    sys.exit(f"{name} does not listen on port {port} after 10 s: {last_line(log)}")
+
+
+def last_line(log):
+    lines = Path(log).read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it did not say why"
 
 
 def missing(program, package, file=None):
@@ -75,16 +122,24 @@ missing.told = set()
 
 def cpu(process):
     """Seconds of processor time that a process has used, user and system."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    fields = looked(process, "stat").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def pss(process):
     """KiB of memory, shared pages by their part."""
-    for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+    for line in looked(process, "smaps_rollup").splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1])
-    raise SystemExit(f"process {process} shows no memory")
+    sys.exit(f"process {process} shows no memory: it has ended, or is somebody else's")
+
+
+def looked(process, file):
+    """What the kernel tells of a process."""
+    try:
+        return Path(f"/proc/{process}/{file}").read_text()
+    except OSError as error:
+        sys.exit(f"process {process} cannot be looked at ({error.strerror}): it has ended, or is somebody else's")
 
 
 def description():

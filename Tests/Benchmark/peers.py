@@ -4,7 +4,9 @@ processor. A peer yields its process and its port."""
 import contextlib
 import getpass
 import shutil
+import subprocess
 import textwrap
+from pathlib import Path
 
 from machine import SERVER, free_port, start, stop, wait_for
 
@@ -91,9 +93,11 @@ class Peers:
 
     @contextlib.contextmanager
     def serving(self, port, *words):
-        server = start(*words, pinned=SERVER)
+        log = self.folder / "peer.log"
+        with log.open("w") as file:
+            server = start(*words, pinned=SERVER, stdout=file, stderr=subprocess.STDOUT)
         try:
-            wait_for(port)
+            wait_for(port, server, Path(words[0]).name, log)
             yield server
         finally:
             stop(server)

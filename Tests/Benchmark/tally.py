@@ -16,6 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from machine import last_line, run, start, stop
+
 SOURCE = Path(__file__).with_name("tally.c")
 BOUNDS = Path(__file__).with_name("bounds.json")
 # As in tally.c.
@@ -38,7 +40,7 @@ WORKS = {
 def build(folder):
     library = folder / "tally.so"
     compiler = Path(shutil.which("swift")).resolve().parent / "clang"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE], check=True)
+    run(compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE)
     return library
 
 
@@ -47,18 +49,19 @@ def counts(program, folder, under_way=1):
     figures = {}
     for work, options in WORKS.items():
         # A relay for each, so that none finds what another has left.
-        place, tally = folder / work, folder / f"{work}.tally"
+        place, tally, log = folder / work, folder / f"{work}.tally", folder / f"{work}.log"
         tally.write_bytes(bytes(8 * len(WORDS)))
-        relay = subprocess.Popen(
-            [program, "dev", "--directory", place, "--json", "--provider-port", "0", "--development-port", "0",
-             "--device-port", "0", "--shards", "1", "--pushes-per-second", "0"],
-            env={"LD_PRELOAD": str(build(folder)), "POSTRIDER_TALLY": str(tally)}, stdout=subprocess.PIPE)
+        with log.open("w") as file:
+            relay = start(
+                program, "dev", "--directory", place, "--json", "--provider-port", 0, "--development-port", 0,
+                "--device-port", 0, "--shards", 1, "--pushes-per-second", 0, stdout=subprocess.PIPE, stderr=file,
+                env={"LD_PRELOAD": str(build(folder)), "POSTRIDER_TALLY": str(tally)})
         try:
-            relay.stdout.readline()
+            if not relay.stdout.readline():
+                sys.exit(f"the relay in {place} did not start: {last_line(log)}")
             figures[work] = difference(program, place, tally, options, under_way)
         finally:
-            relay.terminate()
-            relay.wait()
+            stop(relay)
     return figures
 
 
@@ -67,11 +70,9 @@ def difference(program, place, tally, options, under_way):
         seen = []
         # The first run fills caches.
         for pushes in PUSHES, PUSHES, 2 * PUSHES:
-            subprocess.run(
-                # What waits for devices would be counted once more as it is dropped with them.
-                [program, "load", "push", "--directory", place, "--keep-devices", "--devices", "10", "--providers", "1",
-                 "--warm-up", "0s", "--count", str(pushes), "--in-flight", str(under_way), *options],
-                check=True, stdout=subprocess.DEVNULL)
+            # What waits for devices would be counted once more as it is dropped with them.
+            run(program, "load", "push", "--directory", place, "--keep-devices", "--devices", 10, "--providers", 1,
+                "--warm-up", "0s", "--count", pushes, "--in-flight", under_way, *options)
             seen.append(struct.unpack(f"{len(WORDS)}Q", words[:]))
     (first, second, third) = seen
     return {word: ((third[n] - second[n]) - (second[n] - first[n])) / PUSHES for n, word in enumerate(WORDS)}
