@@ -211,13 +211,13 @@ public final class LoadRun {
             latest[progress.lane] = progress
             guard let slice = progress.slice else { return }
             let seconds = Double(EventLoop.monotonicNanoseconds - epoch) / 1e9
-            // What comes now may still be of the phase before.
+            // What comes now may still be of the phase before; who has an order to obey does not count as being there.
             let phase = plan.phases.indices.contains(slice.phase) ? plan.phases[slice.phase] : ""
             guard
                 let second = timeline.add(
-                    slice, of: progress.lane, at: seconds, phase: phase, residentKiB: probe?.residentKiB())
+                    slice, of: progress.lane, at: seconds, phase: phase, residentKiB: probe?.residentKiB()),
+                case let together = self.together, together.isComplete
             else { return }
-            let together = self.together
             watch(
                 LoadProgress(
                     phase: phase, seconds: seconds, ready: together.ready, accepted: second.accepted,

@@ -17,7 +17,6 @@ extension LoadOrder {
 
     /// Carries the plan out, and answers what came of it.
     func carryOut(watch: (@Sendable (LoadProgress) -> Void)?) async throws -> Outcome {
-        defer { if watch != nil { ProgressLine.end() } }
         switch place {
         case .own(let folder, let settings, let processors):
             let relay = try await OwnRelay.start(
@@ -72,6 +71,8 @@ extension LoadOrder {
     private func run(
         on target: LoadTarget, _ control: SocketAddress?, _ watch: (@Sendable (LoadProgress) -> Void)?
     ) async throws -> LoadResult {
+        // What is said from here on, of what could not be removed for one, has a line of its own.
+        defer { if watch != nil { ProgressLine.end() } }
         let run = LoadRun(plan, on: target, processors: processors, watch: watch ?? { _ in })
         guard let control else { return try await run.run() }
         let before = await RelayLosses.counted(at: control)
