@@ -83,7 +83,7 @@ enum AgentSetting: String, CaseIterable {
 }
 
 /// What the owner of the device has said to all apps that will ask whether they may notify.
-enum NotificationsAnswer: String {
+enum NotificationsAnswer: String, CaseIterable {
     case ask, allow, deny
 
     /// What such an app is answered.
@@ -97,7 +97,7 @@ enum NotificationsAnswer: String {
 }
 
 /// When the owner of the device wants it to save power.
-enum PowerWish: String {
+enum PowerWish: String, CaseIterable {
     case always, never, auto
 
     /// The same for the agent.
@@ -110,8 +110,7 @@ enum PowerWish: String {
     }
 }
 
-/// What the user has set for the agent, from three places: an option wins over the environment, which wins over the
-/// file.
+/// What the user has set for the agent.
 struct AgentSettings {
     let agent: AgentConfiguration
     let logLevel: Log.Level
@@ -137,25 +136,24 @@ struct AgentSettings {
     ) throws {
         // As with the relay: of our own variables an empty one is none.
         let environment = environment.filter { !$0.value.isEmpty || !$0.key.hasPrefix("POSTRIDER_") }
-        let file = try Self.read(options.string("config") ?? environment[Self.fileVariable], readFile)
-        let texts = AgentTexts(options: options, environment: environment, file: file.texts)
-        let relayText = try texts.required(.relay)
-        guard let relay = try? Destination(relayText) else {
-            throw texts.wrong(.relay, "a host and a port such as relay.example.org:5223")
+        let (texts, apps) = try Self.read(options, environment, readFile)
+        let form = "a host and a port such as relay.example.org:5223"
+        guard let relay = try texts.value(.relay, form: form, { try? Destination($0) }) else {
+            throw texts.missing(.relay)
         }
         var agent = AgentConfiguration(
             relay: relay,
             stateDirectory: try texts.required(.state),
-            socketPath: texts.text(.socket) ?? Self.usualSocket,
-            name: texts.text(.deviceName) ?? ProcessInfo.processInfo.hostName,
+            socketPath: texts[.socket] ?? Self.usualSocket,
+            name: texts[.deviceName] ?? ProcessInfo.processInfo.hostName,
             version: "postrider/\(Commands.version)"
         )
         agent.useSystemBus(in: environment)
-        agent.trustFile = texts.text(.ca)
-        agent.serverName = texts.text(.serverName)
+        agent.trustFile = texts[.ca]
+        agent.serverName = texts[.serverName]
         agent.enrolmentKey = environment[Self.keyVariable]
         let isKeyOption = options.string(AgentSetting.enrolmentKeyFile.rawValue) != nil
-        if let path = texts.text(.enrolmentKeyFile), isKeyOption || agent.enrolmentKey == nil {
+        if let path = texts[.enrolmentKeyFile], isKeyOption || agent.enrolmentKey == nil {
             let key = try readFile(path)?.trimmingCharacters(in: .whitespacesAndNewlines)
             agent.enrolmentKey = key
             agent.absentKeyFile = key == nil ? path : nil
@@ -164,84 +162,62 @@ struct AgentSettings {
         if let seconds = try texts.number(.keepaliveSeconds, in: keepalive.least...keepalive.most) {
             agent.keepaliveSeconds = UInt32(seconds)
         }
-        guard let answer = NotificationsAnswer(rawValue: texts.text(.notifications) ?? "ask") else {
-            throw texts.wrong(.notifications, "ask, allow or deny")
-        }
-        agent.authorization = answer.status
-        agent.apps = file.apps
+        let answer = try texts.choice(.notifications, of: NotificationsAnswer.self)
+        agent.authorization = (answer ?? .ask).status
+        agent.apps = apps
         let attempts = Limits.deliveryAttempts
         if let count = try texts.number(.deliveryAttempts, in: attempts.least...attempts.most) {
             agent.deliveryAttempts = count
         }
-        agent.sessionBus = try Self.sessionBus(
-            texts.text(.sessionBus) ?? "auto", environment,
-            wrong: texts.wrong(.sessionBus, "auto, off or an address such as unix:path=/run/user/1000/bus"))
-        guard let reports = Bool(texts.text(.reports) ?? "true") else {
-            throw texts.wrong(.reports, "true or false")
-        }
-        agent.reports = reports
-        guard let saving = PowerWish(rawValue: texts.text(.savePower) ?? "auto") else {
-            throw texts.wrong(.savePower, "always, never or auto")
-        }
-        agent.powerSaving = saving.powerSaving
-        if let user = texts.text(.keyboardUser) {
-            guard let identifier = UserAccount.identifier(of: user) else {
-                throw texts.wrong(.keyboardUser, "a user of this device, by name or number")
-            }
-            agent.keyboardUser = identifier
-        }
-        if let directory = texts.text(.appsDirectory) { agent.manifests = try readManifests(directory) }
-        guard let level = LogLevel(rawValue: texts.text(.logLevel) ?? "info") else {
-            throw texts.wrong(
-                .logLevel, "one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
+        agent.sessionBus = try Self.sessionBus(texts, environment)
+        agent.reports = try texts.boolean(.reports) ?? true
+        agent.powerSaving = (try texts.choice(.savePower, of: PowerWish.self) ?? .auto).powerSaving
+        let user = try texts.value(.keyboardUser, form: Self.userForm, UserAccount.identifier(of:))
+        if let user { agent.keyboardUser = user }
+        if let directory = texts[.appsDirectory] { agent.manifests = try readManifests(directory) }
         self.agent = agent
-        logLevel = level.level
+        logLevel = (try texts.choice(.logLevel, of: LogLevel.self) ?? .info).level
     }
+
+    private static let userForm = "a user of this device, by name or number"
 
     /// The desktop's bus; nil: there is none.
     private static func sessionBus(
-        _ text: String, _ environment: [String: String], wrong: UsageError
-    ) throws(UsageError) -> BusAddress? {
-        switch text {
+        _ texts: SettingTexts<AgentSetting>, _ environment: [String: String]
+    ) throws -> BusAddress? {
+        switch texts[.sessionBus] {
         case "off": return nil
-        case "auto": return BusAddress.session(in: environment)
-        default:
-            guard let address = BusAddress(text) else { throw wrong }
-            return address
+        case nil, "auto": return BusAddress.session(in: environment)
+        case .some:
+            let form = "auto, off or an address such as unix:path=/run/user/1000/bus"
+            return try texts.value(.sessionBus, form: form) { BusAddress($0) }
         }
     }
 
-    /// The configuration file: the settings by their names, and `apps`, a list of topics and their users.
+    /// All places: the settings by their names, and `apps` of the file, a list of topics and their users.
     private static func read(
-        _ path: String?, _ readFile: (String) throws -> String?
-    ) throws -> (texts: [AgentSetting: String], apps: [String: UInt32]) {
-        guard let path else { return ([:], [:]) }
-        guard let text = try readFile(path) else {
-            throw CommandFailure(
-                "The configuration file \(path) is not there; give the path of one that is, or none.",
-                exitCode: 2)
+        _ options: ParsedOptions, _ environment: [String: String], _ readFile: (String) throws -> String?
+    ) throws -> (texts: SettingTexts<AgentSetting>, apps: [String: UInt32]) {
+        let path = options.string(fileOption.name) ?? environment[fileVariable]
+        let file: (path: String, text: String)? = try path.map { path in
+            guard let text = try readFile(path) else { throw SettingTexts<AgentSetting>.absent(path) }
+            return (path, text)
         }
-        do throws(YAMLError) {
-            let reader = try YAMLReader.reading(text: text, file: path)
-            var texts: [AgentSetting: String] = [:]
-            for setting in AgentSetting.allCases { texts[setting] = try reader.string(setting.rawValue) }
-            var apps: [String: UInt32] = [:]
+        var apps: [String: UInt32] = [:]
+        let texts = try SettingTexts<AgentSetting>(options: options, environment: environment, file: file) {
+            reader throws(YAMLError) in
             for app in try reader.mappings("apps") ?? [] {
                 let topic = try app.required("topic", app.string)
                 let user = try app.required("user", app.string)
                 guard Topic(topic) != nil else { throw app.error("topic", "must be a bundle identifier") }
                 guard let identifier = UserAccount.identifier(of: user) else {
-                    throw app.error("user", "must be a user of this device, by name or number")
+                    throw app.error("user", "must be \(userForm), not '\(user)'")
                 }
                 guard apps.updateValue(identifier, forKey: topic) == nil else {
                     throw app.error("topic", "is declared twice")
                 }
             }
-            try reader.finish()
-            return (texts, apps)
-        } catch {
-            throw CommandFailure(error.description, exitCode: 2)
         }
+        return (texts, apps)
     }
 }

@@ -21,9 +21,9 @@ extension Settings {
             (.providerAddress, provider), (.developmentProviderAddress, development),
             (.deviceAddress, device),
         ])
-        let certificate = try required(.certificate)
-        let privateKey = try required(.privateKey)
-        let dataDirectory = try required(.dataDirectory)
+        let certificate = try texts.required(.certificate)
+        let privateKey = try texts.required(.privateKey)
+        let dataDirectory = try texts.required(.dataDirectory)
         var relay = RelayConfiguration(
             providerAddress: provider,
             deviceAddress: device,
@@ -33,24 +33,23 @@ extension Settings {
             shards: Self.usualShards,
             user: geteuid()
         )
-        relay.providerTrustFile = self[.providerTrust]
+        relay.providerTrustFile = texts[.providerTrust]
         relay.developmentProviderAddress = development
         let idle = Limits.providerIdleSeconds
         relay.providerIdleSeconds =
-            try number(.providerIdleSeconds, in: idle.least...idle.most) ?? idle.usual
-        relay.deviceExpiryDays = try number(.deviceExpiryDays, in: 1...36_500)
+            try texts.number(.providerIdleSeconds, in: idle.least...idle.most) ?? idle.usual
+        relay.deviceExpiryDays = try texts.number(.deviceExpiryDays, in: 1...36_500)
         try relay.fidelity.read { setting, words in
-            try value(setting, form: "one of \(words.joined(separator: ", "))") {
+            try texts.value(setting, form: "one of \(words.joined(separator: ", "))") {
                 words.contains($0) ? $0 : nil
             }
         }
         try relay.readBounds { setting, range in
-            try number(setting, in: range)
+            try texts.number(setting, in: range)
         } _: { setting, words in
-            try value(setting, form: words.joined(separator: " or ")) { words.contains($0) ? $0 : nil }
+            try texts.value(setting, form: words.joined(separator: " or ")) { words.contains($0) ? $0 : nil }
         }
-        let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
-        let logLevel = try value(.logLevel, form: "one of \(levels)", LogLevel.init(rawValue:))
+        let logLevel = try texts.choice(.logLevel, of: LogLevel.self)
         return ForRelay(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)
     }
 
@@ -59,16 +58,16 @@ extension Settings {
 
     /// Where the operator's commands connect.
     func controlAddress() throws -> SocketAddress {
-        let set = try value(.controlAddress, form: "unix: and the path of a socket, 107 bytes at most") {
-            text in
+        let form = "unix: and the path of a socket, 107 bytes at most"
+        let set = try texts.value(.controlAddress, form: form) { text in
             (try? SocketAddress(text)).flatMap { $0.unixPath == nil ? nil : $0 }
         }
         if let set { return set }
-        let directory = try required(.dataDirectory)
+        let directory = try texts.required(.dataDirectory)
         do throws(TransportError) {
             return try SocketAddress(unixPath: directory + "/control.sock")
         } catch {
-            throw mistake(
+            throw texts.mistake(
                 .dataDirectory, "is too long for the control socket in it; set control-address as well")
         }
     }
@@ -79,21 +78,15 @@ extension Settings {
         for (setting, address) in addresses {
             guard let address, address.port != 0 else { continue }
             if let other = taken.first(where: { $0.address == address }) {
-                throw mistake(
+                throw texts.mistake(
                     setting, "is \(address) like \(other.setting.rawValue); choose another port")
             }
             taken.append((setting, address))
         }
     }
 
-    private func number(_ setting: Setting, in range: ClosedRange<Int>) throws -> Int? {
-        try value(setting, form: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
-            Int(text).flatMap { range.contains($0) ? $0 : nil }
-        }
-    }
-
     private func internetAddress(_ setting: Setting) throws -> SocketAddress? {
-        try value(setting, form: "an address and a port such as 0.0.0.0:2197 or [::1]:2197") { text in
+        try texts.value(setting, form: "an address and a port such as 0.0.0.0:2197 or [::1]:2197") { text in
             (try? SocketAddress(text)).flatMap { $0.unixPath == nil ? $0 : nil }
         }
     }

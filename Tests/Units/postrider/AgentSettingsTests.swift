@@ -93,17 +93,71 @@ struct AgentSettingsTests {
     }
 
     @Test(
-        "are refused where they are wrong, or missing",
+        "that are wrong are told with their place and what to do",
         arguments: [
-            [], ["--relay", "nowhere", "--state", "s"], ["--relay", "localhost:1"],
-            ["--relay", "localhost:1", "--state", "s", "--keepalive-seconds", "1"],
-            ["--relay", "localhost:1", "--state", "s", "--log-level", "loud"],
-            ["--relay", "localhost:1", "--state", "s", "--notifications", "maybe"],
-            ["--relay", "localhost:1", "--state", "s", "--delivery-attempts", "0"],
-            ["--relay", "localhost:1", "--state", "s", "--session-bus", "tcp:host=localhost"],
-        ])
-    func mistakes(arguments: [String]) {
-        #expect(throws: UsageError.self) { try settings(arguments) }
+            (
+                ["--relay", "nowhere"], [:], "",
+                "postrider agent: --relay must be a host and a port such as relay.example.org:5223, "
+                    + "not 'nowhere'"
+            ),
+            (
+                [], ["POSTRIDER_KEEPALIVE_SECONDS": "1"], "",
+                "POSTRIDER_KEEPALIVE_SECONDS must be a whole number from 5 to 1800, not '1'"
+            ),
+            (
+                [], [:], "\nkeepalive-seconds: often",
+                "f:2:20: 'keepalive-seconds' must be a whole number from 5 to 1800, not 'often'"
+            ),
+            ([], [:], "reports: maybe", "f:1:10: 'reports' must be true or false, not 'maybe'"),
+            ([], [:], "state: [s]", "f:1:8: 'state' must be one value, not a list"),
+            (
+                [], [:], "notifications: maybe",
+                "f:1:16: 'notifications' must be one of ask, allow, deny, not 'maybe'"
+            ),
+            (
+                [], [:], "save-power: often",
+                "f:1:13: 'save-power' must be one of always, never, auto, not 'often'"
+            ),
+            (
+                [], ["POSTRIDER_LOG_LEVEL": "loud"], "",
+                "POSTRIDER_LOG_LEVEL must be one of error, warning, notice, info, debug, not 'loud'"
+            ),
+            (
+                [], [:], "delivery-attempts: 0",
+                "f:1:20: 'delivery-attempts' must be a whole number from 1 to 100, not '0'"
+            ),
+            (
+                [], [:], "session-bus: tcp:host=localhost",
+                "f:1:14: 'session-bus' must be auto, off or an address such as "
+                    + "unix:path=/run/user/1000/bus, not 'tcp:host=localhost'"
+            ),
+            (
+                [], [:], "keyboard-user: no such user",
+                "f:1:16: 'keyboard-user' must be a user of this device, by name or number, "
+                    + "not 'no such user'"
+            ),
+        ] as [([String], [String: String], String, String)]
+    )
+    func mistakes(
+        _ arguments: [String], _ environment: [String: String], _ file: String, _ sentence: String
+    ) {
+        let needed = ["POSTRIDER_RELAY": "localhost:1", "POSTRIDER_STATE": "state"]
+        let error = #expect(throws: (any Error).self) {
+            try settings(
+                ["-c", "f"] + arguments, environment: needed.merging(environment) { $1 }, files: ["f": file])
+        }
+        #expect(error.map { "\($0)" } == sentence)
+    }
+
+    @Test("that are missing are asked for by all their names")
+    func missing() {
+        let error = #expect(throws: CommandFailure.self) { try settings(["--relay", "localhost:1"]) }
+        #expect(
+            error?.sentence
+                == "state is not set: give --state, POSTRIDER_STATE or a configuration file.")
+        let inFile = #expect(throws: CommandFailure.self) { try settings(["-c", "f"], files: ["f": ""]) }
+        #expect(inFile?.sentence.hasSuffix("or a line 'relay: …' in f.") == true)
+        #expect(inFile?.exitCode == 2)
     }
 
     @Test(
