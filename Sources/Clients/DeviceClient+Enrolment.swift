@@ -16,7 +16,7 @@ public enum EnrolmentError: Error, Equatable, Sendable, CustomStringConvertible 
     public var description: String {
         switch self {
         case .unanswered(let error): "the relay did not answer: \(error)"
-        case .refused(.unimplemented, ""): "no devices are taken there, as at a relay's port of providers"
+        case .refused(.unimplemented, ""): "no devices are taken there"
         case .refused(let status, let sentence):
             // The relay's own sentence has one.
             "the relay refuses the enrolment (\(status))"

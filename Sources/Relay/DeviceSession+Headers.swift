@@ -35,7 +35,7 @@ extension DeviceSession {
         return block
     }
 
-    private static func add(_ status: GRPCStatus, _ message: String, to block: inout HeaderBlock) {
+    static func add(_ status: GRPCStatus, _ message: String, to block: inout HeaderBlock) {
         block.add("grpc-status", String(status.rawValue))
         if !message.isEmpty {
             let encoded = GRPCMessage.encode(message)

@@ -1,3 +1,4 @@
+import Courier
 import Crypto
 import Endpoints
 import HTTP2
@@ -90,6 +91,7 @@ final class ProviderSession: EndpointOwner {
         request.begin(&block) { NotificationIdentity(random: random.next(), random.next()) }
         exchanges.add(request, for: stream)
         lastRequestAt = shard.scheduler.now
+        if request.isOfDevice { refuseDevice(stream) }
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
@@ -205,6 +207,18 @@ final class ProviderSession: EndpointOwner {
         guard isHeldBack, credentials.hasAuthenticated else { return }
         isHeldBack = false
         endpoint.streams.updateMaxConcurrentStreams(Limits.providerStreams)
+    }
+
+    /// Refuses a device that has taken this port for its own, by gRPC and at once: it does not end its stream before it
+    /// has heard something.
+    private func refuseDevice(_ stream: Int32) {
+        let message =
+            "Providers connect to this port; devices have one of their own, 5223 if not set otherwise."
+        var block: HeaderBlock = [":status": "404", "content-type": "application/grpc"]
+        DeviceSession.add(.unimplemented, message, to: &block)
+        endpoint.streams.respond(stream, block)
+        forget(stream)
+        endpoint.setNeedsFlush()
     }
 
     func closeIfDrained() {

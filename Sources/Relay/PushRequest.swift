@@ -146,6 +146,12 @@ final class PushRequest {
         return range(.method).map { values.span.extracting($0).matches("HEAD") } ?? false
     }
 
+    /// Whether it is a call of the devices' protocol.
+    var isOfDevice: Bool {
+        let values = values
+        return range(.path).map { values.span.extracting($0).begins(with: "/postrider.") } ?? false
+    }
+
     /// Hands the body over: it becomes the notification's payload.
     func takeBody() -> [UInt8] {
         var taken: [UInt8] = []

@@ -1,6 +1,8 @@
 import Clients
 import Courier
 import Crypto
+import Endpoints
+import HTTP2
 import Notifications
 import Relay
 import Testing
@@ -37,13 +39,40 @@ struct ClientsOfRelayTests {
         #expect(error.description == "the relay refuses the enrolment (unauthenticated): \(why)")
     }
 
-    @Test("are told of a port that is not for devices")
+    @Test("are told of a port that is not for devices, whether they enrol or have enrolled before")
     func wrongPort() async throws {
         let rig = try await RelayRig(shards: 1)
+        let sentence =
+            "Providers connect to this port; devices have one of their own, 5223 if not set otherwise."
         let outcome = try rig.enrol(at: rig.providers)
+        let recorder = Recorder()
+        var configuration = try rig.deviceConfiguration()
+        configuration.relay = rig.providers
+        let client = DeviceClient(
+            configuration, topics: [:], on: rig.loop, random: { 0 }, delegate: recorder)
+        client.start()
+        rig.loop.turn { !recorder.ends.isEmpty }
+        var isStopped = false
+        client.stop { isStopped = true }
+        rig.loop.turn { isStopped }
         await rig.stop()
-        let error = try #require(throws: EnrolmentError.self) { try outcome.get() }
-        #expect(error.description.hasPrefix("no devices are taken there"))
+        #expect(outcome == .failure(.refused(.unimplemented, sentence)))
+        #expect(recorder.ends.first?.end == .status(.unimplemented, sentence))
+    }
+
+    @Test("are told of a server that is no relay")
+    func wrongServer() throws {
+        let loop = try EventLoop()
+        let server = try FakeServer(on: loop)
+        server.onRequest = { session, request in
+            session.endpoint.streams.respond(request.stream, [":status": "404"])
+            session.endpoint.setNeedsFlush()
+        }
+        var outcome: Result<EnrollResponse, EnrolmentError>?
+        DeviceClient.enrol(at: try server.place, key: "key", name: "device", on: loop) { outcome = $0 }
+        loop.turn { outcome != nil }
+        let error = try #require(throws: EnrolmentError.self) { try outcome?.get() }
+        #expect(error.description == "no devices are taken there")
     }
 
     @Test("ask the control socket")
