@@ -149,7 +149,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case inputOutput
         /// Another process holds the database.
         case busy
-        /// The change contradicts what is stored, as a row number that is taken already does.
+        /// What was asked contradicts what is there, as a row number or the name of a copy that is taken already does.
         case conflict
     }
 

@@ -19,9 +19,14 @@ extension ControlDesk {
                 respond((200, Array("{}".utf8)))
             case .failure(let error):
                 log.error("the store was not copied to \(order.directory): \(error)")
-                respond(Self.refusal(503, error.description))
+                respond(Self.refusal(ofCopy: error))
             }
         }
+    }
+
+    /// A name that is taken is the asker's fault, all else the store's or its disk's.
+    static func refusal(ofCopy error: StoreError) -> Answer {
+        refusal(error.kind == .conflict ? 409 : 503, error.description)
     }
 
     private static func isPath(_ text: String) -> Bool {

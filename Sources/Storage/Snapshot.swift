@@ -70,7 +70,7 @@ final class Snapshot: StoreSnapshot {
     ) throws(StoreError) {
         let partial = directory + ".partial"
         guard unsafe access(directory, F_OK) != 0 else {
-            throw StoreError(.unusable, "There is \(directory) already: name another place for the copy.")
+            throw StoreError(.conflict, "There is \(directory) already: name another place for the copy.")
         }
         guard unsafe mkdir(partial, 0o700) == 0 else {
             let code = errno

@@ -13,4 +13,13 @@ struct ControlSessionTests {
         #expect(refusal.status == 503)
         #expect(String(decoding: refusal.body, as: UTF8.self).contains("64 MiB that are sent at once"))
     }
+
+    @Test("tells a copy whose name is taken from one that failed")
+    func copies() {
+        #expect(ControlDesk.refusal(ofCopy: StoreError(.conflict, "There is /copy already.")).status == 409)
+        let failures: [StoreError.Kind] = [.unusable, .full, .inputOutput, .busy]
+        for kind in failures {
+            #expect(ControlDesk.refusal(ofCopy: StoreError(kind, "It failed.")).status == 503)
+        }
+    }
 }

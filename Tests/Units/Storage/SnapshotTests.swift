@@ -44,6 +44,20 @@ import Testing
         #expect(try refusal(copy)?.contains("remove it if it is left from a copy that failed") == true)
     }
 
+    @Test("A copy whose name is taken contradicts what is there, and leaves that as it is")
+    func taken() throws {
+        let store = try open()
+        try store.snapshot().copy(to: copy)
+        let before = try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted()
+        for place in [copy, scratch.path + "/store"] {
+            let error = #expect(throws: StoreError.self) { try store.snapshot().copy(to: place) }
+            #expect(error?.kind == .conflict)
+            #expect(
+                error?.description == "There is \(place) already: name another place for the copy.")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == before)
+    }
+
     @Test("A copy is its owner's only, with an empty log for each file, and there is nothing beside it")
     func permissions() throws {
         let store = try open()
