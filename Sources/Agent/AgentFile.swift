@@ -31,7 +31,7 @@ final class AgentFile: DatabaseFile {
         try processes.load()
     }
 
-    private static let schema = Schema(
+    static let schema = Schema(
         applicationIdentifier: 0x5072_4167,  // "PrAg"
         steps: [
             """
@@ -60,5 +60,6 @@ final class AgentFile: DatabaseFile {
             ChannelRegister.schemaStep,
             DeadLetters.schemaStep + ProcessRegister.schemaStep,
             AlertRegister.schemaStep,
+            "ALTER TABLE seen DROP COLUMN received_at",
         ])
 }

@@ -141,7 +141,7 @@ final class CenterDesk {
         try state.timetable.put(notice, of: record.number, as: .delivered)
         let fired = Fired(
             delivery: 0, identity: .drawn(), topic: record.topic.text, notice: notice, firedAt: now)
-        _ = try state.inbox.store([Inbox.Arrival(app: record.number, parcel: .fired(fired))], now: now)
+        _ = try state.inbox.store([Inbox.Arrival(app: record.number, parcel: .fired(fired))])
     }
 
     // MARK: The owner of the device
@@ -171,13 +171,12 @@ final class CenterDesk {
         let responded = Responded(
             delivery: 0, identity: .drawn(), topic: topic, subject: subject, action: action, text: text)
         let arrival = Inbox.Arrival(app: record.number, parcel: .responded(responded))
-        let now = now
         try state.transaction { () throws(StoreError) in
             if case .local(let notice) = subject {
                 let identifiers = CenterOrder.Identifiers.some([notice.request.identifier])
                 try state.timetable.remove(identifiers, of: record.number, .delivered)
             }
-            _ = try state.inbox.store([arrival], now: now)
+            _ = try state.inbox.store([arrival])
         }
         desk.stir(topic)
     }

@@ -59,9 +59,7 @@ final class Inbox {
         self.database = database
         self.deadLetters = deadLetters
         see = try database.prepare(
-            """
-            INSERT INTO seen(app, identity, received_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING row
-            """)
+            "INSERT INTO seen(app, identity) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING row")
         note = try database.prepare("UPDATE subscriptions SET last = ? WHERE app = ? AND channel = ?")
         append = try database.prepare(
             "INSERT INTO inbox(row, app, priority, message, kind) VALUES (?, ?, ?, ?, ?)")
@@ -93,7 +91,7 @@ final class Inbox {
                 remove.bind(row)
                 try remove.run()
             }
-            outcome = try store(arrivals, now: now)
+            outcome = try store(arrivals)
             for var failure in failures {
                 let count = try deadLetters.fail(
                     failure.row, reason: failure.reason, mostAttempts: mostAttempts, now: now)
@@ -109,10 +107,10 @@ final class Inbox {
     }
 
     /// Stores what arrived, within a transaction of the caller's.
-    func store(_ arrivals: [Arrival], now: Moment) throws(StoreError) -> Outcome {
+    func store(_ arrivals: [Arrival]) throws(StoreError) -> Outcome {
         var outcome = Outcome()
         for arrival in arrivals {
-            if try store(arrival, now) { outcome.stored += 1 } else { outcome.repeated += 1 }
+            if try store(arrival) { outcome.stored += 1 } else { outcome.repeated += 1 }
         }
         for app in Set(arrivals.map(\.app)) { outcome.dropped += try bound(app) }
         return outcome
@@ -156,7 +154,7 @@ final class Inbox {
     }
 
     /// False: its identity was seen before.
-    private func store(_ arrival: Arrival, _ now: Moment) throws(StoreError) -> Bool {
+    private func store(_ arrival: Arrival) throws(StoreError) -> Bool {
         if case .remote(let deliver) = arrival.parcel, let channel = deliver.channel {
             note.bind(deliver.identity.bytes)
             note.bind(arrival.app)
@@ -165,7 +163,6 @@ final class Inbox {
         }
         see.bind(arrival.app)
         see.bind(arrival.parcel.identity.bytes)
-        see.bind(now.milliseconds)
         var row: Int64?
         while try see.step() { row = see.integer(0) }
         guard let row else { return false }

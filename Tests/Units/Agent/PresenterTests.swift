@@ -68,8 +68,7 @@ struct PresenterTests {
         func store(_ identity: UInt64, failing failure: StoreError? = nil) throws {
             let parcel = Parcel.remote(.sample(identity, identity: identity, payload: Self.payload))
             try state.transaction { () throws(StoreError) in
-                _ = try state.inbox.store(
-                    [Inbox.Arrival(app: app, parcel: parcel)], now: Moment(milliseconds: 1))
+                _ = try state.inbox.store([Inbox.Arrival(app: app, parcel: parcel)])
                 if let failure { throw failure }
             }
         }
