@@ -6,6 +6,9 @@ public struct Option: Sendable {
         case none
         /// One value, at most once; the text stands for it in the help.
         case required(String)
+        /// The same, and the value names a file or a directory: it is not empty. An empty one, as of a variable of a
+        /// script that was not set, would be the working directory.
+        case file(String)
         /// One value each time, as often as wanted; the text stands for it in the help.
         case repeated(String)
     }
@@ -46,21 +49,18 @@ public struct Option: Sendable {
         Option(name: name, short: short, argument: .required(placeholder), help: help)
     }
 
+    /// An option that takes the name of a file or of a directory; `placeholder` stands for it in the help.
+    public static func file(
+        _ name: String, short: Character? = nil, as placeholder: String = "FILE", _ help: String
+    ) -> Option {
+        Option(name: name, short: short, argument: .file(placeholder), help: help)
+    }
+
     /// An option that may be given several times, each time with a value; `placeholder` stands for one in the help.
     public static func list(
         _ name: String, short: Character? = nil, _ placeholder: String, _ help: String
     ) -> Option {
         Option(name: name, short: short, argument: .repeated(placeholder), help: help)
-    }
-
-    /// Whether its value is the name of a file or of a directory: an empty one, as of a variable of a script that was
-    /// not set, would be the working directory.
-    var namesFile: Bool {
-        switch argument {
-        case .none: false
-        case .required(let placeholder), .repeated(let placeholder):
-            ["FILE", "PATH", "DIRECTORY", "FOLDER"].contains(placeholder)
-        }
     }
 
     /// The option that every table has.

@@ -54,7 +54,7 @@ extension Option {
         let names = (short.map { "-\($0), " } ?? "    ") + "--" + name
         return switch argument {
         case .none: names
-        case .required(let placeholder): "\(names) \(placeholder)"
+        case .required(let placeholder), .file(let placeholder): "\(names) \(placeholder)"
         case .repeated(let placeholder): "\(names) \(placeholder)..."
         }
     }

@@ -12,11 +12,12 @@ extension OptionTable {
                 if option.name == Option.help.name {
                     return ParsedOptions(table: self, values: [option.name: [""]], operands: [])
                 }
-                if text.isEmpty, option.namesFile { throw missingArgument(of: option) }
-                if case .required = option.argument, values[option.name] != nil {
+                switch option.argument {
+                case .file where text.isEmpty: throw missingArgument(of: option)
+                case .required where values[option.name] != nil, .file where values[option.name] != nil:
                     throw error("--\(option.name) was given twice; give it once")
+                case .none, .required, .file, .repeated: values[option.name, default: []].append(text)
                 }
-                values[option.name, default: []].append(text)
             case .operand(let text):
                 found.append(text)
             case .missingArgument(let index):
@@ -34,7 +35,7 @@ extension OptionTable {
     private func missingArgument(of option: Option) -> UsageError {
         switch option.argument {
         case .none: error("--\(option.name) takes no value")
-        case .required(let placeholder), .repeated(let placeholder):
+        case .required(let placeholder), .file(let placeholder), .repeated(let placeholder):
             error("--\(option.name) needs a value: --\(option.name) \(placeholder)")
         }
     }

@@ -140,8 +140,8 @@ enum ExampleApp {
             "Register with the agent for a topic, and print what observers of its notifications are given.",
         options: [
             .value("topic", short: "t", "TOPIC", "The topic: what the provider sends as apns-topic."),
-            .value(
-                "socket", short: "s", "PATH",
+            .file(
+                "socket", short: "s", as: "PATH",
                 "The agent's socket; if not given, that of POSTRIDER_AGENT_SOCKET, or else "
                     + "/run/postrider-agent/agent.sock."),
             .value("remind", short: "r", "SECONDS", "Ask the agent for a reminder after so many seconds."),

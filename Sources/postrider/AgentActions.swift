@@ -64,8 +64,8 @@ enum AgentActions {
             examples: KeyboardAction.examples, run: KeyboardAction.run),
     ]
 
-    private static let socket = Option.value(
-        "socket", "PATH",
+    private static let socket = Option.file(
+        "socket", as: "PATH",
         "The agent's socket; if not given, that of POSTRIDER_AGENT_SOCKET, or else "
             + "\(AgentSettings.usualSocket).")
 

@@ -32,16 +32,19 @@ enum AgentSetting: String, CaseIterable {
         switch self {
         case .relay: .value(rawValue, "HOST:PORT", "Where the relay waits for devices.")
         case .ca:
-            .value(
-                rawValue, "FILE", "The authorities that vouch for the relay, PEM; the system's if not given.")
+            .file(
+                rawValue, "The authorities that vouch for the relay, PEM; the system's if not given.")
         case .serverName:
             .value(rawValue, "NAME", "The name in the relay's certificate; the relay's host if not given.")
         case .state:
-            .value(rawValue, "DIRECTORY", "Where identity, apps and inbox are kept; made if it is not there.")
+            .file(
+                rawValue, as: "DIRECTORY", "Where identity, apps and inbox are kept; made if it is not there."
+            )
         case .socket:
-            .value(
-                rawValue, "PATH", "The Unix socket of the apps; \(AgentSettings.usualSocket) if not given.")
-        case .enrolmentKeyFile: .value(rawValue, "FILE", "A file with the enrolment key.")
+            .file(
+                rawValue, as: "PATH",
+                "The Unix socket of the apps; \(AgentSettings.usualSocket) if not given.")
+        case .enrolmentKeyFile: .file(rawValue, "A file with the enrolment key.")
         case .deviceName:
             .value(rawValue, "NAME", "What the device calls itself; its host name if not given.")
         case .keepaliveSeconds:
@@ -51,8 +54,8 @@ enum AgentSetting: String, CaseIterable {
                 rawValue, "ANSWER",
                 "What apps are told that ask to notify: allow, deny, or ask (if not given), which waits.")
         case .appsDirectory:
-            .value(
-                rawValue, "DIRECTORY",
+            .file(
+                rawValue, as: "DIRECTORY",
                 "The manifests of apps that the agent starts, *.yaml; none if not given.")
         case .deliveryAttempts:
             .value(
@@ -118,8 +121,8 @@ struct AgentSettings {
     /// Where apps look for the agent.
     static let usualSocket = "/run/postrider-agent/agent.sock"
     /// The option that names the configuration file.
-    static let fileOption = Option.value(
-        "config", short: "c", "FILE", "The configuration file; it may also declare apps.")
+    static let fileOption = Option.file(
+        "config", short: "c", "The configuration file; it may also declare apps.")
     /// The variable that names the configuration file.
     static let fileVariable = "POSTRIDER_AGENT_CONFIG"
     /// The variable that holds the enrolment key.

@@ -147,8 +147,8 @@ enum DevCommand: Command {
             where they are missing, and stay there. Prints what to copy when it is ready.
             """,
         options: [
-            .value(
-                "directory", short: "d", "FOLDER",
+            .file(
+                "directory", short: "d", as: "FOLDER",
                 "Where everything is kept; \(DevFolder.usualPath) if not given."),
             .list("topic", short: "t", "TOPIC", "What pushes can be for; com.example.app if not given."),
             .value("provider-port", "PORT", "Where providers connect; 2197 if not given. 0: any free one."),

@@ -74,9 +74,9 @@ enum DeviceCommand: Command {
             .flag("json", "Print a line of JSON for everything that happens."),
             .value("name", "NAME", "What the device calls itself; 'postrider device' if not given."),
             .value("keepalive", "SECONDS", "Wish for a PING so often; if not given, the relay chooses."),
-            .value("state", "FILE", "Keep the identity in this file and be the same device next time."),
-            .value(
-                "enrolment-key-file", "FILE",
+            .file("state", "Keep the identity in this file and be the same device next time."),
+            .file(
+                "enrolment-key-file",
                 "A file with the enrolment key, if it is not in the environment."),
         ] + RelayChoice.options(.device),
         sections: [

@@ -74,8 +74,8 @@ extension LoadCommand {
 
     private static let place: [Option] =
         [
-            .value(
-                "directory", short: "d", "FOLDER",
+            .file(
+                "directory", short: "d", as: "FOLDER",
                 "The folder of a 'postrider dev' that runs: its relay is driven, and rid of the devices at "
                     + "the end."),
             .flag("keep-devices", "They stay at the relay of --directory, with what waits for them."),
@@ -83,7 +83,8 @@ extension LoadCommand {
                 "relay", "HOST:PORT", "A relay that runs, where its providers connect; with --device-relay."),
             .value("device-relay", "ADDRESS:PORT", "Where its devices connect."),
         ] + ControlAddress.options + [
-            .value("relay-directory", "FOLDER", "Where the own relay keeps its data; removed if not given."),
+            .file(
+                "relay-directory", as: "FOLDER", "Where the own relay keeps its data; removed if not given."),
             .list(
                 "relay-setting", "NAME=VALUE",
                 "A setting of the own relay, such as shards=1 or trace=false."),
@@ -98,30 +99,30 @@ extension LoadCommand {
                 "target", "HOST:PORT", "Another server with the APNs provider API, also as https://HOST:PORT."
             ),
             .flag("provider-only", "The server of --target is pushed to, and has no devices of this fleet."),
-            .value(
-                "tokens", "FILE", "Device tokens to push to, in hexadecimal digits; made up if not given."),
+            .file(
+                "tokens", "Device tokens to push to, in hexadecimal digits; made up if not given."),
             .value(
                 "topic", "TOPIC", "The app that pushes to --target are for; com.example.load if not given."),
-            .value(
-                "key-file", "FILE",
+            .file(
+                "key-file",
                 "The team's private key for --target, as Apple's .p8; made up if not given."),
             .value("key-id", "ID", "The identifier of the key."),
             .value("team-id", "ID", "The team that owns it."),
-            .value(
-                "certificate", "FILE",
+            .file(
+                "certificate",
                 "A client certificate that stands in for provider tokens at --target, PEM."),
-            .value("private-key", "FILE", "The certificate's key, PEM."),
-            .value(
-                "ca", "FILE", "The certificate authority to trust, PEM; if not given, those of this system."),
+            .file("private-key", "The certificate's key, PEM."),
+            .file(
+                "ca", "The certificate authority to trust, PEM; if not given, those of this system."),
             .value("server-name", "NAME", "The name in the server's certificate, if it is not the host."),
             .value("process", "NUMBER", "The server's process on this machine, to see what it uses."),
         ]
 
     private static let report: [Option] = [
         .flag("json", "Print the result as one line of JSON (docs/load.md)."),
-        .value("save", "FILE", "Write the result as JSON, besides."),
-        .value("report", "FILE", "Write a page of HTML with plots, besides."),
-        .value("baseline", "FILE", "Compare with an earlier result, of --save or --json."),
+        .file("save", "Write the result as JSON, besides."),
+        .file("report", "Write a page of HTML with plots, besides."),
+        .file("baseline", "Compare with an earlier result, of --save or --json."),
         .list(
             "expect", "LIST",
             "What must hold, such as 'p99<5ms,lost=0,accepted/s>100k'; if it does not, the exit code is 1."),

@@ -33,11 +33,11 @@ struct RelayChoice {
             .value("relay", "HOST:PORT", "The relay, also as [IPv6]:PORT."),
             .value("host", "HOST", "The relay's host, in place of --relay."),
             .value("port", "NUMBER", "The port that goes with --host; \(door.usualPort) if not given."),
-            .value(
-                "ca", "FILE", "The certificate authority to trust, PEM; if not given, those of this system."),
+            .file(
+                "ca", "The certificate authority to trust, PEM; if not given, those of this system."),
             .value("server-name", "NAME", "The name in the relay's certificate, if it is not the host."),
-            .value(
-                "directory", short: "d", "FOLDER",
+            .file(
+                "directory", short: "d", as: "FOLDER",
                 "The folder of 'postrider dev', whose relay is meant if no other is named; "
                     + "\(DevFolder.usualPath) if not given."),
         ]

@@ -36,7 +36,7 @@ extension SendCommand {
         .value("title", "TEXT", "The title of what to show."),
         .value("body", "TEXT", "The body of what to show."),
         .value("payload", "JSON", "The whole payload, sent as it is."),
-        .value("payload-file", "FILE", "A file with the whole payload, sent as it is."),
+        .file("payload-file", "A file with the whole payload, sent as it is."),
     ]
 
     private static let headers: [Option] = [
@@ -55,7 +55,7 @@ extension SendCommand {
         .value(
             "environment", "NAME",
             "production (if not given) or development: which port of 'postrider dev' is meant."),
-        .value("key-file", "FILE", "The team's private key, as Apple's .p8."),
+        .file("key-file", "The team's private key, as Apple's .p8."),
         .value("key-id", "ID", "The identifier of the key."),
         .value("team-id", "ID", "The team that owns it."),
     ]

@@ -34,28 +34,25 @@ enum Setting: String, CaseIterable {
     var variable: String { Self.variable(rawValue) }
 
     /// What the command line calls it.
-    var option: Option { .value(rawValue, placeholder, help) }
+    var option: Option { Option(name: rawValue, argument: argument, help: help) }
 
     /// What the environment calls a setting of this name.
     static func variable(_ name: String) -> String {
         "POSTRIDER_" + name.uppercased().replacing("-", with: "_")
     }
 
-    private var placeholder: String {
+    private var argument: Option.Argument {
         switch self {
-        case .providerAddress, .developmentProviderAddress, .deviceAddress: "ADDRESS"
-        case .controlAddress: "unix:PATH"
-        case .certificate, .privateKey, .providerTrust: "FILE"
-        case .dataDirectory: "DIRECTORY"
-        case .trace: "true|false"
-        case .traceSample: "NUMBER"
+        case .providerAddress, .developmentProviderAddress, .deviceAddress: .required("ADDRESS")
+        case .controlAddress: .required("unix:PATH")
+        case .certificate, .privateKey, .providerTrust: .file("FILE")
+        case .dataDirectory: .file("DIRECTORY")
         case .shards, .providerIdleSeconds, .pushesPerSecond, .deviceFetches, .deviceExpiryDays,
-            .sourceConnections,
-            .sourceRate:
-            "NUMBER"
-        case .strictness, .storage, .spellings: "WORD"
-        case .streamLimitRamp: "true|false"
-        case .logLevel: "LEVEL"
+            .sourceConnections, .sourceRate, .traceSample:
+            .required("NUMBER")
+        case .strictness, .storage, .spellings: .required("WORD")
+        case .streamLimitRamp, .trace: .required("true|false")
+        case .logLevel: .required("LEVEL")
         }
     }
 

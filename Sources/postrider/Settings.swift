@@ -13,8 +13,8 @@ struct Settings {
     /// Where the configuration file is looked for when nobody names one.
     static let usualFile = "/etc/postrider/postrider.yaml"
     /// The option that names the configuration file.
-    static let fileOption = Option.value(
-        "config", short: "c", "FILE", "The configuration file; \(usualFile) if not given, and if it is there."
+    static let fileOption = Option.file(
+        "config", short: "c", "The configuration file; \(usualFile) if not given, and if it is there."
     )
     /// The variable that names the configuration file.
     static let fileVariable = "POSTRIDER_CONFIG"

@@ -51,11 +51,11 @@ enum TokenCommand: Command {
             options it is for the relay of 'postrider dev'.
             """,
         options: [
-            .value("key-file", "FILE", "The team's private key, as Apple's .p8."),
+            .file("key-file", "The team's private key, as Apple's .p8."),
             .value("key-id", "ID", "The identifier of the key."),
             .value("team-id", "ID", "The team that owns it."),
-            .value(
-                "directory", short: "d", "FOLDER",
+            .file(
+                "directory", short: "d", as: "FOLDER",
                 "The folder of 'postrider dev'; \(DevFolder.usualPath) if nothing is given."),
         ],
         examples: [

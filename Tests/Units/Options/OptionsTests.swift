@@ -62,10 +62,11 @@ struct ParsingTests {
         let table = OptionTable(
             command: "postrider paint", summary: "Paints a house.", operands: [.required("HOUSE")],
             options: [
-                .value("plan", short: "p", "FILE", "The plan."), .list("photo", "FILE", "A photo of it."),
+                .file("plan", short: "p", as: "SHEET", "The plan."), .file("photo", "A photo of it."),
             ])
-        let name = arguments[0].hasPrefix("--photo") ? "photo" : "plan"
-        #expect(throws: UsageError("postrider paint: --\(name) needs a value: --\(name) FILE")) {
+        let value = arguments[0].hasPrefix("--photo") ? "--photo FILE" : "--plan SHEET"
+        let name = value.prefix { $0 != " " }
+        #expect(throws: UsageError("postrider paint: \(name) needs a value: \(value)")) {
             try table.parse(arguments)
         }
     }
