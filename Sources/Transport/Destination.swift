@@ -8,19 +8,25 @@ public enum Destination: Sendable, Hashable, CustomStringConvertible {
     /// Reads `relay.example.org:2197`, `127.0.0.1:2197`, `[::1]:2197` or `unix:/run/postrider.sock`.
     public init(_ text: String) throws(TransportError) {
         if let address = try? SocketAddress(text) {
+            guard address.port != 0 else { throw Self.portZero(text) }
             self = .address(address)
             return
         }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         // Whoever names an interface means an address.
         if text.contains("%") { _ = try SocketAddress(text) }
-        guard parts.count == 2, let port = UInt16(parts[1]), port > 0, Self.isName(parts[0]) else {
+        guard parts.count == 2, let port = UInt16(parts[1]), Self.isName(parts[0]) else {
             throw TransportError(
                 "\(text) is no destination: give relay.example.org:2197, 127.0.0.1:2197, "
                     + "[::1]:2197 or unix:/path."
             )
         }
+        guard port != 0 else { throw Self.portZero(text) }
         self = .host(String(parts[0]), port: port)
+    }
+
+    private static func portZero(_ text: String) -> TransportError {
+        TransportError("\(text) has port 0, at which nobody listens: give a port from 1 to 65535.")
     }
 
     /// The form that `init` reads.

@@ -140,10 +140,11 @@ struct AgentSettings {
         // As with the relay: of our own variables an empty one is none.
         let environment = environment.filter { !$0.value.isEmpty || !$0.key.hasPrefix("POSTRIDER_") }
         let (texts, apps) = try Self.read(options, environment, readFile)
-        let form = "a host and a port such as relay.example.org:5223"
-        guard let relay = try texts.value(.relay, form: form, { try? Destination($0) }) else {
-            throw texts.missing(.relay)
+        let form = "a host and a port from 1 to 65535 such as relay.example.org:5223"
+        let relay = try texts.value(.relay, form: form) { text in
+            (try? Destination(text)).flatMap { $0.host == nil ? nil : $0 }
         }
+        guard let relay else { throw texts.missing(.relay) }
         var agent = AgentConfiguration(
             relay: relay,
             stateDirectory: try texts.required(.state),

@@ -120,10 +120,20 @@ struct DestinationTests {
     @Test(
         "that is none gets a sentence",
         arguments: [
-            "", "relay", "relay:", "relay:0", "relay:65536", ":1", "a b:1", "a:b:1", "::1:5", "rélais:1",
+            "", "relay", "relay:", "relay:65536", ":1", "a b:1", "a:b:1", "::1:5", "rélais:1",
         ])
     func mistakes(_ text: String) {
         #expect(throws: TransportError.self) { try Destination(text) }
+    }
+
+    @Test(
+        "are refused port 0, at which nobody can be reached",
+        arguments: ["relay:0", "127.0.0.1:0", "[::1]:0"])
+    func portZero(_ text: String) {
+        let error = #expect(throws: TransportError.self) { try Destination(text) }
+        #expect(
+            error?.description
+                == "\(text) has port 0, at which nobody listens: give a port from 1 to 65535.")
     }
 
     @Test("that names an interface which is not there is told so")

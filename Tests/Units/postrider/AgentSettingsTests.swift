@@ -97,8 +97,18 @@ struct AgentSettingsTests {
         arguments: [
             (
                 ["--relay", "nowhere"], [:], "",
-                "postrider agent: --relay must be a host and a port such as relay.example.org:5223, "
-                    + "not 'nowhere'"
+                "postrider agent: --relay must be a host and a port from 1 to 65535 such as "
+                    + "relay.example.org:5223, not 'nowhere'"
+            ),
+            (
+                [], ["POSTRIDER_RELAY": "127.0.0.1:0"], "",
+                "POSTRIDER_RELAY must be a host and a port from 1 to 65535 such as "
+                    + "relay.example.org:5223, not '127.0.0.1:0'"
+            ),
+            (
+                ["--relay", "unix:/relay"], [:], "",
+                "postrider agent: --relay must be a host and a port from 1 to 65535 such as "
+                    + "relay.example.org:5223, not 'unix:/relay'"
             ),
             (
                 [], ["POSTRIDER_KEEPALIVE_SECONDS": "1"], "",
