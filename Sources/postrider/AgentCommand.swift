@@ -52,7 +52,7 @@ enum AgentCommand: Command {
             for await request in requests {
                 if request == .reload {
                     supervision.tell(Supervisor.reloadingState)
-                    await reload(agent, threshold, log, readSettings)
+                    await reload(agent, settings, threshold, log, readSettings)
                     supervision.tell("READY=1")
                 } else {
                     watch?.cancel()
@@ -68,13 +68,14 @@ enum AgentCommand: Command {
 
     /// Reads again what can have changed. Where something is wrong, everything stays as it was.
     private static func reload(
-        _ agent: Agent, _ threshold: LogThreshold, _ log: Log, _ readSettings: () throws -> AgentSettings
+        _ agent: Agent, _ atStart: AgentSettings, _ threshold: LogThreshold, _ log: Log,
+        _ readSettings: () throws -> AgentSettings
     ) async {
         do {
             let settings = try readSettings()
             let found = await agent.reload(settings.agent)
             threshold.level = settings.logLevel
-            log.notice("reloaded: \(found)")
+            log.notice("reloaded: \(found)\(settings.texts.unheeded(since: atStart.texts))")
         } catch {
             log.error("not reloaded, everything stays as it was: \(error)")
         }

@@ -9,7 +9,7 @@ import YAML
 
 /// One setting of the agent: `--state` on the command line, `POSTRIDER_STATE` in the environment, `state:` in the
 /// file.
-enum AgentSetting: String, CaseIterable {
+enum AgentSetting: String, SettingName {
     case relay
     case ca
     case serverName = "server-name"
@@ -26,6 +26,10 @@ enum AgentSetting: String, CaseIterable {
     case savePower = "save-power"
     case sessionBus = "session-bus"
     case logLevel = "log-level"
+
+    static let reloaded: Set<AgentSetting> = [
+        .appsDirectory, .notifications, .deliveryAttempts, .reports, .savePower, .keyboardUser, .logLevel,
+    ]
 
     /// What the command line calls it.
     var option: Option {
@@ -116,6 +120,8 @@ enum PowerWish: String, CaseIterable {
 /// What the user has set for the agent.
 struct AgentSettings {
     let agent: AgentConfiguration
+    /// What was written, wherever it was.
+    let texts: SettingTexts<AgentSetting>
     let logLevel: Log.Level
 
     /// Where apps look for the agent.
@@ -180,6 +186,7 @@ struct AgentSettings {
         if let user { agent.keyboardUser = user }
         if let directory = texts[.appsDirectory] { agent.manifests = try readManifests(directory) }
         self.agent = agent
+        self.texts = texts
         logLevel = (try texts.choice(.logLevel, of: LogLevel.self) ?? .info).level
     }
 

@@ -16,7 +16,8 @@ enum ServeCommand: Command {
             Console.say(table.helpText)
             return 0
         }
-        let settings = try Settings(options: options).forRelay()
+        let atStart = try Settings(options: options)
+        let settings = try atStart.forRelay()
         let threshold = LogThreshold(settings.logLevel)
         let log = ServiceLog.log(threshold, isJournal: ServiceLog.isJournal)
         let served = try await ServedRelay.start(
@@ -28,10 +29,12 @@ enum ServeCommand: Command {
                 + "\(relay.deviceAddress), the operator to \(settings.relay.controlAddress); "
                 + "\(settings.relay.shards) shards")
         return await served.untilEnd {
-            let settings = try Settings(options: options).forRelay()
+            let read = try Settings(options: options)
+            let settings = try read.forRelay()
             try served.relay.reload(settings.relay)
             threshold.level = settings.logLevel
             return "new connections see the certificate in \(settings.relay.certificateChainFile)"
+                + read.texts.unheeded(since: atStart.texts)
         }
     }
 

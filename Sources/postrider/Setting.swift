@@ -3,7 +3,7 @@ import Options
 
 /// One setting of the relay. Its name is the same everywhere: `--data-directory` on the command line,
 /// `POSTRIDER_DATA_DIRECTORY` in the environment, `data-directory:` in the configuration file.
-enum Setting: String, CaseIterable {
+enum Setting: String, SettingName {
     case providerAddress = "provider-address"
     case developmentProviderAddress = "development-provider-address"
     case deviceAddress = "device-address"
@@ -26,6 +26,8 @@ enum Setting: String, CaseIterable {
     case trace = "trace"
     case traceSample = "trace-sample"
     case logLevel = "log-level"
+
+    static let reloaded: Set<Setting> = [.certificate, .privateKey, .providerTrust, .logLevel]
 
     /// How closely the relay keeps to Apple (docs/fidelity.md).
     static let fidelity: [Setting] = [.strictness, .storage, .spellings, .streamLimitRamp]

@@ -1,9 +1,15 @@
 import Options
 import YAML
 
+/// The names of a program's settings, in the order in which they are shown.
+protocol SettingName: Hashable, CaseIterable, RawRepresentable<String> {
+    /// Those that a reload takes on; all others count from the next start on.
+    static var reloaded: Set<Self> { get }
+}
+
 /// Settings as the user has written them: an option wins over the environment, which wins over the configuration file.
 /// Every value knows where it comes from, so that a mistake in it is told with its place.
-struct SettingTexts<Name: Hashable & CaseIterable & RawRepresentable<String>> {
+struct SettingTexts<Name: SettingName> {
     private struct Value {
         let text: String
         /// Makes the error of a sentence that goes on after the value's place.
@@ -104,6 +110,15 @@ struct SettingTexts<Name: Hashable & CaseIterable & RawRepresentable<String>> {
 
     /// `true` or `false`.
     func boolean(_ name: Name) throws -> Bool? { try value(name, form: "true or false") { Bool($0) } }
+
+    /// What a reload has to say of settings that it does not take on, and that were other ones at the start: the end of
+    /// its sentence; empty where there are none.
+    func unheeded(since start: SettingTexts) -> String {
+        let names = Name.allCases.filter { !Name.reloaded.contains($0) && self[$0] != start[$0] }
+        guard !names.isEmpty else { return "" }
+        let list = names.map(\.rawValue).joined(separator: ", ")
+        return "; \(list) \(names.count == 1 ? "has" : "have") changed, which counts from the next start on"
+    }
 
     /// A mistake in a setting, told with its place.
     func mistake(_ name: Name, _ sentence: String) -> any Error {

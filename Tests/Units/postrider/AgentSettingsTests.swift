@@ -159,6 +159,20 @@ struct AgentSettingsTests {
         #expect(error.map { "\($0)" } == sentence)
     }
 
+    @Test("that have changed, and that a reload does not take on, are told")
+    func unheeded() throws {
+        let start = try settings(needed)
+        let reloaded = [
+            "--notifications", "deny", "--delivery-attempts", "9", "--reports", "false", "--save-power",
+            "never", "--keyboard-user", "0", "--log-level", "debug",
+        ]
+        #expect(try settings(needed + reloaded).texts.unheeded(since: start.texts) == "")
+        let other = try settings(needed + ["--socket", "other.sock", "--ca", "ca.pem"])
+        #expect(
+            other.texts.unheeded(since: start.texts)
+                == "; ca, socket have changed, which counts from the next start on")
+    }
+
     @Test("that are missing are asked for by all their names")
     func missing() {
         let error = #expect(throws: CommandFailure.self) { try settings(["--relay", "localhost:1"]) }

@@ -188,6 +188,22 @@ struct SettingsTests {
         #expect(error.map { "\($0)" } == sentence)
     }
 
+    @Test("that have changed, and that a reload does not take on, are told")
+    func unheeded() throws {
+        func texts(_ file: String) throws -> SettingTexts<Setting> {
+            try Self.settings(["-c", "f", "--trace", "true"], files: ["f": file]).texts
+        }
+        let start = try texts("certificate: a\nshards: 3\ntrace: true")
+        let same = try texts("shards: 3\ncertificate: b\nlog-level: debug\ntrace: false")
+        #expect(same.unheeded(since: start) == "")
+        let one = try texts("certificate: a\nshards: 4")
+        #expect(one.unheeded(since: start) == "; shards has changed, which counts from the next start on")
+        let two = try texts("strictness: strict")
+        #expect(
+            two.unheeded(since: start)
+                == "; shards, strictness have changed, which counts from the next start on")
+    }
+
     @Test("that are missing are asked for by all their names")
     func missing() {
         let error = #expect(throws: CommandFailure.self) { try Self.settings([]).forRelay() }
