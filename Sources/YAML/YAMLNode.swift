@@ -40,11 +40,11 @@ public indirect enum YAMLNode: Hashable, Sendable {
         }
     }
 
-    /// What it is, for sentences.
+    /// What it is, for sentences. Text is not shown: it may be all of a file that was named by mistake, a key's.
     var kind: String {
         switch self {
         case .null: "nothing"
-        case .scalar(let text, _): "'\(text)'"
+        case .scalar: "text"
         case .sequence: "a list"
         case .mapping: "a group of settings"
         }

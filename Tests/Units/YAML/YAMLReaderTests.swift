@@ -105,8 +105,8 @@ struct YAMLReaderTests {
             ("hosts: a", "x.yaml:1:8: 'hosts' must be a list; write '- a' in the line below"),
             ("hosts: {a: 1}", "x.yaml:1:8: 'hosts' must be a list; begin each item with '- '"),
             ("hosts: [[a]]", "x.yaml:1:9: 'hosts' must be a list of single values, not of a list"),
-            ("group: a", "x.yaml:1:8: 'group' must hold settings such as 'name: value', not 'a'"),
-            ("groups: [a]", "x.yaml:1:10: 'groups[0]' must hold settings such as 'name: value', not 'a'"),
+            ("group: a", "x.yaml:1:8: 'group' must hold settings such as 'name: value', not text"),
+            ("groups: [a]", "x.yaml:1:10: 'groups[0]' must hold settings such as 'name: value', not text"),
         ]
     )
     func wrongKinds(_ text: String, _ sentence: String) throws {
