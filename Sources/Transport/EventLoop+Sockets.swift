@@ -146,7 +146,7 @@ extension Listener {
         }
         var status = stat()
         guard error.number == ECONNREFUSED, unsafe lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFSOCK else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw SystemError(number: EEXIST) }
         _ = unsafe unlink(path)
     }
 
@@ -154,6 +154,7 @@ extension Listener {
         let advice =
             switch error.number {
             case EADDRINUSE: "something else listens there; stop it, or choose another address"
+            case EEXIST: "a file that is no socket is there; remove it, or choose another path"
             case EADDRNOTAVAIL: "no interface of this machine has that address; choose one that it has"
             case EACCES, EPERM:
                 "this user may not; choose a port from 1024 on, or a directory that it may write to"

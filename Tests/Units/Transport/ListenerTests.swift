@@ -111,7 +111,11 @@ import Testing
         listener.close()
         let file = unsafe open(path.path, O_CREAT | O_WRONLY, 0o600)
         close(file)
-        #expect(throws: TransportError.self) { try loop.listen(try path.address) { _ in nil } }
+        let error = #expect(throws: TransportError.self) { try loop.listen(try path.address) { _ in nil } }
+        #expect(
+            error?.description
+                == "Cannot listen on unix:\(path.path): a file that is no socket is there; remove it, or "
+                + "choose another path.")
         #expect(unsafe access(path.path, F_OK) == 0)
     }
 
