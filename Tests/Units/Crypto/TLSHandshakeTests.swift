@@ -93,7 +93,11 @@ import Testing
     func serverNames(name: String, isAccepted: Bool) throws {
         let outcome = try SocketPair(paper.server(), paper.client(), serverName: name).handshake()
         #expect((outcome.client == nil) == isAccepted)
-        if !isAccepted { #expect(outcome.client?.description.contains("mismatch") == true) }
+        if !isAccepted {
+            #expect(
+                outcome.client?.description.hasSuffix("mismatch); name the server as its certificate does")
+                    == true)
+        }
     }
 
     @Test("A client refuses the certificate of an authority that it does not trust, and says why")
@@ -101,7 +105,10 @@ import Testing
         let stranger = try Paper()
         let outcome = try SocketPair(stranger.server(), paper.client()).handshake()
         #expect(outcome.client?.origin == .peer)
-        #expect(outcome.client?.description.contains("certificate verify failed (") == true)
+        #expect(
+            outcome.client?.description
+                == "The TLS handshake failed: certificate verify failed "
+                + "(unable to get local issuer certificate); name the file of the authority that issued it")
         #expect(outcome.server != nil)
     }
 
