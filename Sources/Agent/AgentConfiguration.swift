@@ -17,7 +17,7 @@ public struct AgentConfiguration: Sendable {
     public var socketPath: String
     /// What buys the device its identity; needed until it has one.
     public var enrolmentKey: String?
-    /// The file that was to hold it and is not there, as of a device that has enrolled and was rid of its key.
+    /// The file that was to hold it and does not, as of a device that has enrolled and was rid of its key.
     public var absentKeyFile: String?
     /// What the device calls itself, for the operator's eyes.
     public var name: String
@@ -90,7 +90,7 @@ public struct AgentFailure: Error, Equatable, Sendable, CustomStringConvertible 
 
     /// A device that has no identity, and nothing that buys one.
     static func notEnrolled(_ configuration: AgentConfiguration) -> AgentFailure {
-        let absence = configuration.absentKeyFile.map { ", and the enrolment key \($0) is not there" } ?? ""
+        let absence = configuration.absentKeyFile.map { ", and there is no enrolment key in \($0)" } ?? ""
         return AgentFailure(
             description: "The device is not enrolled yet\(absence): give the agent an enrolment key, "
                 + "by enrolment-key-file or in POSTRIDER_ENROLMENT_KEY.")

@@ -129,11 +129,13 @@ final class RelayLink: RelayLine {
             keep(try result.get())
         } catch {
             guard !error.isVerdict else {
-                return fail(AgentFailure(description: "The device cannot be enrolled: \(error)."))
+                return fail(
+                    AgentFailure(
+                        description: "The device cannot be enrolled at \(relay.destination): \(error)."))
             }
             let delay = backoff.delayMilliseconds(
                 afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
-            log.warning("\(error); next attempt in \(delay) ms")
+            log.warning("not enrolled at \(relay.destination): \(error); next attempt in \(delay) ms")
             retry.arm(afterMilliseconds: delay)
         }
     }

@@ -154,8 +154,8 @@ struct AgentSettings {
         var agent = AgentConfiguration(
             relay: relay,
             stateDirectory: try texts.required(.state),
-            socketPath: texts[.socket] ?? Self.usualSocket,
-            name: texts[.deviceName] ?? ProcessInfo.processInfo.hostName,
+            socketPath: try Self.socketPath(texts) ?? Self.usualSocket,
+            name: try Self.name(texts) ?? ProcessInfo.processInfo.hostName,
             version: "postrider/\(Commands.version)"
         )
         agent.useSystemBus(in: environment)
@@ -164,7 +164,8 @@ struct AgentSettings {
         agent.enrolmentKey = environment[Self.keyVariable]
         let isKeyOption = options.string(AgentSetting.enrolmentKeyFile.rawValue) != nil
         if let path = texts[.enrolmentKeyFile], isKeyOption || agent.enrolmentKey == nil {
-            let key = try readFile(path)?.trimmingCharacters(in: .whitespacesAndNewlines)
+            let text = try readFile(path)?.trimmingCharacters(in: .whitespacesAndNewlines)
+            let key = text == "" ? nil : text
             agent.enrolmentKey = key
             agent.absentKeyFile = key == nil ? path : nil
         }
@@ -188,6 +189,18 @@ struct AgentSettings {
         self.agent = agent
         self.texts = texts
         logLevel = (try texts.choice(.logLevel, of: LogLevel.self) ?? .info).level
+    }
+
+    private static func socketPath(_ texts: SettingTexts<AgentSetting>) throws -> String? {
+        try texts.value(.socket, form: "the path of a socket, 107 bytes at most") { path in
+            (try? SocketAddress(unixPath: path))?.unixPath
+        }
+    }
+
+    private static func name(_ texts: SettingTexts<AgentSetting>) throws -> String? {
+        try texts.value(.deviceName, form: "a name, \(Limits.courierTextBytes) bytes at most") { name in
+            name.utf8.count <= Limits.courierTextBytes ? name : nil
+        }
     }
 
     private static let userForm = "a user of this device, by name or number"

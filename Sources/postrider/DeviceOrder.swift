@@ -25,6 +25,9 @@ struct DeviceOrder: Sendable {
         count = try options.integer("count", in: 1...Int.max)
         isJSON = options.isSet("json")
         name = options.string("name") ?? "postrider device"
+        guard name.utf8.count <= Limits.courierTextBytes else {
+            throw options.error("--name must have \(Limits.courierTextBytes) bytes at most")
+        }
         let keepalives = Limits.keepaliveSeconds.least...Limits.keepaliveSeconds.most
         keepaliveSeconds = UInt32(try options.integer("keepalive", in: keepalives) ?? 0)
         stateFile = options.string("state")
@@ -51,8 +54,12 @@ struct DeviceOrder: Sendable {
                 "The device is not enrolled and has no enrolment key: set \(Self.keyVariable), or give "
                     + "--enrolment-key-file.", exitCode: 2)
         }
-        return try FileText.read(keyFile, "The enrolment key")
+        let key = try FileText.read(keyFile, "The enrolment key")
             .trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !key.isEmpty else {
+            throw CommandFailure("The enrolment key \(keyFile) is empty: put the key into it.")
+        }
+        return key
     }
 
     /// Who the device was the last time; nil if it is new.

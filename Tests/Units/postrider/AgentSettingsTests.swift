@@ -61,6 +61,9 @@ struct AgentSettingsTests {
         let found = try settings(needed + ["--enrolment-key-file", "key"])
         #expect(found.agent.enrolmentKey == nil)
         #expect(found.agent.absentKeyFile == "key")
+        let empty = try settings(needed + ["--enrolment-key-file", "key"], files: ["key": "\n"])
+        #expect(empty.agent.enrolmentKey == nil)
+        #expect(empty.agent.absentKeyFile == "key")
     }
 
     @Test("take an empty variable for none, that of the file and that of the key as well")
@@ -119,6 +122,16 @@ struct AgentSettingsTests {
                 "f:2:20: 'keepalive-seconds' must be a whole number from 5 to 1800, not 'often'"
             ),
             ([], [:], "reports: maybe", "f:1:10: 'reports' must be true or false, not 'maybe'"),
+            (
+                ["--socket", String(repeating: "s", count: 108)], [:], "",
+                "postrider agent: --socket must be the path of a socket, 107 bytes at most, not '"
+                    + String(repeating: "s", count: 108) + "'"
+            ),
+            (
+                [], [:], "device-name: " + String(repeating: "n", count: 256),
+                "f:1:14: 'device-name' must be a name, 255 bytes at most, not '"
+                    + String(repeating: "n", count: 256) + "'"
+            ),
             ([], [:], "state: [s]", "f:1:8: 'state' must be one value, not a list"),
             (
                 [], [:], "notifications: maybe",

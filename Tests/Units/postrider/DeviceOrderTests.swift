@@ -47,6 +47,21 @@ struct DeviceOrderTests {
         }
     }
 
+    @Test("refuses an enrolment key that is empty, and a name that no relay takes")
+    func mistakes() throws {
+        try withFolder {
+            let file = folder.path + "/empty.key"
+            try FileText.write("\n", to: file)
+            let order = try order(["--enrolment-key-file", file])
+            let empty = #expect(throws: CommandFailure.self) { try order.enrolmentKey() }
+            #expect(empty?.sentence == "The enrolment key \(file) is empty: put the key into it.")
+            let long = #expect(throws: UsageError.self) {
+                try self.order(["--name", String(repeating: "n", count: 256)])
+            }
+            #expect(long?.description == "postrider device: --name must have 255 bytes at most")
+        }
+    }
+
     @Test("without any enrolment key is a mistake of the user")
     func noKey() throws {
         try withFolder {
