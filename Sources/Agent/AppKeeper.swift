@@ -189,6 +189,7 @@ final class AppKeeper {
         case .kill: app.process?.kill()
         case .arm(let milliseconds): app.timer?.arm(afterMilliseconds: milliseconds)
         case .disarm: app.timer?.disarm()
+        case .note(let sentence): log.info("\(topic) \(sentence)")
         case .report(let sentence): log.warning("\(topic) \(sentence)")
         }
     }
@@ -209,7 +210,6 @@ final class AppKeeper {
 
     private func ended(_ ending: ProcessEnding, _ topic: String) {
         guard let app = apps[topic] else { return }
-        log.info("\(topic) \(ending)")
         app.formerProcess = app.process?.identifier
         app.process = nil
         keep(nil, of: topic)

@@ -35,8 +35,8 @@ struct AppSupervisor {
         case terminate, kill
         /// Say ``Event/timeIsUp`` after so long, instead of what was asked for before; or never.
         case arm(milliseconds: Int), disarm
-        /// Write a sentence about the app into the log, which goes on after its topic.
-        case report(String)
+        /// Write a sentence about the app into the log, which goes on after its topic: as news, or as a warning.
+        case note(String), report(String)
     }
 
     enum State: Equatable {
@@ -228,10 +228,10 @@ struct AppSupervisor {
         let wasAskedFor = [.ending(.told), .ending(.terminated)].contains(state)
         let isPlain = ending == .exited(0) || ending == .unknown
         let sentence = "\(ending)\(hasHandled ? "" : " and had handled nothing")"
-        let report: [Action] = isPlain || wasAskedFor ? [] : [.report(sentence)]
-        if case .ending = state, !isFault { return report + over() }
+        let word: Action = isPlain || wasAskedFor ? .note("\(ending)") : .report(sentence)
+        if case .ending = state, !isFault { return [word] + over() }
         isFault = false
-        return report + (hasHandled ? over() : rest(now, random))
+        return [word] + (hasHandled ? over() : rest(now, random))
     }
 
     /// It has ended. If something has come for it meanwhile, it starts anew.

@@ -33,7 +33,10 @@ struct AppSupervisorTests {
     private static let lives: [Life] = [
         Life(
             testDescription: "is started once for what waits, in the background, and rests when it has ended",
-            steps: running + [(.needed, []), (.detached, [attach]), (.exited(.exited(0)), [.disarm])]
+            steps: running + [
+                (.needed, []), (.detached, [attach]),
+                (.exited(.exited(0)), [.note("ended with exit code 0"), .disarm]),
+            ]
                 + running),
         Life(
             testDescription:
@@ -65,7 +68,8 @@ struct AppSupervisorTests {
             steps: used + [
                 (.suspend, [.tell(.didEnterBackground), .tell(.willTerminate), farewell]),
                 (.detached, [farewell]), (.needed, []),
-                (.exited(.exited(0)), [.disarm, .start]), (.started, [attach]),
+                (.exited(.exited(0)), [.note("ended with exit code 0"), .disarm, .start]),
+                (.started, [attach]),
             ]),
         Life(
             testDescription: "is ended where it does not attach, and started again later",
@@ -75,7 +79,8 @@ struct AppSupervisorTests {
                     .timeIsUp,
                     [.report("has not attached within 30 s, and is ended"), .terminate, farewell]
                 ),
-                (.exited(.killed(15)), [.arm(milliseconds: 0)]), (.timeIsUp, [.start]),
+                (.exited(.killed(15)), [.note("was ended by signal 15"), .arm(milliseconds: 0)]),
+                (.timeIsUp, [.start]),
             ]),
         Life(
             testDescription: "is started again later where its program cannot be started, if something waits",
@@ -102,7 +107,7 @@ struct AppSupervisorTests {
             steps: used + [
                 (.stop, [.tell(.didEnterBackground), .tell(.willTerminate), farewell]),
                 (.detached, [farewell]), (.needed, []), (.timeIsUp, [.terminate, farewell]),
-                (.exited(.killed(15)), [.disarm]),
+                (.exited(.killed(15)), [.note("was ended by signal 15"), .disarm]),
             ]),
     ]
 
