@@ -14,7 +14,8 @@ enum ExampleApp {
                 return 0
             }
             return try await run(
-                topic: options.requiredString("topic"),
+                topic: options.string("topic") ?? ProcessInfo.processInfo.environment["POSTRIDER_TOPIC"]
+                    ?? options.requiredString("topic"),
                 socketPath: options.string("socket") ?? Application.defaultSocketPath,
                 channels: options.list("channel"),
                 limit: options.integer("count", in: 1...1_000_000),
@@ -139,7 +140,10 @@ enum ExampleApp {
         summary:
             "Register with the agent for a topic, and print what observers of its notifications are given.",
         options: [
-            .value("topic", short: "t", "TOPIC", "The topic: what the provider sends as apns-topic."),
+            .value(
+                "topic", short: "t", "TOPIC",
+                "The topic: what the provider sends as apns-topic; if not given, that of POSTRIDER_TOPIC, "
+                    + "which the agent sets."),
             .file(
                 "socket", short: "s", as: "PATH",
                 "The agent's socket; if not given, that of POSTRIDER_AGENT_SOCKET, or else "
