@@ -6,8 +6,9 @@ SHELL := /bin/bash
 
 CONFIGURATION ?= debug
 # The checks of overlapping accesses at run time cost a seventh of the processor time of a push. Debug builds, and with
-# them all tests, have them. Linking with optimisation across the modules saves another twelfth of its instructions.
-FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked --experimental-lto-mode full
+# them all tests, have them. Linking with optimisation across the modules saves another twelfth of its instructions. Swift's
+# library is linked in, so that the program runs where there is no Swift.
+FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked --experimental-lto-mode full --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
 CLANG = $(dir $(realpath $(shell command -v swift)))clang
 
@@ -18,7 +19,7 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build test test-tsan test-asan fuzz simulate torture bench growth costs figures format format-check \
+.PHONY: help deps build package test test-tsan test-asan test-package fuzz simulate torture bench growth costs figures format format-check \
 	demo provider-api screenshot clean
 
 help: ## List what can be made
@@ -29,6 +30,10 @@ deps: ## Install the Debian and Python packages that are missing
 
 build: ## Build everything (CONFIGURATION=release for the fast one)
 	swift build --configuration $(CONFIGURATION) $(FLAGS_$(CONFIGURATION))
+
+package: ## Make a Debian package, for machines that have no Swift
+	swift build --configuration release $(FLAGS_release)
+	deploy/package.sh
 
 # The tests take minutes; one that hangs fails, and the last line says which it was. What failed is said again at the
 # end: among thousands of lines nobody finds it, and some keep the last lines only.
@@ -60,6 +65,10 @@ test-asan: deps ## Run every test under AddressSanitizer
 	swift build --build-tests --scratch-path .build/address --sanitize address
 	ASAN_OPTIONS=detect_leaks=0:suppressions=$$PWD/Tests/Sanitizers/address.txt \
 		swift test --skip-build --disable-xctest --skip TidyTests --scratch-path .build/address --sanitize address
+
+test-package: ## Install the package into a fresh Debian, and try its services there under systemd (as root)
+	swift build --configuration release $(FLAGS_release)
+	Tests/Package/run.sh
 
 # The tests feed the kept inputs (Tests/Fuzz/Corpora); this makes new ones.
 fuzz: ## Feed bytes to what takes them from strangers (SECONDS=60 for each TARGET, or for one)

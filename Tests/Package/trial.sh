@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Within the machine that run.sh has made: configures relay and agent as docs/configuration.md and docs/agent.md say, and
+# tries what they promise under systemd. Each line of its output is a sentence that has been found true, the last but for one
+# that was not.
+set -Eeuo pipefail
+cd /root/trial
+topic=com.example.kiosk
+
+main_pid() { systemctl show --property MainPID --value "$1"; }
+
+# Waits until a command succeeds.
+until_true() {
+    for _ in $(seq 300); do
+        if "$@" >/dev/null 2>&1; then return; fi
+        sleep 0.2
+    done
+    return 1
+}
+
+trap 'journalctl --no-pager --lines 40' ERR
+
+# Says a sentence, and whether the command after it finds it true within a minute.
+finds() {
+    echo "$1"
+    until_true "${@:2}" && return
+    echo "No: '${*:2}'"
+    false
+}
+
+logged() { journalctl --no-pager --unit "$1" | grep -q -- "$2"; }
+is_now() { [[ $(systemctl is-active "$1") == "$2" ]]; }
+app_process() { postrider agent apps | awk -v topic="$topic" '$1 == topic && $3 == "background" { print $4 }'; }
+app_goes_on() { [[ $(app_process) == "$app" ]]; }
+runs_as() { [[ $(stat --format %U "/proc/$1") == "$2" ]]; }
+restarted() { [[ $(systemctl show --property NRestarts --value "$1") -ge 1 ]]; }
+has_come() { [[ $(journalctl --no-pager --output cat --unit postrider-agent | grep -c "title: $1\$") == 1 ]]; }
+
+push() {
+    postrider send --relay localhost:2197 --ca /etc/postrider/ca.pem --key-file AuthKey_ABC123DEFG.p8 --key-id ABC123DEFG \
+        --team-id DEF123GHIJ --topic "$topic" --title "$1" "$token"
+}
+
+# Registers the app by hand, once, as the user $1; its device token.
+registers() {
+    { runuser -u "$1" -- timeout 5 postrider-example-app --topic "$topic" || true; } | sed -n 's/^device token: //p'
+}
+
+install -m 755 postrider-example-app /usr/local/bin/
+
+finds "The package starts nothing that is not configured." is_now postrider inactive
+bash issue.sh --output issued >/dev/null
+install -m 644 issued/authority.pem /etc/postrider/ca.pem
+install -o postrider -g postrider -m 644 issued/relay.pem /etc/postrider/relay.pem
+install -o postrider -g postrider -m 600 issued/relay.key /etc/postrider/relay.key
+systemctl --quiet enable --now postrider
+finds "The relay is ready when systemctl says so." postrider status
+
+postrider topics add "$topic" --team-id DEF123GHIJ
+openssl ecparam -name prime256v1 -genkey -noout | openssl pkcs8 -topk8 -nocrypt -out AuthKey_ABC123DEFG.p8
+postrider keys add AuthKey_ABC123DEFG.p8 --team-id DEF123GHIJ
+postrider enrolment-keys add kiosks | install -o postrider -g postrider -m 600 /dev/stdin /etc/postrider/enrolment.key
+sed -i 's/^relay:.*/relay: localhost:5223/; s/^# ca:/ca:/' /etc/postrider/agent.yaml
+cat >/etc/postrider/apps.d/kiosk.yaml <<TEXT
+topic: $topic
+program: /usr/local/bin/postrider-example-app
+background: true
+TEXT
+systemctl --quiet enable --now postrider-agent
+finds "The agent enrols, and is connected." logged postrider-agent "connected to localhost:5223"
+
+token=$(registers postrider)
+push One
+finds "A push starts the app, which is given it." has_come One
+app=$(app_process)
+kill -KILL "$(main_pid postrider-agent)"
+finds "An agent that was killed is started again." restarted postrider-agent
+finds "Its app has gone on, and is the next agent's." app_goes_on
+push Two
+finds "It is given the next push." has_come Two
+
+kill -STOP "$(main_pid postrider)"
+finds "A relay that hangs is ended and started again." restarted postrider
+finds "The device comes back to it." sh -c "postrider status | grep -q '^device connections *1\$'"
+push Three
+finds "A push arrives after that." has_come Three
+
+systemctl reload postrider postrider-agent
+finds "The relay reads its certificate again." logged postrider "reloaded: new connections see the certificate"
+finds "The agent reads its manifests again." logged postrider-agent "reloaded: 1 app is declared"
+
+install -d -m 700 -o postrider /var/lib/postrider/backups
+postrider backup /var/lib/postrider/backups/one
+finds "The backup is there." test -s /var/lib/postrider/backups/one/registry.sqlite
+
+echo "shards: many" >>/etc/postrider/postrider.yaml
+if systemctl restart postrider 2>/dev/null; then echo "No: it has started"; exit 1; fi
+finds "A mistake in the configuration is told." logged postrider "postrider.yaml:[0-9]*:9: 'shards' must be a whole number"
+sleep 3
+finds "It is not tried again and again." is_now postrider failed
+sed -i '$d' /etc/postrider/postrider.yaml
+systemctl restart postrider
+
+useradd --create-home kiosk
+systemctl stop postrider-agent
+postrider agent forget "$topic" 2>/dev/null || true
+mkdir /etc/systemd/system/postrider-agent.service.d
+cp /usr/share/doc/postrider/examples/agent-users.conf /etc/systemd/system/postrider-agent.service.d/users.conf
+chown root /etc/postrider/enrolment.key
+topic=com.example.guest
+postrider topics add "$topic" --team-id DEF123GHIJ
+printf 'topic: %s\nprogram: /usr/local/bin/postrider-example-app\nbackground: true\nuser: kiosk\n' "$topic" \
+    >/etc/postrider/apps.d/guest.yaml
+systemctl daemon-reload
+systemctl start postrider-agent
+finds "An agent that is root's goes on with what the other has left." postrider agent apps
+token=$(registers kiosk)
+push Four
+finds "A push starts the app of another user." has_come Four
+app=$(app_process)
+finds "It is that user's." runs_as "$app" kiosk
+kill -KILL "$(main_pid postrider-agent)"
+finds "It goes on without the agent, and is the next one's." app_goes_on
+systemctl stop postrider-agent
+finds "An agent that ends in good order ends it." sh -c "! test -e /proc/$app"
+
+apt-get -qq remove --yes postrider >/dev/null
+finds "The package's removal stops the relay." is_now postrider inactive
+echo "all of it"

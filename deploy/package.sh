@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Makes a Debian package of the release build, for machines that have no Swift: postrider_VERSION_ARCHITECTURE.deb, in
+# the folder that is named, or else in .build/package.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fail() { echo "package.sh: $1" >&2; exit 1; }
+
+program="$(swift build --configuration release --show-bin-path)/postrider"
+[[ -x $program ]] || fail "$program is missing: build it with 'make build CONFIGURATION=release'"
+[[ -d /usr/share/debhelper ]] || fail "debhelper is missing: install it as root: apt-get install debhelper"
+
+mkdir -p "${1:-.build/package}"
+output="$(realpath "${1:-.build/package}")"
+folder="$(mktemp --directory)"
+trap 'rm -rf "$folder"' EXIT
+tree="$folder/postrider"
+mkdir "$tree"
+cp --recursive deploy/debian "$tree/debian"
+cp LICENSE "$tree/debian/copyright"
+cp deploy/postrider.sysusers "$tree/debian"
+cp "$program" deploy/postrider.yaml deploy/agent.yaml deploy/agent-users.conf "$tree"
+# A package's program is not where that is which an administrator installs.
+in_package() { sed 's,/usr/local/bin/,/usr/bin/,' "deploy/$1" >"$tree/debian/$2"; }
+in_package postrider.service postrider.service
+in_package postrider-agent.service postrider.postrider-agent.service
+version="$("$program" --version | cut -d ' ' -f 2)"
+cat >"$tree/debian/changelog" <<TEXT
+postrider ($version) unstable; urgency=medium
+
+  * A build of this repository.
+
+ -- Postrider <root@localhost>  $(git log -1 --format=%cD 2>/dev/null || date --rfc-email)
+TEXT
+(cd "$tree" && dpkg-buildpackage --build=binary --no-sign >"$folder/log" 2>&1) || { cat "$folder/log" >&2; fail "the package could not be made"; }
+mv "$folder"/*.deb "$output"
+ls "$output"/postrider_"$version"_*.deb
