@@ -10,14 +10,16 @@ With a document, a table is written into it. A benchmark, no test: it demands no
 import json
 import os
 import statistics
+from pathlib import Path
 
 import document
 import tally
 from harness import OPEN, RESERVE, TOKENS, Harness, connection_kib, main_phase, parser, phase, read, used
-from machine import CLIENT, SERVER, cpu, description, missing, run, stop, workplace
+from machine import CLIENT, SERVER, compile_c, cpu, description, missing, run, stop, workplace
 from peers import NCHAN, Peers
 
 US = "postrider"
+FLOOR = Path(__file__).with_name("floor.c")
 # How many connections are made, or held; a peer's and ours alike.
 CONNECTIONS = 5000
 CALLERS = 2000
@@ -62,6 +64,13 @@ class Bench(Harness):
         for name, protocol, broker in self.brokers():
             with broker() as server:
                 yield what, name, self.drive(protocol, server, 1000, "in-flight", 1000)["delivered/cpu-s"]
+        yield what, "the kernel alone, without TLS", self.floor(1000)
+
+    def floor(self, devices):
+        """What no server of this kind can do better."""
+        program = self.folder / "floor"
+        compile_c(FLOOR, program, "-O2")
+        return float(run(program, devices, self.seconds, SERVER, CLIENT))
 
     def latency(self):
         """microseconds from a push to the device's having it, 1000 devices, 2000 pushes a second (less is better)"""

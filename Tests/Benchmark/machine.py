@@ -86,6 +86,12 @@ def run(*words, **settings):
     return output
 
 
+def compile_c(source, output, *options):
+    """With the compiler that Swift brings."""
+    compiler = Path(shutil.which("swift")).resolve().parent / "clang"
+    run(compiler, *options, "-o", output, source)
+
+
 def free_port():
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listener:
         return listener.getsockname()[1]

@@ -10,13 +10,12 @@ a sentence for each bound that is exceeded; then the exit code is 1.
 
 import json
 import mmap
-import shutil
 import struct
 import subprocess
 import sys
 from pathlib import Path
 
-from machine import last_line, run, start, stop
+from machine import compile_c, last_line, run, start, stop
 
 SOURCE = Path(__file__).with_name("tally.c")
 BOUNDS = Path(__file__).with_name("bounds.json")
@@ -39,8 +38,7 @@ WORKS = {
 
 def build(folder):
     library = folder / "tally.so"
-    compiler = Path(shutil.which("swift")).resolve().parent / "clang"
-    run(compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE)
+    compile_c(SOURCE, library, "-shared", "-fPIC", "-O1")
     return library
 
 
