@@ -62,8 +62,7 @@ extension DeviceClient {
             last.value(of: "grpc-status").map { GRPCStatus($0.span) }
             ?? GRPCStatus(httpStatus: response.status)
         guard status == .ok else {
-            let message = last.value(of: "grpc-message").map { GRPCMessage.decode($0.span) } ?? ""
-            return .failure(.refused(status, message))
+            return .failure(.refused(status, response.grpcMessage ?? ""))
         }
         var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
         framing.feed(response.body.span)
@@ -73,5 +72,12 @@ extension DeviceClient {
         } catch {
             return .failure(.malformed(error))
         }
+    }
+}
+
+extension RequestClient.Response {
+    /// How gRPC explains its status; nil where it does not.
+    var grpcMessage: String? {
+        (trailers ?? head).value(of: "grpc-message").map { GRPCMessage.decode($0.span) }
     }
 }

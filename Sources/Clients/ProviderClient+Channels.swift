@@ -77,7 +77,7 @@ extension ChannelOutcome {
         let body =
             response.body.isEmpty ? nil : try? JSONDecoder().decode(Body.self, from: Data(response.body))
         self.init(
-            status: response.status, reason: body?.reason,
+            status: response.status, reason: body?.reason ?? response.grpcMessage,
             channel: response.head.text(of: "apns-channel-id").flatMap { ChannelIdentity($0) },
             storage: body?.storage.flatMap(ChannelStorage.init(rawValue:)),
             channels: body?.channels?.compactMap { ChannelIdentity($0) })

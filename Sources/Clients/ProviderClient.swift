@@ -94,12 +94,14 @@ extension PushOutcome {
         let timestamp: Int64?
     }
 
-    /// Reads an answer. A body that is not what the contract says leaves the reason unknown.
+    /// Reads an answer. A body that is not what the contract says leaves the reason unknown, but for what the port of
+    /// devices has to say.
     init(response: RequestClient.Response) {
         let body =
             response.body.isEmpty ? nil : try? JSONDecoder().decode(Body.self, from: Data(response.body))
         self.init(
-            status: response.status, identity: response.head.text(of: "apns-id"), reason: body?.reason,
+            status: response.status, identity: response.head.text(of: "apns-id"),
+            reason: body?.reason ?? response.grpcMessage,
             timestamp: body?.timestamp.map(Moment.init(milliseconds:)))
     }
 }

@@ -68,8 +68,7 @@ enum ChannelsCommand: Command {
         switch result {
         case .success(let outcome): return outcome
         case .failure(.notConnected(let reason)):
-            throw CommandFailure(
-                "No relay answers at \(relay.destination) (\(reason)): check that it runs there.")
+            throw CommandFailure.notConnected(to: relay.destination, reason)
         case .failure(let error):
             throw CommandFailure("The relay at \(relay.destination) did not answer: \(error).")
         case nil: throw CommandFailure("The relay at \(relay.destination) did not answer.")

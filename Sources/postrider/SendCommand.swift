@@ -17,9 +17,7 @@ enum SendCommand: Command {
         let order = try SendOrder(options)
         let outcomes = try await push(order)
         if case .failure(.notConnected(let reason)) = outcomes[0], !options.isSet("json") {
-            throw CommandFailure(
-                "No relay answers at \(order.relay.destination) (\(reason)): check that it runs there."
-            )
+            throw CommandFailure.notConnected(to: order.relay.destination, reason)
         }
         for (token, outcome) in zip(order.addressees, outcomes) {
             try tell(outcome, token, isAlone: order.addressees.count == 1, asJSON: options.isSet("json"))

@@ -60,6 +60,21 @@ struct ClientsOfRelayTests {
         #expect(recorder.ends.first?.end == .status(.unimplemented, sentence))
     }
 
+    @Test("are told of a port that is not for providers")
+    func portOfDevices() async throws {
+        let rig = try await RelayRig(shards: 1)
+        let tokens = ProviderTokenMaker(key: rig.signingKey, keyIdentifier: "KEY1", team: "TEAM1")
+        let provider = ProviderClient(to: rig.devices, tokens: tokens, on: rig.loop)
+        let token = String(repeating: "ab", count: 32)
+        let outcome = try rig.push(Push(to: token, topic: Topic(RelayRig.topic), payload: []), provider)
+        provider.close()
+        await rig.stop()
+        #expect(outcome.status == 415)
+        #expect(
+            outcome.reason
+                == "Devices connect to this port, by gRPC: content-type must be application/grpc.")
+    }
+
     @Test("are told of a server that is no relay")
     func wrongServer() throws {
         let loop = try EventLoop()

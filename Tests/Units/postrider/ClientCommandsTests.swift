@@ -67,6 +67,17 @@ struct ClientCommandsTests {
         }
     }
 
+    @Test("tell a relay that is not there from one that is not trusted")
+    func noConnection() throws {
+        let relay = try Destination("localhost:2197")
+        #expect(
+            CommandFailure.notConnected(to: relay, .connectTimeout).sentence
+                == "No relay answers at localhost:2197 (no connection in time): check that it runs there.")
+        #expect(
+            CommandFailure.notConnected(to: relay, .handshakeFailed("The TLS handshake failed: why")).sentence
+                == "There is no connection to the relay at localhost:2197: The TLS handshake failed: why.")
+    }
+
     @Test("fail with exit code 1 where nobody listens, and where the relay does not know them")
     func failures() async throws {
         try await withRelay { folder, values in
