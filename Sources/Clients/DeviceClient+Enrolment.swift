@@ -18,9 +18,8 @@ public enum EnrolmentError: Error, Equatable, Sendable, CustomStringConvertible 
         case .unanswered(let error): "the relay did not answer: \(error)"
         case .refused(.unimplemented, ""): "no devices are taken there"
         case .refused(let status, let sentence):
-            // The relay's own sentence has one.
             "the relay refuses the enrolment (\(status))"
-                + (sentence.isEmpty ? "" : ": " + sentence.dropLast(sentence.hasSuffix(".") ? 1 : 0))
+                + (sentence.isEmpty ? "" : ": \(sentence.withoutFullStop)")
         case .malformed(let error): "the relay's answer cannot be understood: \(error)"
         }
     }

@@ -40,10 +40,15 @@ public enum LinkEnd: Sendable, Equatable, CustomStringConvertible {
         case .connection(let reason): "\(reason)"
         case .goodbye(let goodbye):
             "the relay said goodbye (\(goodbye.reason))"
-                + (goodbye.detail.isEmpty ? "" : ": \(goodbye.detail)")
+                + (goodbye.detail.isEmpty ? "" : ": \(goodbye.detail.withoutFullStop)")
         case .status(let status, let message):
-            "the relay ended the link (\(status))" + (message.isEmpty ? "" : ": \(message)")
+            "the relay ended the link (\(status))" + (message.isEmpty ? "" : ": \(message.withoutFullStop)")
         case .protocolError(let error): "the relay broke the device protocol: \(error)"
         }
     }
+}
+
+extension String {
+    /// A sentence of the relay's, for one of ours to go on behind it.
+    var withoutFullStop: Substring { dropLast(hasSuffix(".") ? 1 : 0) }
 }

@@ -58,6 +58,9 @@ struct ClientsOfRelayTests {
         await rig.stop()
         #expect(outcome == .failure(.refused(.unimplemented, sentence)))
         #expect(recorder.ends.first?.end == .status(.unimplemented, sentence))
+        #expect(
+            recorder.ends.first?.end.description
+                == "the relay ended the link (unimplemented): " + sentence.dropLast())
     }
 
     @Test("are told of a port that is not for providers")
