@@ -102,7 +102,6 @@ systemctl restart postrider
 
 useradd --create-home kiosk
 systemctl stop postrider-agent
-postrider agent forget "$topic" 2>/dev/null || true
 mkdir /etc/systemd/system/postrider-agent.service.d
 cp /usr/share/doc/postrider/examples/agent-users.conf /etc/systemd/system/postrider-agent.service.d/users.conf
 chown root /etc/postrider/enrolment.key
