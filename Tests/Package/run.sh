@@ -21,8 +21,8 @@ echo "making a machine"
 debootstrap --variant=minbase --include=systemd-sysv,dbus,openssl "$(. /etc/os-release; echo "$VERSION_CODENAME")" \
     "$machine" >"$folder/log" 2>&1 || { tail "$folder/log" >&2; fail "debootstrap could not make a machine"; }
 printf '127.0.0.1 localhost\n' >"$machine/etc/hosts"
-mkdir "$machine/opt/trial"
-cp "$package" "$programs/postrider-example-app" certs/issue.sh Tests/Package/trial.sh "$machine/opt/trial"
+mkdir "$machine/srv/trial"
+cp "$package" "$programs/postrider-example-app" certs/issue.sh Tests/Package/trial.sh "$machine/srv/trial"
 cat >"$machine/etc/systemd/system/trial.service" <<'TEXT'
 [Unit]
 After=multi-user.target
@@ -31,8 +31,8 @@ FailureAction=poweroff-force
 
 [Service]
 Type=oneshot
-ExecStart=/opt/trial/trial.sh
-StandardOutput=file:/opt/trial/output
+ExecStart=/srv/trial/trial.sh
+StandardOutput=file:/srv/trial/output
 StandardError=inherit
 TimeoutStartSec=300
 
@@ -40,7 +40,7 @@ TimeoutStartSec=300
 WantedBy=default.target
 TEXT
 chroot "$machine" systemctl --quiet enable trial.service
-chroot "$machine" apt-get -qq install --yes --no-install-recommends "/opt/trial/${package##*/}" >"$folder/log" 2>&1 \
+chroot "$machine" apt-get -qq install --yes --no-install-recommends "/srv/trial/${package##*/}" >"$folder/log" 2>&1 \
     || { cat "$folder/log" >&2; fail "the package cannot be installed"; }
 
 echo "starting it"
@@ -48,5 +48,5 @@ scope=()
 [[ -d /run/systemd/system ]] || scope=(--keep-unit)
 timeout 400 systemd-nspawn --quiet --directory "$machine" --boot --private-network --register=no "${scope[@]}" \
     --console=pipe >"$folder/log" 2>&1 || { cat "$folder/log" >&2; fail "the machine did not end by itself"; }
-cat "$machine/opt/trial/output"
-tail -n 1 "$machine/opt/trial/output" | grep -q '^all of it$' || fail "the last line is not true"
+cat "$machine/srv/trial/output"
+tail -n 1 "$machine/srv/trial/output" | grep -q '^all of it$' || fail "the last line is not true"

@@ -3,7 +3,7 @@
 # tries what they promise under systemd. Each line of its output is a sentence that has been found true, the last but for one
 # that was not.
 set -Eeuo pipefail
-cd /opt/trial
+cd /srv/trial
 topic=com.example.kiosk
 
 main_pid() { systemctl show --property MainPID --value "$1"; }
