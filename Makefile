@@ -19,8 +19,8 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build package test test-tsan test-asan test-package fuzz simulate torture bench growth costs figures format format-check \
-	demo provider-api screenshot clean
+.PHONY: help deps build release package test test-tsan test-asan test-package fuzz simulate torture bench growth costs figures \
+	format format-check demo provider-api screenshot clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,8 +31,11 @@ deps: ## Install the Debian and Python packages that are missing
 build: ## Build everything (CONFIGURATION=release for the fast one)
 	swift build --configuration $(CONFIGURATION) $(FLAGS_$(CONFIGURATION))
 
-package: ## Make a Debian package, for machines that have no Swift
+# What is measured and what is installed.
+release:
 	swift build --configuration release $(FLAGS_release)
+
+package: release ## Make a Debian package, for machines that have no Swift
 	deploy/package.sh
 
 # The tests take minutes; one that hangs fails, and the last line says which it was. What failed is said again at the
@@ -66,8 +69,7 @@ test-asan: deps ## Run every test under AddressSanitizer
 	ASAN_OPTIONS=detect_leaks=0:suppressions=$$PWD/Tests/Sanitizers/address.txt \
 		swift test --skip-build --disable-xctest --skip TidyTests --scratch-path .build/address --sanitize address
 
-test-package: ## Install the package into a fresh Debian, and try its services there under systemd (as root)
-	swift build --configuration release $(FLAGS_release)
+test-package: release ## Install the package into a fresh Debian, and try its services there under systemd (as root)
 	Tests/Package/run.sh
 
 # The tests feed the kept inputs (Tests/Fuzz/Corpora); this makes new ones.
@@ -81,21 +83,17 @@ torture: deps ## Have disks fail and relays die (MINUTES=5, SEED=1), and say wha
 	swift build
 	.build/venv/bin/python Tests/Torture/torture.py "$$(swift build --show-bin-path)" --minutes $(MINUTES) --seed $(SEED)
 
-bench: ## Measure the relay beside what is installed of its peers (ROWS="accepts durable" for some)
-	swift build --configuration release $(FLAGS_release)
+bench: release ## Measure the relay beside what is installed of its peers (ROWS="accepts durable" for some)
 	python3 Tests/Benchmark/bench.py "$$(swift build --configuration release --show-bin-path)" $(ROWS)
 
-growth: ## Measure what a push costs with 100 to 19,000 devices and 1000 to 1,000,000 notifications that wait
-	swift build --configuration release $(FLAGS_release)
+growth: release ## Measure what a push costs with 100 to 19,000 devices and 1000 to 1,000,000 notifications that wait
 	python3 Tests/Benchmark/growth.py "$$(swift build --configuration release --show-bin-path)"
 
-costs: ## Measure what one device, one push and one provider cost, and derive what a larger machine holds
-	swift build --configuration release $(FLAGS_release)
+costs: release ## Measure what one device, one push and one provider cost, and derive what a larger machine holds
 	python3 Tests/Benchmark/costs.py "$$(swift build --configuration release --show-bin-path)"
 
 # An hour or so, on a machine that does nothing else.
-figures: ## Measure all of it, and write the tables of docs/benchmarks.md and docs/scaling.md anew
-	swift build --configuration release $(FLAGS_release)
+figures: release ## Measure all of it, and write the tables of docs/benchmarks.md and docs/scaling.md anew
 	programs="$$(swift build --configuration release --show-bin-path)" && \
 		python3 Tests/Benchmark/bench.py "$$programs" --document docs/benchmarks.md && \
 		python3 Tests/Benchmark/growth.py "$$programs" --document docs/scaling.md --plot docs/growth.svg && \
