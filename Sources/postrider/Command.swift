@@ -72,7 +72,8 @@ enum Commands {
     /// Runs the command that a command line names and answers the exit code. Errors become one line on stderr.
     static func run(_ arguments: [String]) async -> Int32 {
         do {
-            return try await choose(arguments)
+            let code = try await choose(arguments)
+            return code == 0 && Console.isIncomplete ? 1 : code
         } catch let error as UsageError {
             Console.complain(error.description)
             return 2

@@ -61,8 +61,8 @@ enum DeviceCommand: Command {
         command: "postrider device",
         summary: """
             Be a device: enrol, connect, register topics, print their device tokens and then every \
-            notification, until SIGINT, SIGTERM or --count. It comes back when the link is lost. Without \
-            --relay it is for the relay of 'postrider dev'.
+            notification, until SIGINT, SIGTERM, --count or the end of whoever reads that. It comes back \
+            when the link is lost. Without --relay it is for the relay of 'postrider dev'.
             """,
         options: [
             .list("topic", "TOPIC", "A topic to register."),

@@ -100,6 +100,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         // What comes after the last one that is wanted stays with the relay.
         guard !isStopping else { return }
         arrived(deliver)
+        guard !isStopping else { return }
         client.acknowledge([deliver.delivery], over: link)
         if deliver.wantsReport {
             // Whoever reads the lines is the app.
@@ -168,15 +169,16 @@ final class SimulatedDevice: DeviceClientDelegate {
         }
     }
 
-    /// One line: of JSON, with the payload as it came, or for people.
+    /// One line: of JSON, with the payload as it came, or for people. A device whose lines nobody gets stops: it would
+    /// take notifications off the relay that nobody has seen.
     private func tell(_ event: Event, payload: String? = nil, _ sentence: () -> String) {
         guard order.isJSON else {
-            Console.say(Listing.printable(sentence()))
+            if !Console.say(Listing.printable(sentence())) { stop() }
             return
         }
         guard let line = try? Console.json(event) else {
             preconditionFailure("texts and numbers can be encoded")
         }
-        Console.say(payload.map { "\(line.dropLast()),\"payload\":\($0)}" } ?? line)
+        if !Console.say(payload.map { "\(line.dropLast()),\"payload\":\($0)}" } ?? line) { stop() }
     }
 }

@@ -48,7 +48,7 @@ enum TraceCommand: Command {
         return answer
     }
 
-    /// Tells what happens from now on, until the user has enough.
+    /// Tells what happens from now on, until the user or whoever reads it has enough.
     private static func follow(_ order: TraceOrder, _ client: ControlClient, asJSON: Bool) async throws
         -> Int32
     {
@@ -58,7 +58,8 @@ enum TraceCommand: Command {
             let path = "/v1/trace?follow" + (cursor.map { "=" + $0 } ?? "")
             let (feed, _) = try await client.list(path, of: Control.TraceFeed.self)
             for event in follower.take(feed) {
-                Console.say(asJSON ? try Console.json(event) : TraceListing.line(event))
+                let line = asJSON ? try Console.json(event) : TraceListing.line(event)
+                guard Console.say(line) else { return 0 }
             }
             // As long as there is more than one answer holds, there is no pause.
             if feed.pushes.isEmpty && feed.events.isEmpty || cursor == nil {
