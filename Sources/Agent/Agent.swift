@@ -96,8 +96,8 @@ public final class Agent: Sendable {
 
     /// Returns when the agent has been stopped.
     ///
-    /// - Throws: ``AgentFailure`` when it could not go on.
-    public func untilEnd() async throws { try await ending.result().get() }
+    /// - Throws: ``AgentFailure`` when it could not go on, which the log has been told.
+    public func untilEnd() async throws(AgentFailure) { try await ending.result().get() }
 }
 
 /// How an agent ended, for whoever waits for that.

@@ -61,7 +61,12 @@ enum AgentCommand: Command {
                 }
             }
         }
-        try await agent.untilEnd()
+        do {
+            try await agent.untilEnd()
+        } catch {
+            // The log has the sentence since the moment at which it was true.
+            return 1
+        }
         log.notice("ended in good order")
         return 0
     }

@@ -26,6 +26,20 @@ extension EndToEnd {
             }
         }
 
+        @Test("that gives up says why once, and ends with exit code 1")
+        func failure() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let keyFile = URL(filePath: relay.description.enrolmentKeyFile)
+                try Data("enrol-wrong".utf8).write(to: keyFile)
+                let agent = try await stage.startAgent(of: relay)
+                #expect(try await agent.exitCode() == 1, "\(agent.transcript)")
+                let sentences = agent.errors.filter { $0.contains("The device cannot be enrolled") }
+                #expect(sentences.count == 1, "\(agent.transcript)")
+                #expect(sentences.first == agent.errors.last && sentences.first?.contains("error:") == true)
+            }
+        }
+
         @Test("that is killed, several times, loses nothing that it acknowledged, and repeats little")
         func kills() async throws {
             try await onStage { stage in
