@@ -24,7 +24,11 @@ extension ControlDesk {
             return
         }
         do throws(CryptoError) {
-            _ = try ES256.PublicKey(pem: addition.publicKey)
+            let key = try ES256.PublicKey(pem: addition.publicKey)
+            if addition.replaces != true, let sentence = conflict(of: key, identifier, of: addition.team) {
+                respond(Self.refusal(409, sentence))
+                return
+            }
         } catch {
             respond(Self.refusal(400, "Key \(identifier) is not a P-256 public key in PEM: \(error)"))
             return
@@ -66,6 +70,17 @@ extension ControlDesk {
             return
         }
         change(.removeProviderKey(identifier: identifier), respond) { $0.providerKeys[identifier] = nil }
+    }
+
+    /// Which other key is known by the identifier already, as a sentence; nil if there is none. An identifier mistyped
+    /// must not end what another team, or another program of this one, signs.
+    private func conflict(of key: ES256.PublicKey, _ identifier: String, of team: String) -> String? {
+        guard let known = providerKeys[identifier] else { return nil }
+        let isSame = (try? ES256.PublicKey(pem: known.publicKey))?.pem == key.pem
+        guard known.team != team || !isSame else { return nil }
+        return
+            "There is \(isSame ? "that" : "another") key \(identifier), of team \(known.team), already: "
+            + "remove it first, or add this one in its place (--replace; \"replaces\": true)."
     }
 
     /// Why a key cannot be added, as a sentence; nil if it can.

@@ -99,17 +99,20 @@ public enum Control {
         public var topics: [String]?
         /// The key whose tokens may share a connection with this one's.
         public var relatedKey: String?
+        /// Whether another key of that identifier, or another team's, gives way to this one; nil: no.
+        public var replaces: Bool?
 
         /// An addition from its parts.
         public init(
             team: String, publicKey: String, environment: Environment? = nil, topics: [String]? = nil,
-            relatedKey: String? = nil
+            relatedKey: String? = nil, replaces: Bool? = nil
         ) {
             self.team = team
             self.publicKey = publicKey
             self.environment = environment
             self.topics = topics
             self.relatedKey = relatedKey
+            self.replaces = replaces
         }
     }
 

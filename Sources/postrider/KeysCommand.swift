@@ -36,6 +36,10 @@ enum KeysCommand: OperatorCommand {
                 .value(
                     "related", "KEY-ID",
                     "The topic-specific key whose tokens may share a connection with this one's."),
+                .flag(
+                    "replace",
+                    "Take the place of another key of this identifier, or of this key of another team; "
+                        + "refused if not given."),
             ],
             examples: [
                 .init(
@@ -57,7 +61,7 @@ enum KeysCommand: OperatorCommand {
             let addition = Control.ProviderKeyAddition(
                 team: team, publicKey: try Self.publicKey(in: FileText.read(file, "The key file"), file),
                 environment: try options.choice("environment"), topics: topics.isEmpty ? nil : topics,
-                relatedKey: options.string("related"))
+                relatedKey: options.string("related"), replaces: options.isSet("replace") ? true : nil)
             let answer = try await client.request(
                 "PUT", "/v1/keys/\(try options.checked(identifier))", body: Array(Console.json(addition).utf8)
             )

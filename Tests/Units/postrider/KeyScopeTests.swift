@@ -74,6 +74,41 @@ struct KeyScopeTests {
         }
     }
 
+    @Test("are not replaced by other keys of their identifier, or for other teams, unless that is wished")
+    func replacement() async throws {
+        try await ControlTests.withRelay { client, folder in
+            let own = try ES256.PrivateKey(pem: FileText.read(folder.providerKeyFile, "The key")).publicKey
+                .pem
+            let foreign = ES256.PrivateKey.generate().publicKey.pem
+            func refusal(_ team: String, _ key: String, replaces: Bool? = nil) async throws -> String? {
+                let addition = Control.ProviderKeyAddition(team: team, publicKey: key, replaces: replaces)
+                do {
+                    let body = Array(try Console.json(addition).utf8)
+                    _ = try await client.request("PUT", "/v1/keys/K", body: body)
+                    return nil
+                } catch let error as CommandFailure {
+                    return error.sentence
+                }
+            }
+            let advice =
+                " already: remove it first, or add this one in its place (--replace; \"replaces\": true)."
+            #expect(await add("K", on: client, folder) == 0)
+            #expect(await add("K", on: client, folder) == 0, "the same key again is no other")
+            #expect(try await refusal("TEAM", own + "\n") == nil, "nor is it where it is written otherwise")
+            #expect(try await refusal("TEAM", foreign) == "There is another key K, of team TEAM,\(advice)")
+            #expect(try await refusal("OTHER", own) == "There is that key K, of team TEAM,\(advice)")
+            #expect(try await refusal("OTHER", foreign, replaces: false)?.hasSuffix(advice) == true)
+            #expect(try await keys(client).map(\.team) == ["TEAM"])
+
+            #expect(try await refusal("OTHER", foreign, replaces: true) == nil)
+            #expect(try await keys(client).map(\.team) == ["OTHER"])
+            #expect(await add("K", on: client, folder) == 1)
+            #expect(try await keys(client).map(\.team) == ["OTHER"])
+            #expect(await add("K", "--replace", on: client, folder) == 0)
+            #expect(try await keys(client).map(\.team) == ["TEAM"])
+        }
+    }
+
     @Test("have Apple's bounds, told in one sentence (3.2, key scopes)")
     func bounds() async throws {
         // With three more there are as many topic-specific keys as there can be.
