@@ -12,8 +12,8 @@ extension AppDesk {
             return
         }
         do throws(StoreError) {
-            guard try state.channels.add(wish.channel, to: record.number) else {
-                refuse(wish, "This device has too many subscriptions.", stream)
+            if let reason = try state.channels.add(wish.channel, to: record.number) {
+                refuse(wish, reason, stream)
                 return
             }
             line?.subscribe(Subscribe(topic: wish.topic, channel: wish.channel))

@@ -9,7 +9,7 @@ final class ChannelRegister {
     private let delete: Statement
     private let all: Statement
     private let owners: Statement
-    private let count: Statement
+    private let counts: Statement
 
     /// The step of the schema that makes the table.
     static let schemaStep = """
@@ -23,20 +23,30 @@ final class ChannelRegister {
         delete = try database.prepare("DELETE FROM subscriptions WHERE app = ? AND channel = ?")
         all = try database.prepare("SELECT app, channel, last FROM subscriptions ORDER BY app, channel")
         owners = try database.prepare("SELECT app FROM subscriptions WHERE channel = ? ORDER BY app")
-        count = try database.prepare("SELECT count(*) FROM subscriptions")
+        counts = try database.prepare("SELECT count(*), count(*) FILTER (WHERE app = ?) FROM subscriptions")
     }
 
-    /// Adds a channel to those of an app; one that is there stays as it is. False: there are too many.
-    func add(_ channel: ChannelIdentity, to app: Int64) throws(StoreError) -> Bool {
-        var present: Int64 = 0
-        while try count.step() { present = count.integer(0) }
-        guard present < Int64(Limits.subscriptionsPerDevice) else {
-            return try apps(of: channel).contains(app)
+    /// Adds a channel to those of an app; one that is there stays as it is. An app may have as many as it leaves to
+    /// the others: so one that comes later finds some, however many those before it want.
+    ///
+    /// - Returns: why the app can have no more, one sentence; nil: it has the channel.
+    func add(_ channel: ChannelIdentity, to app: Int64) throws(StoreError) -> String? {
+        var (present, own) = (0, 0)
+        counts.bind(app)
+        while try counts.step() { (present, own) = (Int(counts.integer(0)), Int(counts.integer(1))) }
+        let most = Limits.subscriptionsPerDevice
+        let left = most - present
+        guard own < left else {
+            if try apps(of: channel).contains(app) { return nil }
+            return own == 0
+                ? "Other apps have all of the device's \(most) subscriptions: one of them must give some up."
+                : "The app has \(own) of the device's \(most) subscriptions, and \(left) are left for other "
+                    + "apps: unsubscribe from a channel first."
         }
         insert.bind(app)
         insert.bind(channel.bytes)
         try insert.run()
-        return true
+        return nil
     }
 
     /// Removes a channel of an app; one that is not there is no error.

@@ -130,7 +130,8 @@ public enum Limits {
     public static let broadcastPayloadBytes = 5120
     /// Hours that a channel keeps its most recent broadcast.
     public static let broadcastStoredHours: Int64 = 8
-    /// Channels that one device may be subscribed to. At about 150 bytes each: 38 KiB a device.
+    /// Channels that one device may be subscribed to. At about 150 bytes each: 38 KiB a device. The agent shares them
+    /// out among its apps.
     public static let subscriptionsPerDevice = 256
     /// Bytes that may wait in a device's stream when a broadcast is sent to it; above that it goes without. The
     /// bytes of a broadcast itself are shared among all devices of a shard.

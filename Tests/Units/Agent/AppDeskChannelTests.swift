@@ -109,16 +109,44 @@ struct AppDeskChannelTests {
         #expect(stranger.told.count == 2 && rig.line.subscriptions.isEmpty)
     }
 
-    @Test("has a bound on the channels of a device")
+    /// Has an app subscribe to channels of its own until it is refused one; answers how many it has, and why no more.
+    private func fill(_ topic: String, for app: RecordedApp) -> (count: Int, reason: String) {
+        let before = app.told.count
+        for number in 0...UInt64(Limits.subscriptionsPerDevice) {
+            let channel = ChannelIdentity(high: UInt64(topic.utf8.count), low: number)
+            rig.desk.subscribe(Subscribe(topic: topic, channel: channel), for: app.stream)
+            guard app.told.count > before, case .unsubscribed(let end) = app.told.last else { continue }
+            return (Int(number), end.reason)
+        }
+        return (Limits.subscriptionsPerDevice + 1, "")
+    }
+
+    @Test("lets an app have as many of the device's subscriptions as it leaves to the others, and says so")
     func bound() {
         let app = rig.attached()
-        for number in 0...UInt64(Limits.subscriptionsPerDevice) {
-            rig.desk.subscribe(
-                Subscribe(topic: wish.topic, channel: ChannelIdentity(high: 0, low: number)), for: app.stream)
+        let first = fill(wish.topic, for: app)
+        #expect(first.count == Limits.subscriptionsPerDevice / 2)
+        #expect(
+            first.reason
+                == "The app has 128 of the device's 256 subscriptions, and 128 are left for other apps: "
+                + "unsubscribe from a channel first.")
+        let known = Subscribe(
+            topic: wish.topic, channel: ChannelIdentity(high: UInt64(wish.topic.utf8.count), low: 3))
+        rig.desk.subscribe(known, for: app.stream)
+        #expect(rig.line.subscriptions.last == known, "one that it has is asked for again")
+
+        var (topic, counts) = ("com.example", [Int]())
+        var reason = ""
+        while counts.last != 0, counts.count < 20 {
+            topic += ".a"
+            let other = RecordedApp(user: 1000)
+            rig.desk.register(topic, for: other.stream)
+            rig.desk.endTurn()
+            let filled = fill(topic, for: other)
+            counts.append(filled.count)
+            reason = filled.reason
         }
-        #expect(rig.line.subscriptions.count == Limits.subscriptionsPerDevice)
-        rig.desk.subscribe(
-            Subscribe(topic: wish.topic, channel: ChannelIdentity(high: 0, low: 3)), for: app.stream)
-        #expect(rig.line.subscriptions.count == Limits.subscriptionsPerDevice + 1)
+        #expect(counts == [64, 32, 16, 8, 4, 2, 1, 1, 0], "each leaves some to the next")
+        #expect(reason.hasPrefix("Other apps have all of the device's 256 subscriptions"))
     }
 }
