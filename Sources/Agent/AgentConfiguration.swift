@@ -19,6 +19,8 @@ public struct AgentConfiguration: Sendable {
     public var enrolmentKey: String?
     /// The file that was to hold it and does not, as of a device that has enrolled and was rid of its key.
     public var absentKeyFile: String?
+    /// The file that was to hold it and cannot be read, as of an agent that has enrolled as another user.
+    public var unreadableKeyFile: String?
     /// What the device calls itself, for the operator's eyes.
     public var name: String
     /// Program and version, likewise.
@@ -90,9 +92,12 @@ public struct AgentFailure: Error, Equatable, Sendable, CustomStringConvertible 
 
     /// A device that has no identity, and nothing that buys one.
     static func notEnrolled(_ configuration: AgentConfiguration) -> AgentFailure {
-        let absence = configuration.absentKeyFile.map { ", and there is no enrolment key in \($0)" } ?? ""
+        let absence = configuration.absentKeyFile.map { ", and there is no enrolment key in \($0)" }
+        let obstacle = configuration.unreadableKeyFile.map {
+            ", and the file \($0) cannot be read by the agent's user"
+        }
         return AgentFailure(
-            description: "The device is not enrolled yet\(absence): give the agent an enrolment key, "
-                + "by enrolment-key-file or in POSTRIDER_ENROLMENT_KEY.")
+            description: "The device is not enrolled yet\(absence ?? obstacle ?? ""): give the agent an "
+                + "enrolment key, by enrolment-key-file or in POSTRIDER_ENROLMENT_KEY.")
     }
 }

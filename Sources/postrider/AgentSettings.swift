@@ -164,10 +164,7 @@ struct AgentSettings {
         agent.enrolmentKey = environment[Self.keyVariable]
         let isKeyOption = options.string(AgentSetting.enrolmentKeyFile.rawValue) != nil
         if let path = texts[.enrolmentKeyFile], isKeyOption || agent.enrolmentKey == nil {
-            let text = try readFile(path)?.trimmingCharacters(in: .whitespacesAndNewlines)
-            let key = text == "" ? nil : text
-            agent.enrolmentKey = key
-            agent.absentKeyFile = key == nil ? path : nil
+            Self.takeKey(from: path, readFile, for: &agent)
         }
         let keepalive = Limits.keepaliveSeconds
         if let seconds = try texts.number(.keepaliveSeconds, in: keepalive.least...keepalive.most) {
@@ -189,6 +186,20 @@ struct AgentSettings {
         self.agent = agent
         self.texts = texts
         logLevel = (try texts.choice(.logLevel, of: LogLevel.self) ?? .info).level
+    }
+
+    /// Takes the enrolment key from its file. A file without one is no mistake yet, nor is one that cannot be read:
+    /// only a device that is still to enrol needs it, and the agent's state knows whether this one is.
+    private static func takeKey(
+        from path: String, _ readFile: (String) throws -> String?, for agent: inout AgentConfiguration
+    ) {
+        agent.enrolmentKey = nil
+        do {
+            let text = try readFile(path)?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+            if text.isEmpty { agent.absentKeyFile = path } else { agent.enrolmentKey = text }
+        } catch {
+            agent.unreadableKeyFile = path
+        }
     }
 
     private static func socketPath(_ texts: SettingTexts<AgentSetting>) throws -> String? {

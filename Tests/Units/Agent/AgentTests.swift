@@ -104,9 +104,12 @@ struct AgentTests {
     @Test("says why it cannot go on: no key, a wrong key, an identity that the relay does not know")
     func failures() async throws {
         let house = try await RelayHouse()
-        await #expect(throws: AgentFailure.self) {
-            try await Agent.start(house.agentConfiguration(scratch, key: nil), log: .none)
+        var keyless = try house.agentConfiguration(scratch, key: nil)
+        keyless.unreadableKeyFile = "/etc/postrider/enrolment.key"
+        let failure = await #expect(throws: AgentFailure.self) {
+            try await Agent.start(keyless, log: .none)
         }
+        #expect(failure?.description.contains("the file /etc/postrider/enrolment.key cannot be read") == true)
         let wrong = try await Agent.start(house.agentConfiguration(scratch, key: "enrol-wrong"), log: .none)
         await #expect(throws: AgentFailure.self) { try await wrong.untilEnd() }
 

@@ -66,6 +66,17 @@ struct AgentSettingsTests {
         #expect(empty.agent.absentKeyFile == "key")
     }
 
+    @Test("do without a file of the enrolment key that they cannot read, and remember that")
+    func unreadableKey() throws {
+        let options = try AgentCommand.table.parse(needed + ["--enrolment-key-file", "key"])
+        let found = try AgentSettings(options: options, environment: [AgentSettings.keyVariable: "k"]) {
+            path in
+            throw CommandFailure("The file \(path) cannot be read: this user may not.")
+        }
+        #expect(found.agent.enrolmentKey == nil)
+        #expect(found.agent.unreadableKeyFile == "key" && found.agent.absentKeyFile == nil)
+    }
+
     @Test("take an empty variable for none, that of the file and that of the key as well")
     func empty() throws {
         let names = ["POSTRIDER_AGENT_CONFIG", "POSTRIDER_ENROLMENT_KEY", "POSTRIDER_RELAY"]
