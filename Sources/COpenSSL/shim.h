@@ -6,6 +6,7 @@
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
@@ -25,6 +26,16 @@ static inline int COpenSSL_CTX_set_min_proto_version(SSL_CTX *context, int versi
 static inline void COpenSSL_CTX_set_read_ahead(SSL_CTX *context, int isOn)
 {
     SSL_CTX_set_read_ahead(context, isOn);
+}
+
+static inline void COpenSSL_set_read_ahead(SSL *ssl, int isOn)
+{
+    SSL_set_read_ahead(ssl, isOn);
+}
+
+static inline void COpenSSL_set_mode(SSL *ssl, long mode)
+{
+    SSL_set_mode(ssl, mode);
 }
 
 static inline void COpenSSL_CTX_set_mode(SSL_CTX *context, long mode)

@@ -139,16 +139,16 @@ internal import Glibc
             COpenSSL_OP_NO_TICKET | COpenSSL_OP_NO_COMPRESSION | COpenSSL_OP_NO_RENEGOTIATION
             | COpenSSL_OP_IGNORE_UNEXPECTED_EOF
         _ = unsafe SSL_CTX_set_options(pointer, options)
-        // Idle connections keep no record buffers; a write that was cut short may be repeated from elsewhere;
-        // what is sent as our chain is what the file says.
+        // A write that was cut short may be repeated from elsewhere; what is sent as our chain is what the file says.
         let modes =
-            CLong(SSL_MODE_RELEASE_BUFFERS) | CLong(SSL_MODE_ENABLE_PARTIAL_WRITE)
-            | CLong(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | CLong(SSL_MODE_NO_AUTO_CHAIN)
+            CLong(SSL_MODE_ENABLE_PARTIAL_WRITE) | CLong(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
+            | CLong(SSL_MODE_NO_AUTO_CHAIN)
         unsafe COpenSSL_CTX_set_mode(pointer, modes)
         unsafe COpenSSL_CTX_disable_session_cache(pointer)
         unsafe SSL_CTX_set_security_level(pointer, 2)
-        // One system call per run of records in place of two per record.
-        unsafe COpenSSL_CTX_set_read_ahead(pointer, 1)
+        // One system call per run of records in place of two per record. A server reads no further than to the end of
+        // its handshake: what follows may be read by somebody else (`TLSStream.leaveHandshake`).
+        unsafe COpenSSL_CTX_set_read_ahead(pointer, role == .client ? 1 : 0)
         // No early data, should there ever be something to resume.
         _ = unsafe SSL_CTX_set_max_early_data(pointer, 0)
         _ = unsafe SSL_CTX_set_recv_max_early_data(pointer, 0)
@@ -165,6 +165,13 @@ internal import Glibc
             { ssl, event, _ in
                 guard event & SSL_CB_LOOP != 0, let stream = unsafe SSL_get_ex_data(ssl, 0) else { return }
                 unsafe Unmanaged<TLSStream>.fromOpaque(stream).takeUnretainedValue().takesHandshakeStep()
+            })
+        guard role == .server else { return }
+        unsafe SSL_CTX_set_keylog_callback(
+            pointer,
+            { ssl, line in
+                guard let line = unsafe line, let stream = unsafe SSL_get_ex_data(ssl, 0) else { return }
+                unsafe Unmanaged<TLSStream>.fromOpaque(stream).takeUnretainedValue().note(line)
             })
     }
 

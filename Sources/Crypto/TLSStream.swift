@@ -4,6 +4,9 @@ internal import Glibc
 /// TLS over one non-blocking, connected socket. It is used by one thread at a time, and may move with its
 /// connection.
 ///
+/// OpenSSL shakes hands. A server's stream of TLS 1.3 goes on without it once ``leaveHandshake()`` was called: its
+/// records are then sealed and opened by a ``RecordLayer``, with OpenSSL's ciphers. Every other stays with OpenSSL.
+///
 /// The socket stays its owner's, who closes it after this object is gone or done. OpenSSL reads and writes it
 /// with `read` and `write`, so the process ignores SIGPIPE.
 @safe public final class TLSStream {
@@ -39,8 +42,17 @@ internal import Glibc
         case endOfStream
     }
 
-    private let context: TLSContext
-    let pointer: OpaquePointer
+    /// Who reads and writes the socket.
+    @safe private enum Engine {
+        case library(OpaquePointer)
+        case records(RecordStream)
+    }
+
+    let context: TLSContext
+    private let descriptor: Int32
+    private var engine: Engine
+    /// What the handshake of a server's stream comes to; of no use behind it.
+    private var secrets: TrafficSecrets?
     /// Set when OpenSSL must not be asked anything more of this connection.
     private var isBroken = false
     /// Steps of handshakes since the peer last sent something that counts; nil before the first one is complete.
@@ -58,7 +70,8 @@ internal import Glibc
             throw .local("A TLS connection cannot be made")
         }
         self.context = context
-        unsafe self.pointer = pointer
+        self.descriptor = descriptor
+        unsafe engine = .library(pointer)
         // Unretained: OpenSSL calls back only while it is called from here.
         guard unsafe SSL_set_ex_data(pointer, 0, Unmanaged.passUnretained(self).toOpaque()) == 1,
             unsafe SSL_set_fd(pointer, descriptor) == 1
@@ -69,6 +82,7 @@ internal import Glibc
         case .server:
             precondition(context.role == .server, "a server's stream needs a server's context")
             unsafe SSL_set_accept_state(pointer)
+            secrets = TrafficSecrets()
         case .client(let serverName):
             precondition(context.role == .client, "a client's stream needs a client's context")
             unsafe SSL_set_connect_state(pointer)
@@ -76,7 +90,19 @@ internal import Glibc
         }
     }
 
-    deinit { unsafe SSL_free(pointer) }
+    deinit {
+        if case .library(let pointer) = engine { unsafe SSL_free(pointer) }
+    }
+
+    /// OpenSSL's stream.
+    ///
+    /// - Precondition: the handshake has not been left.
+    var pointer: OpaquePointer {
+        guard case .library(let pointer) = engine else {
+            preconditionFailure("what was negotiated is asked before the handshake is left")
+        }
+        return unsafe pointer
+    }
 
     /// Does what can be done of the handshake without waiting.
     ///
@@ -98,72 +124,103 @@ internal import Glibc
         }
     }
 
+    /// Lets go of what only a handshake needs, which is 13 KiB: to be called when it is complete, and what was
+    /// negotiated has been looked at. Of a client's stream, or one of TLS 1.2, nothing can be let go.
+    public func leaveHandshake() {
+        guard case .library(let pointer) = engine else { return }
+        defer { secrets = nil }
+        let identifier = unsafe SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(pointer))
+        guard !isBroken, unsafe SSL_is_init_finished(pointer) == 1,
+            unsafe SSL_version(pointer) == TLS1_3_VERSION,
+            let suite = RecordSuite(identifier: identifier), let keys = secrets?.keys(suite)
+        else {
+            // What follows is read as much at a time as there is, and a stream that is idle keeps no room for records.
+            unsafe COpenSSL_set_read_ahead(pointer, 1)
+            unsafe COpenSSL_set_mode(pointer, CLong(SSL_MODE_RELEASE_BUFFERS))
+            return
+        }
+        precondition(unsafe SSL_has_pending(pointer) == 0, "a handshake reads no further than to its end")
+        let layer = RecordLayer(suite, receiving: keys.ofClient, sending: keys.ofServer)
+        engine = .records(RecordStream(layer, descriptor: descriptor))
+        unsafe SSL_free(pointer)
+    }
+
+    /// Takes a line of what the handshake comes to.
+    func note(_ line: UnsafePointer<CChar>) { unsafe secrets?.note(line) }
+
+    /// Bytes of room that a read needs: a record of full length.
+    public static let leastRoom = RecordLayer.mostBytes
+
     /// Reads into the start of `buffer`.
     ///
     /// Read until it wants something, or come back while ``hasBufferedInput``: TLS may hold what the socket
     /// no longer shows.
-    /// - Precondition: `buffer` is not empty.
-    public func read(into buffer: inout MutableSpan<UInt8>) throws(CryptoError) -> Transfer {
-        precondition(!buffer.isEmpty, "a read needs room")
-        guard !isBroken else { return .endOfStream }
-        ErrorQueue.clear()
-        var count = 0
-        let status = unsafe buffer.withUnsafeMutableBufferPointer {
-            unsafe SSL_read_ex(pointer, $0.baseAddress, $0.count, &count)
+    /// - Precondition: `buffer` has ``leastRoom``.
+    public func read(
+        into buffer: inout MutableSpan<UInt8>, using ciphers: RecordCiphers
+    ) throws(CryptoError) -> Transfer {
+        precondition(buffer.count >= Self.leastRoom, "a read needs room for a record")
+        switch engine {
+        case .library(let pointer):
+            guard !isBroken else { return .endOfStream }
+            ErrorQueue.clear()
+            var count = 0
+            let status = unsafe buffer.withUnsafeMutableBufferPointer {
+                unsafe SSL_read_ex(pointer, $0.baseAddress, $0.count, &count)
+            }
+            guard status == 1 else { return try transfer(status, errno, "TLS cannot read") }
+            idleSteps = 0
+            return .bytes(count)
+        case .records(let stream):
+            return try unsafe buffer.withUnsafeMutableBufferPointer { buffer throws(CryptoError) in
+                try unsafe stream.read(into: buffer, ciphers)
+            }
         }
-        guard status == 1 else { return try transfer(status, errno, "TLS cannot read") }
-        idleSteps = 0
-        return .bytes(count)
     }
 
     /// Writes the start of `bytes`; no bytes are written at once.
     ///
     /// After ``Transfer/wantsRead`` or ``Transfer/wantsWrite`` the next write begins with the same bytes
     /// (they may have moved in memory and more may follow): a part of them is encrypted already.
-    public func write(_ bytes: Span<UInt8>) throws(CryptoError) -> Transfer {
+    public func write(_ bytes: Span<UInt8>, using ciphers: RecordCiphers) throws(CryptoError) -> Transfer {
         guard !bytes.isEmpty else { return .bytes(0) }
-        guard !isBroken else { return .endOfStream }
-        ErrorQueue.clear()
-        var count = 0
-        let status = unsafe bytes.withUnsafeBufferPointer {
-            unsafe SSL_write_ex(pointer, $0.baseAddress, $0.count, &count)
+        switch engine {
+        case .library(let pointer):
+            guard !isBroken else { return .endOfStream }
+            ErrorQueue.clear()
+            var count = 0
+            let status = unsafe bytes.withUnsafeBufferPointer {
+                unsafe SSL_write_ex(pointer, $0.baseAddress, $0.count, &count)
+            }
+            return status == 1 ? .bytes(count) : try transfer(status, errno, "TLS cannot write")
+        case .records(let stream):
+            return try unsafe bytes.withUnsafeBufferPointer { bytes throws(CryptoError) in
+                try unsafe stream.write(bytes, ciphers)
+            }
         }
-        return status == 1 ? .bytes(count) : try transfer(status, errno, "TLS cannot write")
     }
 
-    /// Whether bytes of the peer are waiting here, out of the poller's sight. They may be a part of a record,
-    /// so a read can still want more.
-    public var hasBufferedInput: Bool { unsafe SSL_has_pending(pointer) == 1 }
+    /// Whether bytes of the peer are waiting here, or an end that was not told, out of the poller's sight. They may be
+    /// a part of a record, so a read can still want more.
+    public var hasBufferedInput: Bool {
+        switch engine {
+        case .library(let pointer): unsafe SSL_has_pending(pointer) == 1
+        case .records(let stream): stream.hasBufferedInput
+        }
+    }
 
     /// Tells the peer that we will write nothing more (close_notify), if the socket takes it now. Waits for
     /// nothing.
-    public func shutdown() {
-        guard !isBroken, unsafe SSL_is_init_finished(pointer) == 1 else { return }
-        ErrorQueue.clear()
-        _ = unsafe SSL_shutdown(pointer)
-        ErrorQueue.clear()
-    }
-
-    /// The protocol that ALPN settled on, or nil.
-    public var negotiatedProtocol: String? {
-        var start: UnsafePointer<UInt8>?
-        var count: UInt32 = 0
-        unsafe SSL_get0_alpn_selected(pointer, &start, &count)
-        guard let start = unsafe start else { return nil }
-        return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
-    }
-
-    /// The version that was negotiated, as "TLSv1.3".
-    public var version: String { unsafe String(cString: SSL_get_version(pointer)) }
-
-    /// The suite that was negotiated, as "TLS_AES_128_GCM_SHA256".
-    public var cipher: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(pointer))) }
-
-    /// The peer's certificate, or nil when it showed none. Read it once: each call takes it apart again.
-    public var peerCertificate: PeerCertificate? {
-        guard let certificate = unsafe SSL_get0_peer_certificate(pointer) else { return nil }
-        let isVerified = unsafe SSL_get_verify_result(pointer) == X509_V_OK
-        return unsafe PeerCertificate(reading: certificate, isVerified: isVerified)
+    public func shutdown(using ciphers: RecordCiphers) {
+        switch engine {
+        case .library(let pointer):
+            guard !isBroken, unsafe SSL_is_init_finished(pointer) == 1 else { return }
+            ErrorQueue.clear()
+            _ = unsafe SSL_shutdown(pointer)
+            ErrorQueue.clear()
+        case .records(let stream):
+            stream.shutdown(ciphers)
+        }
     }
 
     /// OpenSSL goes through a step of a handshake: the first one, or in TLS 1.3 a change of keys at any time.
@@ -219,28 +276,6 @@ internal import Glibc
         default:
             isBroken = true
             throw CryptoError(.peer, "\(what): \(reason())")
-        }
-    }
-
-    /// OpenSSL's reason, and when it is the peer's certificate, what is wrong with it and what to do.
-    private func reason() -> String {
-        let text = ErrorQueue.takeReason()
-        let verdict = unsafe SSL_get_verify_result(pointer)
-        guard context.role == .client, verdict != X509_V_OK else { return text }
-        let fault = unsafe String(cString: X509_verify_cert_error_string(verdict))
-        return "\(text) (\(fault))" + (Self.remedy(CInt(verdict)).map { "; \($0)" } ?? "")
-    }
-
-    private static func remedy(_ verdict: CInt) -> String? {
-        switch verdict {
-        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
-            X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-            "name the file of the authority that issued it"
-        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-            "name the server as its certificate does"
-        case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
-            "renew it, or set the clock of this machine"
-        default: nil
         }
     }
 }

@@ -23,7 +23,8 @@ extension Connection {
         inputAwaitsWritable = false
         for _ in 0..<limits.readsPerTurn {
             switch unsafe receive(
-                into: UnsafeMutableBufferPointer(rebasing: loop.input.prefix(limits.bytesPerRead)))
+                into: UnsafeMutableBufferPointer(rebasing: loop.input.prefix(limits.bytesPerRead)),
+                loop.ciphers)
             {
             case .bytes(let count):
                 let mayHaveMore = count == limits.bytesPerRead || tls?.hasBufferedInput == true
@@ -92,7 +93,9 @@ extension Connection {
         if case .lingering = phase { end(.peerClosed) } else { updateInterest() }
     }
 
-    private func receive(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Input {
+    private func receive(
+        into buffer: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+    ) -> Input {
         guard let tls else {
             switch unsafe Socket.receive(number, into: buffer) {
             case .done(0): return .end
@@ -103,7 +106,7 @@ extension Connection {
         }
         var span = unsafe buffer.mutableSpan
         do {
-            switch try tls.read(into: &span) {
+            switch try tls.read(into: &span, using: ciphers) {
             case .bytes(let count): return .bytes(count)
             case .wantsRead: return .wantsRead
             case .wantsWrite: return .wantsWrite

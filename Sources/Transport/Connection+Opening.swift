@@ -69,6 +69,7 @@ extension Connection {
         if let tls {
             peer.negotiatedProtocol = tls.negotiatedProtocol
             peer.certificate = tls.peerCertificate
+            tls.leaveHandshake()
         } else if peer.credentials == nil, peer.address.hasPrefix("unix:") {
             peer = Peer(address: peer.address, credentials: Socket.credentials(number))
         }
@@ -85,7 +86,7 @@ extension Connection {
         guard loop.holds(token) else { return }
         watchSession()
         updateInterest()
-        // What came with the end of the handshake is in TLS already, where the poller does not see it.
+        // What came with the end of the handshake may be in TLS already, where the poller does not see it.
         if tls != nil { readInput() }
     }
 

@@ -22,7 +22,7 @@ extension Connection {
         guard loop.holds(token) else { return }
         watchSession()
         var sent = 0
-        switch write(output.span, &sent) {
+        switch write(output.span, &sent, loop.ciphers) {
         case .complete:
             // A session that has said something and asks for another flush may have more to say.
             if case .closing(let reason) = phase, !isDirty || output.isEmpty { finish(reason) }
@@ -47,15 +47,16 @@ extension Connection {
 
     /// Goes on with pending output. When all of it has gone the session is asked for more.
     func resumeOutput() {
+        guard let loop else { return }
         let output = pending
-        switch write(output.span, &pendingStart) {
+        switch write(output.span, &pendingStart, loop.ciphers) {
         case .complete:
             pending = []
             pendingStart = 0
             outputAwaits = []
             deadline = nil
             setNeedsFlush()
-            if tls?.hasBufferedInput == true { loop?.hasUnreadInput(token) }
+            if tls?.hasBufferedInput == true { loop.hasUnreadInput(token) }
         case .awaits(let readiness): outputAwaits = readiness
         case .failed(let reason): endUnsent(reason)
         }
@@ -63,7 +64,7 @@ extension Connection {
     }
 
     /// Writes from `start` on, and moves it.
-    private func write(_ bytes: Span<UInt8>, _ start: inout Int) -> Output {
+    private func write(_ bytes: Span<UInt8>, _ start: inout Int, _ ciphers: RecordCiphers) -> Output {
         while start < bytes.count {
             let rest = bytes.extracting(start...)
             guard let tls else {
@@ -75,7 +76,7 @@ extension Connection {
                 continue
             }
             do {
-                switch try tls.write(rest) {
+                switch try tls.write(rest, using: ciphers) {
                 case .bytes(let count): start += count
                 case .wantsRead: return .awaits(.readable)
                 case .wantsWrite: return .awaits(.writable)

@@ -17,7 +17,7 @@ public struct ConnectionLimits: Sendable {
     public var lingerMilliseconds = 2_000
     /// How many reads one connection gets before others have their turn.
     public var readsPerTurn = 4
-    /// Bytes of one read, 64 KiB at most; TLS gives no more than a record of 16 KiB at once.
+    /// Bytes of one read, 64 KiB at most; with TLS room for a record at least (`TLSStream.leastRoom`).
     public var bytesPerRead = 64 * 1024
     /// After how many requests within a turn (see `Session.requestsReceived`) a connection is read no further. It goes
     /// beyond by those in one read at most.
@@ -30,7 +30,7 @@ public struct ConnectionLimits: Sendable {
     public var descriptorReserve = 64
 
     /// The bounds of an accepted connection.
-    public static let server = ConnectionLimits(bytesPerRead: 16 * 1024, whileBlocked: .pausesReading)
+    public static let server = ConnectionLimits(bytesPerRead: 17 * 1024, whileBlocked: .pausesReading)
     /// The bounds of a connection that this side opened.
     public static let client = ConnectionLimits(whileBlocked: .keepsReading)
 }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Crypto
 internal import Glibc
 
 /// One thread's loop: sockets, timers and mailboxes, worked off in turns. It is created, used and left on the
@@ -62,6 +63,9 @@ internal import Glibc
 
     /// What every connection of this loop reads into; its content lasts for one `received`.
     let input: UnsafeMutableBufferPointer<UInt8>
+
+    /// What every TLS connection of this loop seals and opens its records with.
+    let ciphers = RecordCiphers()
 
     /// Monotonic nanoseconds, read once per turn.
     public private(set) var now: UInt64

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -77,7 +78,9 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
 
 COUNTED(READS, ssize_t, read, (int file, void *bytes, size_t size), file, bytes, size)
 COUNTED(READS, ssize_t, pread64, (int file, void *bytes, size_t size, off64_t place), file, bytes, size, place)
+COUNTED(READS, ssize_t, recv, (int file, void *bytes, size_t size, int flags), file, bytes, size, flags)
 COUNTED(WRITES, ssize_t, write, (int file, const void *bytes, size_t size), file, bytes, size)
+COUNTED(WRITES, ssize_t, send, (int file, const void *bytes, size_t size, int flags), file, bytes, size, flags)
 COUNTED(WRITES, ssize_t, writev, (int file, const struct iovec *parts, int number), file, parts, number)
 COUNTED(WRITES, ssize_t, pwrite64, (int file, const void *bytes, size_t size, off64_t place), file, bytes, size, place)
 COUNTED(WAITS, int, epoll_wait, (int file, struct epoll_event *events, int most, int time), file, events, most, time)

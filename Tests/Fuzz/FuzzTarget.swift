@@ -17,6 +17,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "json", longestInput: 2048, run: JSONDocuments.run),
         FuzzTarget(name: "courier", longestInput: 4096, run: CourierBytes.run),
         FuzzTarget(name: "connections", longestInput: 16_384, run: Connections.run),
+        FuzzTarget(name: "records", longestInput: 4096, run: RecordBytes.run),
         FuzzTarget(name: "lean-links", longestInput: 1024, run: LeanLinks.run),
     ]
 }

@@ -7,6 +7,7 @@ import Foundation
 /// The socket blocks: a handshake or a read returns when the other side has done its part.
 final class ForeignClient {
     let server: TLSStream
+    let ciphers = RecordCiphers()
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
@@ -36,12 +37,32 @@ final class ForeignClient {
         server = try TLSStream(context: context, descriptor: descriptor, role: .server)
     }
 
+    /// Writes to the client.
+    func write(_ bytes: [UInt8]) throws(CryptoError) -> TLSStream.Transfer {
+        try server.write(bytes.span, using: ciphers)
+    }
+
+    /// Reads what the client has said, or waits for it.
+    func read() throws(CryptoError) -> (TLSStream.Transfer, [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var span = buffer.mutableSpan
+        let transfer = try server.read(into: &span, using: ciphers)
+        guard case .bytes(let count) = transfer else { return (transfer, []) }
+        return (transfer, Array(buffer[..<count]))
+    }
+
+    /// Waits until the client has sent something: a line that is typed before may be lost behind a command.
+    func awaitInput() {
+        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        unsafe poll(&wait, 1, -1)
+    }
+
     /// Types a line at the client.
     func type(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
 
     /// Ends the connection, and returns everything that the client said.
     func end() -> String {
-        server.shutdown()
+        server.shutdown(using: ciphers)
         close(descriptor)
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()

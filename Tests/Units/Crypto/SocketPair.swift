@@ -6,6 +6,7 @@ final class SocketPair {
     let descriptors: [Int32]
     let server: TLSStream
     let client: TLSStream
+    let ciphers = RecordCiphers()
 
     init(_ server: TLSContext, _ client: TLSContext, serverName: String = "localhost") throws {
         signal(SIGPIPE, SIG_IGN)
@@ -49,13 +50,26 @@ final class SocketPair {
     }
 }
 
-extension TLSStream {
-    /// Reads at most `limit` bytes, or says why there are none.
-    func read(_ limit: Int = 65_536) throws(CryptoError) -> (Transfer, [UInt8]) {
-        var buffer = [UInt8](repeating: 0, count: limit)
+extension SocketPair {
+    /// A pair that has shaken hands, and of which the server has left OpenSSL, or not.
+    convenience init(_ paper: Paper, leaving: Bool) throws {
+        try self.init(paper.server(), paper.client())
+        let outcome = handshake()
+        precondition(outcome.server == nil && outcome.client == nil, "two of us agree")
+        if leaving { server.leaveHandshake() }
+    }
+
+    /// Reads what is there, or says why there is nothing.
+    func read(_ stream: TLSStream) throws(CryptoError) -> (TLSStream.Transfer, [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
         var span = buffer.mutableSpan
-        let transfer = try read(into: &span)
+        let transfer = try stream.read(into: &span, using: ciphers)
         guard case .bytes(let count) = transfer else { return (transfer, []) }
         return (transfer, Array(buffer[..<count]))
+    }
+
+    /// Writes what the socket takes of it.
+    func write(_ bytes: [UInt8], to stream: TLSStream) throws(CryptoError) -> TLSStream.Transfer {
+        try stream.write(bytes.span, using: ciphers)
     }
 }

@@ -87,7 +87,7 @@ import Testing
         let words = options.split(separator: " ").map(String.init) + ["-sess_out", file]
         let client = try ForeignClient(context, in: paper, words)
         #expect(try client.server.handshake() == .complete)
-        _ = try client.server.write(Array("hello".utf8).span)
+        _ = try client.write(Array("hello".utf8))
         #expect(client.end().contains("hello"))
         #expect(!FileManager.default.fileExists(atPath: file))
         #expect(unsafe SSL_CTX_get_num_tickets(context.pointer) == 0)
@@ -95,20 +95,21 @@ import Testing
         #expect(unsafe SSL_CTX_get_recv_max_early_data(context.pointer) == 0)
     }
 
-    @Test("A peer that does nothing but change its keys is cut off; one that also says something is not")
-    func keyUpdates() throws {
-        let pair = try SocketPair(context, paper.client())
-        #expect(pair.handshake().server == nil)
+    @Test(
+        "A peer that does nothing but change its keys is cut off; one that also says something is not",
+        arguments: [false, true])
+    func keyUpdates(leaving: Bool) throws {
+        let pair = try SocketPair(paper, leaving: leaving)
         for _ in 0..<20 {
             for _ in 0..<10 { changeKeys(pair.client) }
-            #expect(try pair.client.write([1].span) == .bytes(1))
-            #expect(try pair.server.read().1 == [1])
+            #expect(try pair.write([1], to: pair.client) == .bytes(1))
+            #expect(try pair.read(pair.server).1 == [1])
         }
         for _ in 0..<200 { changeKeys(pair.client) }
-        let error = #expect(throws: CryptoError.self) { try pair.server.read() }
+        let error = #expect(throws: CryptoError.self) { try pair.read(pair.server) }
         #expect(error?.origin == .peer)
         #expect(error?.description.contains("changes its keys all the time") == true)
-        #expect(try pair.server.read().0 == .endOfStream)
+        #expect(try pair.read(pair.server).0 == .endOfStream)
     }
 
     private func changeKeys(_ stream: TLSStream) {
@@ -116,12 +117,53 @@ import Testing
         #expect(unsafe SSL_do_handshake(stream.pointer) == 1)
     }
 
+    @Test(
+        "A stock client goes on with a server that has left OpenSSL, and each may ask the other for new keys",
+        arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
+    func leaving(suite: String) throws {
+        let client = try ForeignClient(context, in: paper, ["-tls1_3", "-ciphersuites", suite])
+        #expect(try client.server.handshake() == .complete)
+        client.server.leaveHandshake()
+        client.type("before")
+        #expect(try client.read().1 == Array("before\n".utf8))
+        #expect(try client.write(Array("first".utf8)) == .bytes(5))
+        // The client takes a new key and asks for one of ours.
+        client.type("K")
+        client.awaitInput()
+        client.type("after")
+        #expect(try client.read().1 == Array("after\n".utf8))
+        #expect(try client.write(Array("second".utf8)) == .bytes(6))
+        client.type("again")
+        #expect(try client.read().1 == Array("again\n".utf8))
+        let said = client.end()
+        #expect(said.contains("first"))
+        #expect(said.contains("second"))
+        #expect(!said.contains("error"))
+    }
+
+    @Test("Streams of TLS 1.2 and of clients stay with OpenSSL, and go on")
+    func staying() throws {
+        let client = try ForeignClient(context, in: paper, ["-tls1_2"])
+        #expect(try client.server.handshake() == .complete)
+        client.server.leaveHandshake()
+        #expect(client.server.version == "TLSv1.2")
+        client.type("hello")
+        #expect(try client.read().1 == Array("hello\n".utf8))
+        #expect(try client.write(Array("answer".utf8)) == .bytes(6))
+        #expect(client.end().contains("answer"))
+        let pair = try SocketPair(paper, leaving: true)
+        pair.client.leaveHandshake()
+        #expect(pair.client.version == "TLSv1.3")
+        #expect(try pair.write([1], to: pair.server) == .bytes(1))
+        #expect(try pair.read(pair.client).1 == [1])
+    }
+
     @Test("A client that wants to renegotiate is refused, and gets nothing else")
     func renegotiation() throws {
         let client = try ForeignClient(context, in: paper, ["-tls1_2"])
         #expect(try client.server.handshake() == .complete)
         client.type("R")
-        let transfer = try? client.server.read().0
+        let transfer = try? client.read().0
         #expect(transfer == nil || transfer == .endOfStream)
         #expect(client.end().contains("RENEGOTIATING"))
     }

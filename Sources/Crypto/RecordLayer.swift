@@ -1,0 +1,199 @@
+internal import COpenSSL
+
+/// A server's records of TLS 1.3, from the end of its handshake on (RFC 8446, section 5): bytes in, content out, and
+/// the other way round. No I/O.
+///
+/// ```
+/// kind 23 (1) | 3 3 (2) | length (2) | sealed: content (≤ 16,384) | its kind (1) | zeros | tag (16)
+/// ```
+/// Everything in OpenSSL that has to do with a handshake is of no use to a stream any more, and is nearly all that an
+/// idle one holds: 13 KiB, where these records need two keys. Keys, ciphers and random numbers stay OpenSSL's.
+///
+/// Of what may still come besides content there is little: alerts, and a peer's new key. We ask for no certificate
+/// after the handshake and send no ticket, so nothing else is expected.
+struct RecordLayer {
+    /// Bytes of the head of a record: kind, version, length.
+    static let headBytes = 5
+    /// The most content of a record (section 5.1).
+    static let mostContent = 16_384
+    /// The most bytes of a record (section 5.2).
+    static let mostBytes = headBytes + mostContent + 256
+    /// How many records may come between two with content. Honest peers change their key once in millions of records;
+    /// one that does nothing else would keep a thread busy for as long as it sends.
+    static let mostIdleRecords = 32
+
+    /// What a record may hold (section 5.1).
+    private enum Kind {
+        static let alert: UInt8 = 21
+        static let handshake: UInt8 = 22
+        static let content: UInt8 = 23
+    }
+
+    /// What came of a record.
+    enum Arrival: Equatable {
+        /// These bytes of it, now in the clear.
+        case content(Range<Int>)
+        /// Nothing for anybody but this layer.
+        case nothing
+        /// The peer will send nothing more.
+        case end
+    }
+
+    private let suite: RecordSuite
+    private let mostRecords: UInt64
+    private var receiving: TrafficKey
+    private var sending: TrafficKey
+    private var idleRecords = 0
+    /// Whether the peer has asked for a key of ours that is new, too.
+    private var owesKeyUpdate = false
+
+    /// Begins with the first record of each side that is no handshake's.
+    ///
+    /// - Parameter mostRecords: so many are sealed with one key.
+    init(
+        _ suite: RecordSuite, receiving: TrafficKey, sending: TrafficKey,
+        mostRecords: UInt64 = RecordSuite.mostRecords
+    ) {
+        self.suite = suite
+        self.mostRecords = mostRecords
+        self.receiving = receiving
+        self.sending = sending
+    }
+
+    /// Overwrites the keys.
+    mutating func forget() {
+        receiving.forget()
+        sending.forget()
+    }
+
+    // MARK: - Receiving
+
+    /// Opens the record at the front of `bytes`, where it lies. Nil: it is not all there.
+    mutating func open(
+        _ bytes: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+    ) throws(RecordViolation) -> (bytes: Int, arrival: Arrival)? {
+        guard bytes.count >= Self.headBytes else { return nil }
+        let length = unsafe Int(bytes[3]) << 8 | Int(bytes[4])
+        // The version says nothing (section 5.1). Nothing in the clear belongs behind the handshake.
+        guard unsafe bytes[0] == Kind.content else {
+            throw RecordViolation(.unexpectedMessage, "a record that is not sealed")
+        }
+        guard Self.headBytes + length <= Self.mostBytes else {
+            throw RecordViolation(.recordOverflow, "a record is longer than TLS allows")
+        }
+        guard bytes.count >= Self.headBytes + length else { return nil }
+        let record = unsafe UnsafeMutableBufferPointer(rebasing: bytes.prefix(Self.headBytes + length))
+        guard length > RecordSuite.tagBytes, unsafe ciphers.open(record, &receiving, suite) else {
+            throw RecordViolation(.badRecordMAC, "a record was changed on its way, or has come again")
+        }
+        // The kind is the last byte that is not zero.
+        var end = record.count - RecordSuite.tagBytes
+        while end > Self.headBytes, unsafe record[end - 1] == 0 { end -= 1 }
+        guard end > Self.headBytes else {
+            throw RecordViolation(.unexpectedMessage, "a record without a kind")
+        }
+        let content = Self.headBytes..<end - 1
+        guard content.count <= Self.mostContent else {
+            throw RecordViolation(.recordOverflow, "a record is longer than TLS allows")
+        }
+        let arrival = try unsafe judge(
+            record[end - 1], content, UnsafeBufferPointer(rebasing: record[content]))
+        return (record.count, arrival)
+    }
+
+    private mutating func judge(
+        _ kind: UInt8, _ place: Range<Int>, _ bytes: UnsafeBufferPointer<UInt8>
+    ) throws(RecordViolation) -> Arrival {
+        switch kind {
+        case Kind.content:
+            guard bytes.isEmpty else {
+                idleRecords = 0
+                return .content(place)
+            }
+            try countIdle("the peer sends one record without content after the other")
+            return .nothing
+        case Kind.handshake:
+            try countIdle("the peer changes its keys all the time")
+            try unsafe takeKeyUpdate(bytes)
+            return .nothing
+        case Kind.alert:
+            return try unsafe takeAlert(bytes)
+        default:
+            throw RecordViolation(.unexpectedMessage, "a record of a kind that does not exist")
+        }
+    }
+
+    private mutating func countIdle(_ sentence: String) throws(RecordViolation) {
+        idleRecords += 1
+        guard idleRecords <= Self.mostIdleRecords else { throw RecordViolation(.unexpectedMessage, sentence) }
+    }
+
+    /// KeyUpdate (section 4.6.3), which ends with its record (section 5.1).
+    private mutating func takeKeyUpdate(_ message: UnsafeBufferPointer<UInt8>) throws(RecordViolation) {
+        guard message.count == 5, unsafe message.prefix(4).elementsEqual([24, 0, 0, 1]),
+            unsafe message[4] <= 1
+        else { throw RecordViolation(.unexpectedMessage, "a message of a handshake that is over") }
+        receiving.advance(suite)
+        // However often it asks before we say something: one new key answers all.
+        if unsafe message[4] == 1 { owesKeyUpdate = true }
+    }
+
+    /// An alert (section 6): its level says nothing, but for the two that end nothing by force.
+    private mutating func takeAlert(_ alert: UnsafeBufferPointer<UInt8>) throws(RecordViolation) -> Arrival {
+        guard alert.count == 2 else { throw RecordViolation(.decodeError, "an alert that is none") }
+        let description = unsafe alert[1]
+        switch description {
+        case RecordViolation.Alert.closeNotify.rawValue: return .end
+        case 90:  // user_canceled: close_notify follows.
+            try countIdle("the peer ends the connection all the time")
+            return .nothing
+        default:
+            let name = unsafe String(cString: SSL_alert_desc_string_long(CInt(description)))
+            throw RecordViolation(nil, "the peer ended the connection with the alert '\(name)'")
+        }
+    }
+
+    // MARK: - Sending
+
+    /// Seals content of at most ``mostContent`` bytes, behind a new key where one is due. Answers how many bytes of
+    /// `room` are to be sent; it has ``mostBytes`` and 64 more.
+    mutating func seal(
+        _ content: UnsafeBufferPointer<UInt8>, into room: UnsafeMutableBufferPointer<UInt8>,
+        _ ciphers: RecordCiphers
+    ) -> Int {
+        precondition(content.count <= Self.mostContent, "content of one record")
+        var start = 0
+        if owesKeyUpdate || sending.records >= mostRecords {
+            start = unsafe seal(Kind.handshake, [24, 0, 0, 1, 0], into: room, ciphers)
+            sending.advance(suite)
+            owesKeyUpdate = false
+        }
+        let rest = unsafe UnsafeMutableBufferPointer(rebasing: room[start...])
+        return start + (unsafe seal(Kind.content, content, into: rest, ciphers))
+    }
+
+    /// Seals an alert, the last record that this side sends.
+    mutating func seal(
+        _ alert: RecordViolation.Alert, into room: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+    ) -> Int {
+        unsafe seal(Kind.alert, [alert.isWarning ? 1 : 2, alert.rawValue], into: room, ciphers)
+    }
+
+    private mutating func seal(
+        _ kind: UInt8, _ content: some Collection<UInt8>, into room: UnsafeMutableBufferPointer<UInt8>,
+        _ ciphers: RecordCiphers
+    ) -> Int {
+        let length = content.count + 1 + RecordSuite.tagBytes
+        let record = unsafe UnsafeMutableBufferPointer(rebasing: room.prefix(Self.headBytes + length))
+        unsafe record[0] = Kind.content
+        unsafe record[1] = 3
+        unsafe record[2] = 3
+        unsafe record[3] = UInt8(length >> 8)
+        unsafe record[4] = UInt8(truncatingIfNeeded: length)
+        _ = unsafe UnsafeMutableBufferPointer(rebasing: record[Self.headBytes...]).update(
+            fromContentsOf: content)
+        unsafe record[Self.headBytes + content.count] = kind
+        unsafe ciphers.seal(record, &sending, suite)
+        return record.count
+    }
+}

@@ -1,0 +1,179 @@
+internal import Glibc
+
+/// The records of one socket, from the end of a server's handshake on. Nothing of what passes stays here but the
+/// beginning of a record whose rest has not come, and the rest of one that the socket did not take.
+final class RecordStream {
+    private let descriptor: Int32
+    private var layer: RecordLayer
+    /// The beginning of a record.
+    private var received: [UInt8] = []
+    /// What is to be sent before anything else, from `unsentStart` on, and how much content is in it.
+    private var unsent: [UInt8] = []
+    private var unsentStart = 0
+    private var unsentContent = 0
+    /// What came behind content that was handed out before it.
+    private var violation: RecordViolation?
+    /// Whether the peer has said its last.
+    private var hasEnded = false
+    private var isBroken = false
+    /// Whether the last read had less room than there was to be read.
+    private var hasMore = false
+
+    init(_ layer: RecordLayer, descriptor: Int32) {
+        self.layer = layer
+        self.descriptor = descriptor
+    }
+
+    deinit { layer.forget() }
+
+    /// Whether a read has something to tell though the socket may show nothing.
+    var hasBufferedInput: Bool { hasMore || violation != nil || hasEnded }
+
+    /// See ``TLSStream/read(into:using:)``.
+    func read(
+        into buffer: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+    ) throws(CryptoError) -> TLSStream.Transfer {
+        precondition(buffer.count >= RecordLayer.mostBytes, "a read needs room for a record")
+        hasMore = false
+        var filled = received.count
+        if filled > 0 {
+            _ = unsafe buffer.update(fromContentsOf: received)
+            received = []
+        }
+        while true {
+            if let violation { throw fail(violation, ciphers) }
+            guard !hasEnded, !isBroken else { return .endOfStream }
+            let rest = unsafe UnsafeMutableBufferPointer(rebasing: buffer[filled...])
+            let count = unsafe recv(descriptor, rest.baseAddress, rest.count, 0)
+            switch count {
+            case 1...: filled += count
+            case 0:
+                hasEnded = true
+                return .endOfStream
+            default:
+                let code = errno
+                if code == EINTR { continue }
+                guard code == EAGAIN else { throw breakOff("TLS cannot read", code) }
+                unsafe received = Array(buffer[..<filled])
+                return .wantsRead
+            }
+            let whole = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<filled])
+            let (opened, content) = unsafe open(whole, ciphers)
+            if content > 0 {
+                hasMore = filled == buffer.count
+                unsafe received = Array(buffer[opened..<filled])
+                return .bytes(content)
+            }
+            unsafe Self.move(buffer, opened..<filled, to: 0)
+            filled -= opened
+        }
+    }
+
+    /// Opens all whole records, and moves their content to the front. What cannot be gone on with is noted.
+    private func open(
+        _ bytes: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+    ) -> (opened: Int, content: Int) {
+        var opened = 0
+        var content = 0
+        do {
+            while !hasEnded,
+                let record = try unsafe layer.open(
+                    UnsafeMutableBufferPointer(rebasing: bytes[opened...]), ciphers)
+            {
+                switch record.arrival {
+                case .content(let place):
+                    unsafe Self.move(
+                        bytes, place.lowerBound + opened..<place.upperBound + opened, to: content)
+                    content += place.count
+                case .nothing: break
+                case .end: hasEnded = true
+                }
+                opened += record.bytes
+            }
+        } catch {
+            violation = error
+        }
+        return (opened, content)
+    }
+
+    private static func move(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ from: Range<Int>, to start: Int) {
+        guard from.lowerBound != start, let base = bytes.baseAddress else { return }
+        unsafe memmove(base + start, base + from.lowerBound, from.count)
+    }
+
+    /// See ``TLSStream/write(_:using:)``.
+    func write(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ ciphers: RecordCiphers
+    ) throws(CryptoError) -> TLSStream.Transfer {
+        guard !isBroken else { return .endOfStream }
+        guard unsent.isEmpty else { return try resume() }
+        let content = unsafe UnsafeBufferPointer(rebasing: bytes.prefix(RecordLayer.mostContent))
+        let sealed = unsafe layer.seal(content, into: ciphers.room, ciphers)
+        let record = unsafe UnsafeBufferPointer(rebasing: ciphers.room[..<sealed])
+        switch unsafe Self.send(record, to: descriptor) {
+        case .success(sealed): return .bytes(content.count)
+        case .success(let count):
+            unsafe unsent = Array(record[count...])
+            unsentStart = 0
+            unsentContent = content.count
+            return .wantsWrite
+        case .failure(let error): throw breakOff("TLS cannot write", error.number)
+        }
+    }
+
+    private func resume() throws(CryptoError) -> TLSStream.Transfer {
+        let sent = unsafe unsent.withUnsafeBufferPointer {
+            unsafe Self.send(UnsafeBufferPointer(rebasing: $0[unsentStart...]), to: descriptor)
+        }
+        switch sent {
+        case .success(let count):
+            unsentStart += count
+            guard unsentStart == unsent.count else { return .wantsWrite }
+            unsent = []
+            return .bytes(unsentContent)
+        case .failure(let error): throw breakOff("TLS cannot write", error.number)
+        }
+    }
+
+    /// Says that nothing follows, where the socket takes it and no record is cut by it.
+    func shutdown(_ ciphers: RecordCiphers) {
+        guard !isBroken else { return }
+        say(.closeNotify, ciphers)
+    }
+
+    private struct SendError: Error { let number: CInt }
+
+    /// How much the socket took.
+    private static func send(_ bytes: UnsafeBufferPointer<UInt8>, to descriptor: Int32) -> Result<
+        Int, SendError
+    > {
+        while true {
+            let count = unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
+            if count >= 0 { return .success(count) }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return .success(0)
+            default: return .failure(SendError(number: errno))
+            }
+        }
+    }
+
+    private func say(_ alert: RecordViolation.Alert, _ ciphers: RecordCiphers) {
+        guard unsent.isEmpty else { return }
+        let sealed = unsafe layer.seal(alert, into: ciphers.room, ciphers)
+        _ = unsafe Self.send(UnsafeBufferPointer(rebasing: ciphers.room[..<sealed]), to: descriptor)
+    }
+
+    /// The peer broke the rules: it is told, and nothing more is done for it.
+    private func fail(_ violation: RecordViolation, _ ciphers: RecordCiphers) -> CryptoError {
+        if let alert = violation.alert { say(alert, ciphers) }
+        self.violation = nil
+        isBroken = true
+        return CryptoError(.peer, "TLS cannot read: \(violation.sentence)")
+    }
+
+    private func breakOff(_ what: String, _ code: CInt) -> CryptoError {
+        isBroken = true
+        return .system(.connection, what, code)
+    }
+}

@@ -1,0 +1,61 @@
+/// What the poller is asked to watch for.
+extension Connection {
+    /// Starts to be watched by `loop`.
+    func watch(on loop: EventLoop) throws(SystemError) {
+        registeredInterest = interest
+        token = try loop.watch(number, registeredInterest, .connection(self), inLobby: isInLobby)
+        loop.connectionCount += 1
+    }
+
+    private var isInLobby: Bool {
+        switch phase {
+        case .connecting, .handshaking: isPatient
+        case .open, .closing, .lingering, .moving, .ended: false
+        }
+    }
+
+    /// The handshake is over. False: there is no room for the connection.
+    func leaveLobby() -> Bool {
+        guard isPatient, let loop else { return true }
+        registeredInterest = interest
+        return loop.move(number, intoLobby: false, registeredInterest, token)
+    }
+
+    /// Whether a peer that does not listen is not listened to.
+    var isReadingPaused: Bool {
+        switch limits.whileBlocked {
+        case .pausesReading: outputAwaits == .writable
+        case .keepsReading: false
+        }
+    }
+
+    private var interest: Readiness {
+        switch phase {
+        case .connecting, .handshaking: return handshakeAwaits
+        case .lingering: return .readable
+        case .moving, .ended: return []
+        case .open, .closing:
+            var interest = outputAwaits
+            if inputAwaitsWritable { interest.insert(.writable) }
+            if !hasInputEnded && !isReadingPaused {
+                interest.insert(isPatient ? [.readable, .peerEnded] : .readable)
+            }
+            return interest
+        }
+    }
+
+    /// Notes that another interest may be due; the poller is told once a turn, and only of what is new.
+    func updateInterest() {
+        guard !isInterestQueued, interest != registeredInterest, let loop else { return }
+        isInterestQueued = true
+        loop.interestChanged(token)
+    }
+
+    func applyInterest() {
+        isInterestQueued = false
+        let interest = interest
+        guard interest != registeredInterest else { return }
+        registeredInterest = interest
+        loop?.change(number, interest, token)
+    }
+}

@@ -1,0 +1,143 @@
+@testable import Crypto
+
+/// Records of TLS behind a handshake, good and bad, from a peer that has the keys, and bytes from whoever has not.
+///
+/// The first byte chooses the suite. Then come steps, each a letter, a length and bytes: `r`, the inside of a record that
+/// the peer seals; `b`, bytes as they are; `s`, what the server says.
+enum RecordBytes {
+    static func run(_ input: [UInt8]) throws(Contradiction) {
+        guard let first = input.first else { return }
+        let suite = RecordSuite.allCases[Int(first) % RecordSuite.allCases.count]
+        var stage = Stage(suite)
+        var rest = input.dropFirst()
+        while let step = rest.popFirst(), let length = rest.popFirst() {
+            let bytes = Array(rest.prefix(Int(length)))
+            rest = rest.dropFirst(Int(length))
+            switch step {
+            case UInt8(ascii: "r"): try stage.seal(bytes)
+            case UInt8(ascii: "b"): try stage.forge(bytes)
+            case UInt8(ascii: "s"): try stage.say(bytes)
+            default: return
+            }
+            if stage.isOver { return }
+        }
+    }
+
+    /// What a record must come to, by its inside alone.
+    private enum Meaning: Equatable {
+        case content([UInt8])
+        case nothing
+        case newKey(wantsOurs: Bool)
+        case end
+        case violation
+    }
+
+    private static func meaning(of inside: [UInt8]) -> Meaning {
+        guard let last = inside.lastIndex(where: { $0 != 0 }) else { return .violation }
+        let content = Array(inside[..<last])
+        switch (inside[last], content) {
+        case (23, []): return .nothing
+        case (23, _): return .content(content)
+        case (22, [24, 0, 0, 1, 0]): return .newKey(wantsOurs: false)
+        case (22, [24, 0, 0, 1, 1]): return .newKey(wantsOurs: true)
+        case (21, _) where content.count == 2 && content[1] == 0: return .end
+        case (21, _) where content.count == 2 && content[1] == 90: return .nothing
+        default: return .violation
+        }
+    }
+
+    /// Both ends.
+    private struct Stage {
+        let suite: RecordSuite
+        let ciphers = RecordCiphers()
+        var server: RecordLayer
+        var sending: TrafficKey
+        var receiving: TrafficKey
+        var isOver = false
+        /// Whether the server owes a new key.
+        var owes = false
+        /// Records without content, one after the other.
+        var idle = 0
+
+        init(_ suite: RecordSuite) {
+            self.suite = suite
+            sending = TrafficKey(TrafficKey.Secret(repeating: 3), suite)
+            receiving = TrafficKey(TrafficKey.Secret(repeating: 4), suite)
+            server = RecordLayer(suite, receiving: sending, sending: receiving)
+        }
+
+        mutating func seal(_ inside: [UInt8]) throws(Contradiction) {
+            let length = inside.count + RecordSuite.tagBytes
+            var record = [23, 3, 3, UInt8(length >> 8), UInt8(length & 0xFF)] + inside
+            record += [UInt8](repeating: 0, count: RecordSuite.tagBytes)
+            unsafe record.withUnsafeMutableBufferPointer { unsafe ciphers.seal($0, &sending, suite) }
+            let meaning = RecordBytes.meaning(of: inside)
+            switch meaning {
+            case .content: idle = 0
+            case .nothing, .newKey: idle += 1
+            case .end, .violation: isOver = true
+            }
+            isOver = isOver || idle > RecordLayer.mostIdleRecords
+            let result = take(record)
+            guard case .newKey(let wantsOurs) = meaning, !isOver else {
+                let isTolerated = idle <= RecordLayer.mostIdleRecords
+                return try hold(
+                    result == (isTolerated ? meaning : .violation), "a record means something else")
+            }
+            try hold(result == .nothing, "a new key is not taken")
+            sending.advance(suite)
+            owes = owes || wantsOurs
+        }
+
+        /// Nobody without the keys says anything; what is incomplete is waited for.
+        mutating func forge(_ bytes: [UInt8]) throws(Contradiction) {
+            let isWhole = bytes.count >= 5 && bytes.count - 5 >= Int(bytes[3]) << 8 + Int(bytes[4])
+            let result = take(bytes)
+            try hold(result == .violation || result == nil && !isWhole, "a record without a key is taken")
+            isOver = result == .violation
+        }
+
+        /// What comes of a record, as far as the layer tells: a new key is its own affair.
+        private mutating func take(_ record: [UInt8]) -> Meaning? {
+            var record = record
+            do throws(RecordViolation) {
+                let opened = try unsafe record.withUnsafeMutableBufferPointer {
+                    bytes throws(RecordViolation) in
+                    try unsafe server.open(bytes, ciphers)
+                }
+                guard let opened else { return nil }
+                switch opened.arrival {
+                case .content(let place): return .content(Array(record[place]))
+                case .nothing: return .nothing
+                case .end: return .end
+                }
+            } catch {
+                return .violation
+            }
+        }
+
+        /// The peer reads what the server says, behind a new key where it has asked for one.
+        mutating func say(_ content: [UInt8]) throws(Contradiction) {
+            let count = unsafe content.withUnsafeBufferPointer { content in
+                unsafe server.seal(content, into: ciphers.room, ciphers)
+            }
+            var said = unsafe Array(ciphers.room[..<count])
+            if owes {
+                try hold(open(&said) == [24, 0, 0, 1, 0, 22], "a new key is not announced")
+                receiving.advance(suite)
+                owes = false
+            }
+            try hold(open(&said) == content + [23] && said.isEmpty, "what is said is not what is read")
+        }
+
+        private mutating func open(_ bytes: inout [UInt8]) -> [UInt8]? {
+            guard bytes.count >= 5, bytes.count - 5 >= Int(bytes[3]) << 8 + Int(bytes[4]) else { return nil }
+            var record = Array(bytes[..<(5 + Int(bytes[3]) << 8 + Int(bytes[4]))])
+            bytes.removeFirst(record.count)
+            let isGenuine = unsafe record.withUnsafeMutableBufferPointer {
+                unsafe ciphers.open($0, &receiving, suite)
+            }
+            return isGenuine ? Array(record[5..<(record.count - RecordSuite.tagBytes)]) : nil
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Testing
+
+@testable import Crypto
+
+@Suite("The records of TLS 1.3") struct RecordLayerTests {
+    private let ciphers = RecordCiphers()
+
+    @Test("A record of RFC 8448, 3 is opened, and sealed to the byte")
+    func vector() throws {
+        var secret = TrafficKey.Secret(repeating: 0)
+        let bytes = hex("9e40646ce79a7f9dc05af8889bce6552875afa0b06df0087f792ebb7c17504a5")
+        for (place, byte) in bytes.enumerated() { secret[place] = byte }
+        let key = TrafficKey(secret, .aes128GCM)
+        #expect((0..<16).map { key.key[$0] } == hex("17422dda596ed5d9acd890e3c63f5051"))
+        let record = hex(
+            """
+            1703030043 a23f7054b62c94d0affafe8228ba55cbefacea42f914aa66bcab3f2b9819a8a5b46b395bd54a
+            9a20441e2b62974e1f5a6292a2977014bd1e3deae63aeebb21694915e4
+            """)
+        var layer = RecordLayer(.aes128GCM, receiving: key, sending: key)
+        #expect(try layer.take(record, ciphers)?.1 == Array(0..<50))
+        #expect(layer.say(Array(0..<50), ciphers) == record)
+    }
+
+    @Test("Content of any size comes through, padded or not, in every suite", arguments: RecordSuite.allCases)
+    func sizes(suite: RecordSuite) throws {
+        var (peer, server) = RecordPeer.pair(suite)
+        for count in [1, 15, 16, 17, 255, 4096, 16_384] {
+            let content = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+            for padding in [0, 1, 200] {
+                let record = peer.record(content + [23] + [UInt8](repeating: 0, count: padding))
+                #expect(try server.take(record + [1, 2, 3], ciphers)?.1 == content)
+            }
+            var said = server.say(content, ciphers)
+            #expect(peer.open(&said) == content + [23])
+            #expect(said.isEmpty)
+        }
+    }
+
+    @Test("A record that is not all there is waited for, at whatever byte it is cut")
+    func pieces() throws {
+        var (peer, server) = RecordPeer.pair(.aes128GCM)
+        let record = peer.record([7, 23])
+        for count in 0..<record.count {
+            #expect(try server.take(Array(record[..<count]), ciphers) == nil)
+        }
+        #expect(try server.take(record, ciphers)?.1 == [7])
+    }
+
+    @Test("A record that was changed anywhere, comes again or comes too early is not genuine")
+    func forgeries() throws {
+        for place in 0..<23 where place != 0 && place != 3 && place != 4 {
+            var (peer, server) = RecordPeer.pair(.aes256GCM)
+            var record = peer.record([7, 23])
+            record[place] ^= 1
+            #expect(violation(of: record, by: &server)?.alert == .badRecordMAC)
+        }
+        var (peer, server) = RecordPeer.pair(.chaCha20Poly1305)
+        let first = peer.record([1, 23])
+        let second = peer.record([2, 23])
+        var copy = server
+        #expect(violation(of: second, by: &copy)?.alert == .badRecordMAC)
+        #expect(try server.take(first, ciphers)?.1 == [1])
+        #expect(violation(of: first, by: &server)?.alert == .badRecordMAC)
+    }
+
+    @Test(
+        "What does not belong into a record ends the stream, with the alert that TLS has for it",
+        arguments: [
+            ([], .badRecordMAC), ([0], .unexpectedMessage), ([0, 0, 0], .unexpectedMessage),
+            ([1, 20], .unexpectedMessage), ([1, 24], .unexpectedMessage), ([1, 99], .unexpectedMessage),
+            // Of a handshake: a ClientHello, a ticket, a key update that is cut, too long, two, or says something else.
+            ([1, 0, 0, 0, 22], .unexpectedMessage), ([4, 0, 0, 1, 0, 22], .unexpectedMessage),
+            ([24, 0, 0, 1, 22], .unexpectedMessage), ([24, 0, 0, 2, 0, 0, 22], .unexpectedMessage),
+            ([24, 0, 0, 1, 0, 24, 0, 0, 1, 0, 22], .unexpectedMessage),
+            ([24, 0, 0, 1, 2, 22], .unexpectedMessage), ([22], .unexpectedMessage),
+            ([21], .decodeError), ([1, 21], .decodeError), ([1, 0, 0, 21], .decodeError),
+        ] as [([UInt8], RecordViolation.Alert)])
+    func violations(inside: [UInt8], alert: RecordViolation.Alert) {
+        var (peer, server) = RecordPeer.pair(.aes128GCM)
+        #expect(violation(of: peer.record(inside), by: &server)?.alert == alert)
+    }
+
+    @Test("A record that is longer than TLS allows is refused, by its head or by what is in it")
+    func lengths() throws {
+        var (peer, server) = RecordPeer.pair(.aes128GCM)
+        let longest = [UInt8](repeating: 1, count: 16_384)
+        #expect(
+            try server.take(peer.record(longest + [23] + [UInt8](repeating: 0, count: 239)), ciphers) != nil)
+        #expect(violation(of: [23, 3, 3, 0x41, 0x01], by: &server)?.alert == .recordOverflow)
+        #expect(violation(of: peer.record(longest + [1, 23]), by: &server)?.alert == .recordOverflow)
+    }
+
+    @Test("Nothing that is not sealed is taken any more", arguments: [20, 21, 22, 0, 255] as [UInt8])
+    func unsealed(kind: UInt8) {
+        var (_, server) = RecordPeer.pair(.aes128GCM)
+        #expect(violation(of: [kind, 3, 3, 0, 2, 1, 0], by: &server)?.alert == .unexpectedMessage)
+    }
+
+    @Test("A new key of the peer is gone over to; where it asks for ours, one answers all that have asked")
+    func keyUpdates() throws {
+        for suite in RecordSuite.allCases {
+            var (peer, server) = RecordPeer.pair(suite)
+            for request in [0, 1, 1] as [UInt8] {
+                let (arrival, _) = try #require(
+                    try server.take(peer.record([24, 0, 0, 1, request, 22]), ciphers))
+                #expect(arrival == .nothing)
+                peer.sending.advance(suite)
+                #expect(try server.take(peer.record([9, 23]), ciphers)?.1 == [9])
+            }
+            var said = server.say([1], ciphers)
+            #expect(peer.open(&said) == [24, 0, 0, 1, 0, 22])
+            peer.receiving.advance(suite)
+            #expect(peer.open(&said) == [1, 23])
+            said = server.say([2], ciphers)
+            #expect(peer.open(&said) == [2, 23])
+            #expect(said.isEmpty)
+        }
+    }
+
+    @Test("A server takes a new key by itself before it has used one too often")
+    func exhaustion() {
+        var (peer, server) = RecordPeer.pair(.aes128GCM, mostRecords: 3)
+        for round in 0..<4 {
+            for number in 0..<3 as Range<UInt8> {
+                var said = server.say([number], ciphers)
+                if round > 0, number == 0 {
+                    #expect(peer.open(&said) == [24, 0, 0, 1, 0, 22])
+                    peer.receiving.advance(.aes128GCM)
+                }
+                #expect(peer.open(&said) == [number, 23])
+            }
+        }
+    }
+
+    @Test("An alert ends the stream in order, by force with its name, or says nothing")
+    func alerts() throws {
+        var (peer, server) = RecordPeer.pair(.aes128GCM)
+        #expect(try server.take(peer.record([1, 90, 21]), ciphers)?.0 == .nothing)
+        #expect(try server.take(peer.record([2, 0, 21]), ciphers)?.0 == .end)
+        let end = violation(of: peer.record([1, 42, 21]), by: &server)
+        #expect(end?.alert == nil)
+        #expect(end?.sentence == "the peer ended the connection with the alert 'bad certificate'")
+    }
+
+    @Test(
+        "Records without content are borne for a while, and content makes up for them",
+        arguments: [[23], [1, 90, 21]] as [[UInt8]])
+    func idleness(inside: [UInt8]) throws {
+        var (peer, server) = RecordPeer.pair(.aes128GCM)
+        for _ in 0..<3 {
+            for _ in 0..<RecordLayer.mostIdleRecords {
+                #expect(try server.take(peer.record(inside), ciphers)?.0 == .nothing)
+            }
+            #expect(try server.take(peer.record([1, 23]), ciphers)?.1 == [1])
+        }
+        for _ in 0..<RecordLayer.mostIdleRecords { _ = try server.take(peer.record(inside), ciphers) }
+        #expect(violation(of: peer.record(inside), by: &server)?.alert == .unexpectedMessage)
+    }
+
+    private func violation(of record: [UInt8], by server: inout RecordLayer) -> RecordViolation? {
+        do throws(RecordViolation) {
+            _ = try server.take(record, ciphers)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
