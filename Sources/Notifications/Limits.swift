@@ -166,6 +166,8 @@ public enum Limits {
     /// Letters in one shard's or the ledger's mailbox. At about 100 bytes each: 6 MiB. A full one answers
     /// 429.
     public static let letters = 65_536
+    /// How long a shard may be told to look for more before it sleeps. Nothing that anybody waits for takes longer.
+    public static let busyPollingMicroseconds = 10_000
     /// Operations in one ledger transaction.
     public static let ledgerBatch = 1024
 

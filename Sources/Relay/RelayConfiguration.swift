@@ -35,6 +35,8 @@ public struct RelayConfiguration: Sendable {
     public var traceSample: Int? = 1
     /// The number of event loops; each has a thread of its own.
     public var shards: Int
+    /// How long a shard looks for more to do, after it has had something to do, before it sleeps.
+    public var busyPollingMicroseconds = 0
     /// The user who may use the control socket, besides root.
     public var user: UInt32
     /// Connections that one source address may have open; nil: half of what the process may have.

@@ -86,6 +86,7 @@ struct ShardThread: Sendable {
             loop.stop()
             stopped.countDown()
         }
+        loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
         loop.turnEnded = { [unowned shard] in shard.turnEnded() }
         try loop.attach(mailboxes.shards[index]) { [unowned shard] letters in shard.receive(&letters) }
         return shard

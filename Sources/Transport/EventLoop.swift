@@ -49,15 +49,15 @@ internal import Glibc
     /// When the last visit ended, in nanoseconds that the thread has run.
     var lastVisitEnded: UInt64 = 0
     var slots: [Slot] = []
-    private let timers: TimerTable
-    private var isStopping = false
-    private var isInTurn = false
+    let timers: TimerTable
+    var isStopping = false
+    var isInTurn = false
 
     private var rung: [any LetterSource] = []
-    private var unread: [Token] = []
-    private var departed: [(session: any Session, reason: CloseReason)] = []
-    private var dirty: [Token] = []
-    private var interestChanged: [Token] = []
+    var unread: [Token] = []
+    var departed: [(session: any Session, reason: CloseReason)] = []
+    var dirty: [Token] = []
+    var interestChanged: [Token] = []
     private var spareTokens: [Token] = []
     private var output: [UInt8] = []
 
@@ -68,9 +68,9 @@ internal import Glibc
     let ciphers = RecordCiphers()
 
     /// Monotonic nanoseconds, read once per turn.
-    public private(set) var now: UInt64
+    public internal(set) var now: UInt64
     /// Milliseconds since 1970, read once per turn.
-    public private(set) var wallMilliseconds: Int64
+    public internal(set) var wallMilliseconds: Int64
     /// Counts the turns; the first is 1.
     private(set) var turnNumber: UInt64 = 0
     /// How many connections this loop holds, those included that are being established or ended.
@@ -79,6 +79,13 @@ internal import Glibc
     /// How many handshakes may be under way at the listeners that are paced. Nil: as many as come. To be set before the
     /// first turn.
     public var pace: HandshakePace?
+
+    /// How long this loop looks for more, after a turn that had something to do, before it sleeps. To wake a processor
+    /// takes longer than most of what there is to do, above all where it belongs to a virtual machine; whoever has one
+    /// to spare for each loop is served without that.
+    public var busyPollingMicroseconds = 0
+    /// Until when it looks, in monotonic nanoseconds.
+    var pollingEnds: UInt64 = 0
 
     /// Called when a turn's events have been handled, before the flush, and again after a flush, and so once more after
     /// a visit of the lobby: here letters that were gathered during the turn are posted.
@@ -154,10 +161,11 @@ internal import Glibc
 extension EventLoop {
     /// One turn. It waits until something happens, or not at all if something is left to be done.
     func turn() {
-        let count = poller.wait(milliseconds: waitMilliseconds)
+        let count = awaitReports()
         isInTurn = true
         turnNumber &+= 1
         readClocks()
+        if count > 0 { pollingEnds = now + UInt64(busyPollingMicroseconds) * 1000 }
         timers.advance(to: now)
         readUnread()
         for index in 0..<count { dispatch(poller[index]) }
@@ -176,25 +184,6 @@ extension EventLoop {
         tellDeparted()
         turnEnded?()
         if flushDirty() { turnEnded?() }
-    }
-
-    private func readClocks() {
-        now = Self.read(CLOCK_MONOTONIC)
-        wallMilliseconds = Int64(Self.read(CLOCK_REALTIME) / 1_000_000)
-    }
-
-    /// A loop that was made long before its first turn counts a deadline from the moment at which it is set.
-    func readClocksOutsideOfTurn() {
-        guard !isInTurn else { return }
-        readClocks()
-        timers.catchUp(with: now)
-    }
-
-    private var waitMilliseconds: Int32 {
-        guard !isStopping, unread.isEmpty, dirty.isEmpty, departed.isEmpty, interestChanged.isEmpty else {
-            return 0
-        }
-        return timers.nextMilliseconds.map { Int32(clamping: $0) } ?? -1
     }
 
     func dispatch(_ event: (token: Token, readiness: Readiness)) {
@@ -257,12 +246,6 @@ extension EventLoop {
         guard !interestChanged.isEmpty else { return }
         for token in interestChanged { connection(token)?.applyInterest() }
         interestChanged.removeAll(keepingCapacity: true)
-    }
-
-    static func read(_ clock: Int32) -> UInt64 {
-        var time = timespec()
-        unsafe clock_gettime(clock, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 }
 

@@ -4,7 +4,8 @@ import Relay
 extension RelayConfiguration {
     /// The settings of how much a relay takes, and what it writes down.
     static let bounds: [Setting] = [
-        .sourceConnections, .sourceRate, .shards, .pushesPerSecond, .deviceFetches, .trace, .traceSample,
+        .sourceConnections, .sourceRate, .shards, .busyPollingMicroseconds, .pushesPerSecond, .deviceFetches,
+        .trace, .traceSample,
     ]
 
     /// Takes on what the user has set of ``bounds``, and leaves the rest.
@@ -18,6 +19,9 @@ extension RelayConfiguration {
         if let count = try number(.sourceConnections, 1...1_000_000) { sourceConnections = count }
         if let rate = try number(.sourceRate, 1...1_000_000) { sourceRate = rate }
         if let count = try number(.shards, 1...256) { shards = count }
+        if let time = try number(.busyPollingMicroseconds, 0...Limits.busyPollingMicroseconds) {
+            busyPollingMicroseconds = time
+        }
         if let rate = try number(.pushesPerSecond, 0...1_000_000) { pushesPerSecond = rate == 0 ? nil : rate }
         let fetches = Limits.fetches
         if let count = try number(.deviceFetches, fetches.least...fetches.most) { deviceFetches = count }

@@ -15,6 +15,7 @@ enum Setting: String, SettingName {
     case sourceConnections = "source-connections"
     case sourceRate = "source-rate"
     case shards = "shards"
+    case busyPollingMicroseconds = "busy-polling-microseconds"
     case providerIdleSeconds = "provider-idle-seconds"
     case pushesPerSecond = "pushes-per-second"
     case deviceFetches = "device-fetches"
@@ -49,8 +50,8 @@ enum Setting: String, SettingName {
         case .controlAddress: .required("unix:PATH")
         case .certificate, .privateKey, .providerTrust: .file("FILE")
         case .dataDirectory: .file("DIRECTORY")
-        case .shards, .providerIdleSeconds, .pushesPerSecond, .deviceFetches, .deviceExpiryDays,
-            .sourceConnections, .sourceRate, .traceSample:
+        case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
+            .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample:
             .required("NUMBER")
         case .strictness, .storage, .spellings: .required("WORD")
         case .streamLimitRamp, .trace: .required("true|false")
@@ -77,6 +78,8 @@ enum Setting: String, SettingName {
         case .sourceRate:
             "Connections that one source address may begin each second; \(Limits.sourceRate) if not given."
         case .shards: "Event loops, each with a thread of its own; as many as there are cores if not given."
+        case .busyPollingMicroseconds:
+            "How long a shard looks for more to do before it sleeps; 0, not at all, if not given."
         case .providerIdleSeconds:
             "How long a provider's connection may be without a push; \(Limits.providerIdleSeconds.usual) if "
                 + "not given."
