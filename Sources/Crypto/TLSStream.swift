@@ -129,20 +129,25 @@ internal import Glibc
     public func leaveHandshake() {
         guard case .library(let pointer) = engine else { return }
         defer { secrets = nil }
-        let identifier = unsafe SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(pointer))
-        guard !isBroken, unsafe SSL_is_init_finished(pointer) == 1,
-            unsafe SSL_version(pointer) == TLS1_3_VERSION,
-            let suite = RecordSuite(identifier: identifier), let keys = secrets?.keys(suite)
-        else {
+        guard !isBroken, let layer = unsafe Self.records(of: pointer, secrets) else {
             // What follows is read as much at a time as there is, and a stream that is idle keeps no room for records.
             unsafe COpenSSL_set_read_ahead(pointer, 1)
             unsafe COpenSSL_set_mode(pointer, CLong(SSL_MODE_RELEASE_BUFFERS))
             return
         }
-        precondition(unsafe SSL_has_pending(pointer) == 0, "a handshake reads no further than to its end")
-        let layer = RecordLayer(suite, receiving: keys.ofClient, sending: keys.ofServer)
         engine = .records(RecordStream(layer, descriptor: descriptor))
         unsafe SSL_free(pointer)
+    }
+
+    /// The records that follow a handshake, if it was a server's, one of TLS 1.3, and nothing behind it has been read.
+    private static func records(of pointer: OpaquePointer, _ secrets: TrafficSecrets?) -> RecordLayer? {
+        guard let secrets, unsafe SSL_is_init_finished(pointer) == 1,
+            unsafe SSL_version(pointer) == TLS1_3_VERSION, unsafe SSL_has_pending(pointer) == 0,
+            let suite = unsafe RecordSuite(
+                identifier: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(pointer))),
+            let keys = secrets.keys(suite)
+        else { return nil }
+        return RecordLayer(suite, receiving: keys.ofClient, sending: keys.ofServer)
     }
 
     /// Takes a line of what the handshake comes to.

@@ -68,6 +68,7 @@ public final class Connection: Wire {
         _ descriptor: consuming Descriptor, _ phase: Phase, on loop: EventLoop, tls: TLSStream?, peer: Peer,
         limits: ConnectionLimits, isPatient: Bool = false
     ) throws(SystemError) {
+        precondition(tls == nil || limits.bytesPerRead >= TLSStream.leastRoom, "a read has room for a record")
         number = descriptor.number
         self.descriptor = consume descriptor
         self.phase = phase

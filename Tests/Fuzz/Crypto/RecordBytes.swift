@@ -2,8 +2,8 @@
 
 /// Records of TLS behind a handshake, good and bad, from a peer that has the keys, and bytes from whoever has not.
 ///
-/// The first byte chooses the suite. Then come steps, each a letter, a length and bytes: `r`, the inside of a record that
-/// the peer seals; `b`, bytes as they are; `s`, what the server says.
+/// The first byte chooses the suite. Then come steps, each a letter, a length and bytes: `r`, the inside of a record
+/// that the peer seals; `b`, bytes as they are; `s`, what the server says.
 enum RecordBytes {
     static func run(_ input: [UInt8]) throws(Contradiction) {
         guard let first = input.first else { return }
