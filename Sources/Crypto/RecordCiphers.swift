@@ -8,12 +8,25 @@ internal import COpenSSL
     /// A record of full length, and one in front of it that announces a new key.
     private static let roomBytes = RecordLayer.mostBytes + 64
 
-    private var sealing = unsafe Contexts(repeating: nil)
-    private var opening = unsafe Contexts(repeating: nil)
+    /// Of each suite one that seals, then one that opens.
+    private var contexts = unsafe InlineArray<6, OpaquePointer?>(repeating: nil)
     /// Where records are sealed, before they are sent. Its content lasts for one call.
     let room: UnsafeMutableBufferPointer<UInt8>
 
-    private typealias Contexts = InlineArray<3, OpaquePointer?>
+    private enum Direction: CInt {
+        case opening = 0
+        case sealing = 1
+    }
+
+    /// A record in the hands of its cipher.
+    @safe private struct Work {
+        let context: OpaquePointer
+        let head: UnsafeMutablePointer<UInt8>
+        let content: UnsafeMutablePointer<UInt8>
+        let count: Int
+        /// Behind the content.
+        var tag: UnsafeMutablePointer<UInt8> { unsafe content + count }
+    }
 
     /// Makes room. The ciphers are made when they are used.
     public init() {
@@ -23,29 +36,19 @@ internal import COpenSSL
 
     deinit {
         unsafe room.deallocate()
-        for suite in RecordSuite.allCases {
-            unsafe EVP_CIPHER_CTX_free(sealing[suite.rawValue])
-            unsafe EVP_CIPHER_CTX_free(opening[suite.rawValue])
-        }
+        for index in unsafe contexts.indices { unsafe EVP_CIPHER_CTX_free(contexts[index]) }
     }
 
     /// Seals a record that lies where it is to be: behind its head (section 5.2) its content, and room for the tag.
     func seal(_ record: UnsafeMutableBufferPointer<UInt8>, _ key: inout TrafficKey, _ suite: RecordSuite) {
-        if unsafe sealing[suite.rawValue] == nil {
-            unsafe sealing[suite.rawValue] = Self.makeContext(suite, 1)
-        }
-        let context = unsafe sealing[suite.rawValue]
-        guard let head = record.baseAddress else { preconditionFailure("a record has a head") }
-        let content = unsafe head + RecordLayer.headBytes
-        let count = record.count - RecordLayer.headBytes - RecordSuite.tagBytes
+        let work = unsafe begin(.sealing, record, &key, suite)
         var done: CInt = 0
-        unsafe begin(context, &key)
         let isSealed =
-            unsafe EVP_EncryptUpdate(context, nil, &done, head, CInt(RecordLayer.headBytes)) == 1
-            && EVP_EncryptUpdate(context, content, &done, content, CInt(count)) == 1 && done == count
-            && EVP_EncryptFinal_ex(context, content + count, &done) == 1
+            unsafe EVP_EncryptUpdate(work.context, nil, &done, work.head, CInt(RecordLayer.headBytes)) == 1
+            && EVP_EncryptUpdate(work.context, work.content, &done, work.content, CInt(work.count)) == 1
+            && done == work.count && EVP_EncryptFinal_ex(work.context, work.tag, &done) == 1
             && EVP_CIPHER_CTX_ctrl(
-                context, EVP_CTRL_AEAD_GET_TAG, CInt(RecordSuite.tagBytes), content + count) == 1
+                work.context, EVP_CTRL_AEAD_GET_TAG, CInt(RecordSuite.tagBytes), work.tag) == 1
         precondition(isSealed, "an authenticated cipher seals whatever it is given")
     }
 
@@ -54,27 +57,27 @@ internal import COpenSSL
     func open(
         _ record: UnsafeMutableBufferPointer<UInt8>, _ key: inout TrafficKey, _ suite: RecordSuite
     ) -> Bool {
-        if unsafe opening[suite.rawValue] == nil {
-            unsafe opening[suite.rawValue] = Self.makeContext(suite, 0)
-        }
-        let context = unsafe opening[suite.rawValue]
-        guard let head = record.baseAddress else { preconditionFailure("a record has a head") }
-        let content = unsafe head + RecordLayer.headBytes
-        let count = record.count - RecordLayer.headBytes - RecordSuite.tagBytes
+        let work = unsafe begin(.opening, record, &key, suite)
         var done: CInt = 0
-        unsafe begin(context, &key)
         let isRead =
-            unsafe EVP_DecryptUpdate(context, nil, &done, head, CInt(RecordLayer.headBytes)) == 1
-            && EVP_DecryptUpdate(context, content, &done, content, CInt(count)) == 1 && done == count
+            unsafe EVP_DecryptUpdate(work.context, nil, &done, work.head, CInt(RecordLayer.headBytes)) == 1
+            && EVP_DecryptUpdate(work.context, work.content, &done, work.content, CInt(work.count)) == 1
+            && done == work.count
             && EVP_CIPHER_CTX_ctrl(
-                context, EVP_CTRL_AEAD_SET_TAG, CInt(RecordSuite.tagBytes), content + count) == 1
+                work.context, EVP_CTRL_AEAD_SET_TAG, CInt(RecordSuite.tagBytes), work.tag) == 1
         precondition(isRead, "an authenticated cipher reads whatever it is given")
-        let isGenuine = unsafe EVP_DecryptFinal_ex(context, content + count, &done) == 1
+        let isGenuine = unsafe EVP_DecryptFinal_ex(work.context, work.tag, &done) == 1
         if !isGenuine { ErrorQueue.clear() }
         return isGenuine
     }
 
-    private func begin(_ context: OpaquePointer?, _ key: inout TrafficKey) {
+    /// Keys a cipher for the next record.
+    private func begin(
+        _ direction: Direction, _ record: UnsafeMutableBufferPointer<UInt8>, _ key: inout TrafficKey,
+        _ suite: RecordSuite
+    ) -> Work {
+        guard let head = record.baseAddress else { preconditionFailure("a record has a head") }
+        let context = unsafe context(direction, suite)
         var nonce = key.takeNonce()
         var bytes = key.key
         let status = unsafe withUnsafeMutableBytes(of: &nonce) { nonce in
@@ -85,15 +88,21 @@ internal import COpenSSL
             }
         }
         precondition(status == 1, "a cipher takes a key of its size")
+        return unsafe Work(
+            context: context, head: head, content: head + RecordLayer.headBytes,
+            count: record.count - RecordLayer.headBytes - RecordSuite.tagBytes)
     }
 
-    private static func makeContext(_ suite: RecordSuite, _ direction: CInt) -> OpaquePointer {
+    private func context(_ direction: Direction, _ suite: RecordSuite) -> OpaquePointer {
+        let index = suite.rawValue * 2 + Int(direction.rawValue)
+        if let context = unsafe contexts[index] { return unsafe context }
         guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
         let cipher = unsafe EVP_CIPHER_fetch(nil, suite.cipherName, nil)
-        let status = unsafe EVP_CipherInit_ex2(context, cipher, nil, nil, direction, nil)
+        let status = unsafe EVP_CipherInit_ex2(context, cipher, nil, nil, direction.rawValue, nil)
         precondition(status == 1, "OpenSSL's default provider has the suites of TLS 1.3")
         // The context keeps it.
         unsafe EVP_CIPHER_free(cipher)
+        unsafe contexts[index] = context
         return unsafe context
     }
 }

@@ -31,7 +31,7 @@ internal import Glibc
 
     /// How far a read or a write went.
     public enum Transfer: Equatable, Sendable {
-        /// So many bytes were read or written; at most one TLS record's (16 KiB).
+        /// So many bytes were read or written; of a write at most a record's content (16 KiB).
         case bytes(Int)
         /// To be repeated when the socket has something to read.
         case wantsRead

@@ -104,7 +104,6 @@ useradd --create-home kiosk
 systemctl stop postrider-agent
 mkdir /etc/systemd/system/postrider-agent.service.d
 cp /usr/share/doc/postrider/examples/agent-users.conf /etc/systemd/system/postrider-agent.service.d/users.conf
-chown root /etc/postrider/enrolment.key
 topic=com.example.guest
 postrider topics add "$topic" --team-id DEF123GHIJ
 printf 'topic: %s\nprogram: /usr/local/bin/postrider-example-app\nbackground: true\nuser: kiosk\n' "$topic" \
