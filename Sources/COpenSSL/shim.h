@@ -33,11 +33,6 @@ static inline void COpenSSL_set_read_ahead(SSL *ssl, int isOn)
     SSL_set_read_ahead(ssl, isOn);
 }
 
-static inline void COpenSSL_set_mode(SSL *ssl, long mode)
-{
-    SSL_set_mode(ssl, mode);
-}
-
 static inline void COpenSSL_CTX_set_mode(SSL_CTX *context, long mode)
 {
     SSL_CTX_set_mode(context, mode);

@@ -139,10 +139,11 @@ internal import Glibc
             COpenSSL_OP_NO_TICKET | COpenSSL_OP_NO_COMPRESSION | COpenSSL_OP_NO_RENEGOTIATION
             | COpenSSL_OP_IGNORE_UNEXPECTED_EOF
         _ = unsafe SSL_CTX_set_options(pointer, options)
-        // A write that was cut short may be repeated from elsewhere; what is sent as our chain is what the file says.
+        // Idle connections keep no record buffers, nor do handshakes that wait, of which there may be thousands; a
+        // write that was cut short may be repeated from elsewhere; what is sent as our chain is what the file says.
         let modes =
-            CLong(SSL_MODE_ENABLE_PARTIAL_WRITE) | CLong(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
-            | CLong(SSL_MODE_NO_AUTO_CHAIN)
+            CLong(SSL_MODE_RELEASE_BUFFERS) | CLong(SSL_MODE_ENABLE_PARTIAL_WRITE)
+            | CLong(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | CLong(SSL_MODE_NO_AUTO_CHAIN)
         unsafe COpenSSL_CTX_set_mode(pointer, modes)
         unsafe COpenSSL_CTX_disable_session_cache(pointer)
         unsafe SSL_CTX_set_security_level(pointer, 2)

@@ -130,9 +130,8 @@ internal import Glibc
         guard case .library(let pointer) = engine else { return }
         defer { secrets = nil }
         guard !isBroken, let layer = unsafe Self.records(of: pointer, secrets) else {
-            // What follows is read as much at a time as there is, and a stream that is idle keeps no room for records.
+            // What follows is read as much at a time as there is.
             unsafe COpenSSL_set_read_ahead(pointer, 1)
-            unsafe COpenSSL_set_mode(pointer, CLong(SSL_MODE_RELEASE_BUFFERS))
             return
         }
         engine = .records(RecordStream(layer, descriptor: descriptor))
