@@ -7,7 +7,7 @@ internal import COpenSSL
 /// kind 23 (1) | 3 3 (2) | length (2) | sealed: content (≤ 16,384) | its kind (1) | zeros | tag (16)
 /// ```
 /// Everything in OpenSSL that has to do with a handshake is of no use to a stream any more, and is nearly all that an
-/// idle one holds: 13 KiB, where these records need two keys. Keys, ciphers and random numbers stay OpenSSL's.
+/// idle one holds: 13 KiB, where these records need two keys. The secrets and every cipher stay OpenSSL's.
 ///
 /// Of what may still come besides content there is little: alerts, and a peer's new key. We ask for no certificate
 /// after the handshake and send no ticket, so nothing else is expected.
