@@ -157,7 +157,8 @@ extension LoadMetrics {
                 devices: 1,
                 apps: 1, providers: 1, streams: 1, threads: 1, processors: 1, mainPhase: plan.mainPhase,
                 phases: plan.phases.map {
-                    LoadResult.Phase(name: $0, record, backlog: 0, server: server, ownCPUSeconds: 1)
+                    LoadResult.Phase(
+                        name: $0, record, backlog: 0, server: server, ownCPUSeconds: 1, stolenSeconds: 1)
                 },
                 verdict: .init(
                     lost: 0, doubled: 0, repeated: 0, strayed: 0, altered: 0, lostIdentities: []),

@@ -34,10 +34,13 @@ final class Greeter {
     private var underWay = 0
     /// A thousand at once would all be slow to answer, and the server would lose patience with them.
     private let most: Int
+    private var pace: ConnectPace?
+    /// Rings when the pace allows the next connection.
+    private var pacer: PreciseTimer?
 
     private init(
         _ setup: Lane.Setup, _ port: LoadTarget.DevicePort, on loop: EventLoop, _ greetings: Mailbox<Greeting>
-    ) {
+    ) throws(TransportError) {
         self.loop = loop
         self.port = port
         self.greetings = greetings
@@ -45,6 +48,9 @@ final class Greeter {
         let part = LoadRun.part(of: setup.fleet.handshakes, for: setup.index, of: setup.fleet.threads)
         most = max(1, part)
         sources = port.address.host?.hasPrefix("127.") == true ? setup.fleet.sources : 1
+        guard let rate = setup.fleet.connectionsPerSecond else { return }
+        pace = ConnectPace(perSecond: Double(rate) / Double(setup.fleet.threads))
+        pacer = try loop.makePreciseTimer { [unowned self] in connectNext() }
     }
 
     /// Starts a thread, and answers where it takes its orders.
@@ -57,7 +63,7 @@ final class Greeter {
             Thread.stepBack()
             do throws(TransportError) {
                 let loop = try EventLoop()
-                let greeter = Greeter(setup, port, on: loop, greetings)
+                let greeter = try Greeter(setup, port, on: loop, greetings)
                 try loop.attach(orders) { [unowned greeter] orders in
                     for order in orders { greeter.obey(order) }
                 }
@@ -79,7 +85,7 @@ final class Greeter {
     }
 
     private func connectNext() {
-        while underWay < most, firstWaiting < waiting.count {
+        while underWay < most, firstWaiting < waiting.count, mayConnect() {
             let device = waiting[firstWaiting]
             firstWaiting += 1
             underWay += 1
@@ -91,6 +97,14 @@ final class Greeter {
             waiting.removeAll(keepingCapacity: true)
             firstWaiting = 0
         }
+    }
+
+    /// Whether the pace allows one more now.
+    private func mayConnect() -> Bool {
+        guard var pace else { return true }
+        let isAllowed = pace.take(at: EventLoop.monotonicNanoseconds)
+        if isAllowed { self.pace = pace } else { pacer?.arm(at: pace.next) }
+        return isAllowed
     }
 
     fileprivate func greet(_ device: Int, _ outcome: Outcome) {

@@ -76,6 +76,7 @@ public struct LoadMetrics: Sendable, Equatable {
         if let processors = result.processors {
             add(prefix + "busy", phase.ownCPUSeconds / phase.seconds / Double(processors), .ratio, nil)
         }
+        if let stolen = phase.stolenSeconds { add(prefix + "stolen", stolen / phase.seconds, .ratio, nil) }
         if let server = phase.server {
             add(prefix + "cpu", server.cpuSeconds / phase.seconds, .ratio, nil)
             add(prefix + "pss", Double(server.pssKiB), .kibibytes, false)

@@ -16,6 +16,9 @@ public struct LoadPlan: Sendable, Equatable {
         public var sources = 16
         /// TLS handshakes of devices that are under way at most: the server is not to wait for the fleet with them.
         public var handshakes = 256
+        /// Connections that its devices begin a second at most; nil: as many as there is time for. A fleet that takes
+        /// all of its processor measures itself.
+        public var connectionsPerSecond: Int?
 
         /// The usual fleet.
         public init() {}

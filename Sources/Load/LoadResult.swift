@@ -87,6 +87,9 @@ public struct LoadResult: Codable, Sendable, Equatable {
         public var server: Server?
         /// CPU seconds of the load program itself.
         public var ownCPUSeconds: Double
+        /// Seconds in which a processor of the load program's machine, on average, was withheld by the machine's host;
+        /// nil where it does not say, and in results from before this was noted.
+        public var stolenSeconds: Double?
     }
 
     /// About one second of the run; less where a phase ends.
@@ -228,7 +231,7 @@ extension LoadResult.Phase {
     /// What a fleet has measured, and what the server took for it.
     init(
         name: String, _ record: PhaseRecord, backlog: UInt64, server: LoadResult.Server?,
-        ownCPUSeconds: Double
+        ownCPUSeconds: Double, stolenSeconds: Double?
     ) {
         let tally = record.tally
         self.name = name
@@ -251,5 +254,6 @@ extension LoadResult.Phase {
         delivery = LoadResult.Latencies(record.delivery)
         self.server = server
         self.ownCPUSeconds = ownCPUSeconds
+        self.stolenSeconds = stolenSeconds
     }
 }

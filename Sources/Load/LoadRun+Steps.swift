@@ -20,15 +20,6 @@ extension LoadRun {
         var tally = LoadTally()
     }
 
-    /// What the director has seen of a phase.
-    struct PhaseEnd {
-        var server: LoadResult.Server?
-        var ownCPUSeconds = 0.0
-        var backlog: UInt64 = 0
-        /// How long nothing came any more, though something was waited for.
-        var vainNanoseconds: UInt64 = 0
-    }
-
     /// Carries one step out, and returns when it is done.
     func carryOut(_ action: LoadPlan.Action) async throws {
         switch action {

@@ -60,10 +60,11 @@ public final class LoadRun {
     /// How long the server may take until it has answered what it was asked.
     var answerMilliseconds = 30_000
     /// The same until devices are there: long enough for a slow relay, short enough for one that takes none at all.
-    lazy var patienceMilliseconds = 60_000 + plan.fleet.devices * 20
+    lazy var patienceMilliseconds =
+        60_000 + plan.fleet.devices * max(20, 2000 / (plan.fleet.connectionsPerSecond ?? 100))
 
     private(set) var phase = ""
-    private var phaseSights: (server: ProcessProbe.Sight?, own: ProcessProbe.Sight?) = (nil, nil)
+    private var phaseBegin = Sight()
     private var idlePSSKiB = 0
     var phaseEnds: [String: PhaseEnd] = [:]
     private var timeline: LoadTimeline
@@ -233,7 +234,7 @@ public final class LoadRun {
     private func enter(_ name: String) {
         leavePhase()
         phase = name
-        phaseSights = (probe?.look(), ownProbe.look())
+        phaseBegin = look()
         let index = plan.phases.firstIndex(of: name) ?? 0
         order { _ in .enter(phase: index) }
     }
@@ -241,23 +242,15 @@ public final class LoadRun {
     private func leavePhase() {
         guard !phase.isEmpty else { return }
         var end = phaseEnds[phase] ?? PhaseEnd()
-        let together = self.together
         end.backlog += together.backlog
-        if let before = phaseSights.own, let now = ownProbe.look() {
-            end.ownCPUSeconds +=
-                Double(now.userTicks + now.systemTicks - before.userTicks - before.systemTicks)
-                / ProcessProbe.ticksPerSecond
-        }
-        if let before = phaseSights.server, let now = probe?.look() {
-            end.server = LoadResult.Server(
-                userSeconds: (end.server?.userSeconds ?? 0)
-                    + Double(now.userTicks - before.userTicks) / ProcessProbe.ticksPerSecond,
-                systemSeconds: (end.server?.systemSeconds ?? 0)
-                    + Double(now.systemTicks - before.systemTicks) / ProcessProbe.ticksPerSecond,
-                idlePSSKiB: idlePSSKiB, pssKiB: now.pssKiB, connections: together.ready + plan.fleet.providers
-            )
-        }
+        end.add(
+            from: phaseBegin, to: look(), idlePSSKiB: idlePSSKiB,
+            connections: together.ready + plan.fleet.providers)
         phaseEnds[phase] = end
+    }
+
+    private func look() -> Sight {
+        Sight(server: probe?.look(), own: ownProbe.look(), stolenSeconds: StolenTime.seconds())
     }
 
     // MARK: The result
@@ -278,8 +271,8 @@ public final class LoadRun {
             var record = record
             record.nanoseconds -= min(record.nanoseconds, end.vainNanoseconds)
             return LoadResult.Phase(
-                name: name, record, backlog: end.backlog, server: end.server, ownCPUSeconds: end.ownCPUSeconds
-            )
+                name: name, record, backlog: end.backlog, server: end.server,
+                ownCPUSeconds: end.ownCPUSeconds, stolenSeconds: end.stolenSeconds)
         }
         let lost = conclusions.reduce(0) { $0 + $1.lost }
         let identities = conclusions.flatMap(\.lostIdentities).prefix(10).map(\.description)

@@ -42,6 +42,8 @@ public enum LoadScenario: String, CaseIterable, Sendable {
         public var threads: Int?
         /// Addresses that devices connect from.
         public var sources: Int?
+        /// Connections that devices begin a second at most.
+        public var connectionsPerSecond: Int?
         /// Pushes, or broadcasts, a second: an open loop.
         public var perSecond: Double?
         /// Pushes under way at once: a closed loop.
@@ -229,5 +231,6 @@ extension LoadScenario.Settings {
         fleet.streams = streams ?? fleet.streams
         fleet.threads = threads ?? fleet.threads
         fleet.sources = sources ?? fleet.sources
+        fleet.connectionsPerSecond = connectionsPerSecond
     }
 }

@@ -10,6 +10,7 @@ public enum ResultTable {
         if !servers.isEmpty { lines += [""] + servers }
         for phase in result.phases { lines += problems(phase) }
         lines += saturations(result)
+        lines += thefts(result)
         return (lines + [""] + verdict(result)).joined(separator: "\n")
     }
 
@@ -104,6 +105,20 @@ public enum ResultTable {
             else { return nil }
             return "\(phase.name): the load program had hardly a moment to spare (busy \(decimals(busy))): "
                 + "latencies count its own delays; more --threads on more processors shorten them"
+        }
+    }
+
+    /// With so much of the processors' time withheld, most of the slowest hundredth is the host's.
+    private static let theft = 0.01
+
+    private static func thefts(_ result: LoadResult) -> [String] {
+        let metrics = LoadMetrics(result)
+        return result.phases.compactMap { phase in
+            guard let stolen = metrics["\(phase.name).stolen"]?.value, stolen >= theft,
+                phase.acceptance != nil || phase.delivery != nil
+            else { return nil }
+            return "\(phase.name): this machine's host withheld its processors for a part of the time "
+                + "(stolen \(decimals(stolen))): latencies count that, too; it is less where more is spare"
         }
     }
 

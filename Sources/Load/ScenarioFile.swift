@@ -48,6 +48,7 @@ extension LoadPlan {
         fleet.threads = try part.integer("threads", in: 1...64) ?? fleet.threads
         fleet.sources = try part.integer("sources", in: 1...60_000) ?? fleet.sources
         fleet.handshakes = try part.integer("handshakes", in: 1...100_000) ?? fleet.handshakes
+        fleet.connectionsPerSecond = try part.integer("connect-rate", in: 1...1_000_000)
     }
 
     /// Three days: for as long a push can say how old it is; see ``PushMark``.

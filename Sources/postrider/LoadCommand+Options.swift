@@ -47,6 +47,9 @@ extension LoadCommand {
         .value(
             "sources", "NUMBER", "Addresses from 127.0.0.2 upward that devices connect from; 16 if not given."
         ),
+        .value(
+            "connect-rate", "NUMBER",
+            "Connections that devices begin a second at most; as many as there is time for if not given."),
         .value("seed", "NUMBER", "Makes the choices at random others; 1 if not given."),
     ]
 

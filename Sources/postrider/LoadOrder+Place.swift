@@ -70,7 +70,7 @@ extension LoadOrder {
     /// The same of options that another one makes useless, or useful.
     private static func checkCompanions(_ options: ParsedOptions) throws {
         for (names, other) in [
-            (["apps", "sources", "absent"], "provider-only"), (["devices"], "tokens"),
+            (["apps", "sources", "connect-rate", "absent"], "provider-only"), (["devices"], "tokens"),
         ] where options.isSet(other) {
             guard let name = names.first(where: options.isSet) else { continue }
             throw options.error("--\(name) says nothing with --\(other); leave it out")

@@ -149,6 +149,7 @@ struct LoadOrder: Sendable {
         settings.streams = try options.integer("streams", in: 1...10_000)
         settings.threads = try options.integer("threads", in: 1...64)
         settings.sources = try options.integer("sources", in: 1...60_000)
+        settings.connectionsPerSecond = try options.integer("connect-rate", in: 1...1_000_000)
         settings.inFlight = try options.integer("in-flight", in: 1...10_000_000)
         settings.count = try options.integer("count", in: 1...1_000_000_000)
         settings.payloadBytes = try options.integer("payload", in: 32...Limits.payloadBytes)

@@ -96,6 +96,18 @@ extension EndToEnd {
             }
         }
 
+        @Test("has devices connect no faster than they are to, on all threads together")
+        func connectRate() async throws {
+            try await onStage { stage in
+                // Fifteen on each thread, of which the last begins 1.4 s after the first.
+                let arguments = [
+                    "idle", "--devices", "30", "--threads", "2", "--connect-rate", "20", "--for", "100ms",
+                    "--expect", "connect.seconds>=1.3,connections=0,connect.connections=34",
+                ]
+                expectClean(try await run(arguments, on: stage))
+            }
+        }
+
         @Test("finds no broadcast doubled where they come close upon each other")
         func broadcasts() async throws {
             try await onStage { stage in

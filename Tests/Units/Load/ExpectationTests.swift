@@ -44,7 +44,8 @@ struct ExpectationTests {
         "that no run of its plan can meet is told before the run",
         arguments: [
             ("p99<5ms", true), ("p98<5ms", false), ("warm-up.accept.max<2*push.accept.p50", true),
-            ("storm.p99<5ms", false), ("p99<2*calm.p99", false), ("KiB/connection<20,leak<1,busy<0.9", true),
+            ("storm.p99<5ms", false), ("p99<2*calm.p99", false),
+            ("KiB/connection<20,leak<1,busy<0.9,stolen<0.01", true),
             ("lost<5ms", false), ("seconds<5s", true), ("accepted/s>1k,lost=0,delivered/cpu-s>1", true),
         ])
     func before(_ text: String, _ isPossible: Bool) throws {
@@ -93,7 +94,7 @@ extension LoadResult {
                 name: name, record, backlog: 0,
                 server: Server(
                     userSeconds: 1, systemSeconds: 1, idlePSSKiB: 10_000, pssKiB: 12_000, connections: 100),
-                ownCPUSeconds: 1)
+                ownCPUSeconds: 1, stolenSeconds: nil)
             phase.acceptance?.p99 = p99
             return phase
         }

@@ -32,6 +32,20 @@ struct ProcessProbeTests {
     }
 }
 
+@Suite("Time that the host withheld")
+struct StolenTimeTests {
+    @Test("is that of a processor on average, where the kernel says")
+    func seconds() {
+        let stat =
+            "cpu  1 2 3 4 5 6 7 450 0 0\ncpu0 1 2 3 4 5 6 7 400 0 0\ncpu1 0 0 0 0 0 0 0 50 0 0\nintr 9\n"
+        #expect(StolenTime.seconds(stat: stat) == 2.25)
+        #expect(StolenTime.seconds(stat: "cpu  1 2 3 4 5 6 7\ncpu0 1 2 3 4 5 6 7\n") == nil)
+        #expect(StolenTime.seconds(stat: "cpu  1 2 3 4 5 6 7 8 0 0\n") == nil)
+        #expect(StolenTime.seconds(stat: "") == nil)
+        #expect(StolenTime.seconds() != nil)
+    }
+}
+
 @Suite("The run's seconds")
 struct LoadTimelineTests {
     private func slice(accepted: UInt64, seconds: Double = 1) -> LaneSlice {

@@ -38,6 +38,19 @@ struct ResultTests {
         #expect(LoadMetrics(result)["busy"] == nil, "an earlier run did not say")
     }
 
+    @Test("says where the machine's host withheld its processors")
+    func theft() {
+        var result = LoadResult.sample
+        #expect(LoadMetrics(result)["stolen"] == nil, "nobody said")
+        result.phases[0].stolenSeconds = 0.05
+        result.phases[1].stolenSeconds = 0.5
+        #expect(LoadMetrics(result)["stolen"]?.value == 0.05)
+        let text = ResultTable.text(result)
+        #expect(text.contains("storm: this machine's host withheld its processors"))
+        #expect(text.contains("(stolen 0.05)"))
+        #expect(!text.contains("before: this machine's host"), "a two-hundredth is hardly seen")
+    }
+
     @Test("claims nothing of losses where nobody could see them")
     func unseen() {
         var result = LoadResult.sample

@@ -29,6 +29,7 @@ struct ScenarioTests {
         #expect(plan.name == "lunch" && plan.mainPhase == "noon" && plan.seed == 7)
         #expect(plan.fleet.devices == 500 && plan.fleet.apps == 2 && plan.fleet.providers == 3)
         #expect(plan.fleet.threads == 2 && plan.fleet.sources == 4 && plan.fleet.handshakes == 64)
+        #expect(plan.fleet.connectionsPerSecond == nil)
         #expect(plan.phases == ["morning", "noon", "rush"])
         var (day, rush) = (LoadPlan.Traffic(), LoadPlan.Traffic())
         day.pace = .perSecond(500)
@@ -44,6 +45,12 @@ struct ScenarioTests {
                 .push(rush, milliseconds: nil), .drain(milliseconds: 10_000),
             ])
         #expect(plan.needsDevices)
+    }
+
+    @Test("of a file can have its devices connect at a rate")
+    func connectRate() throws {
+        let text = "name: calm\nfleet: {connect-rate: 300}\nsteps: [{do: connect}]\n"
+        #expect(try LoadPlan(text: text, file: "calm.yaml").fleet.connectionsPerSecond == 300)
     }
 
     @Test(
