@@ -15,6 +15,10 @@ final class ControlDesk {
     private var topics: [Topic: TopicRecord]
     private var enrolmentKeys: [String: EnrolmentKeyRecord]
     private var generation: UInt64
+    /// Whether a change is on its way to the disk.
+    private var isChanging = false
+    /// Requests for changes that came meanwhile. A connection has only so many open.
+    private var waiting: [() -> Void] = []
 
     /// A desk for what the registry held at start-up.
     init(_ registry: Registry, shard: Shard) {
@@ -38,15 +42,15 @@ final class ControlDesk {
         case ("GET", "status", nil): status(respond)
         case ("GET", "trace", nil): trace(query, respond)
         case ("GET", "keys", nil): listProviderKeys(respond)
-        case ("PUT", "keys", let name?): putProviderKey(name, body, respond)
-        case ("DELETE", "keys", let name?): removeProviderKey(name, respond)
-        case ("PUT", "revoked-keys", let name?): revokeProviderKey(name, respond)
+        case ("PUT", "keys", let name?): inTurn { $0.putProviderKey(name, body, respond) }
+        case ("DELETE", "keys", let name?): inTurn { $0.removeProviderKey(name, respond) }
+        case ("PUT", "revoked-keys", let name?): inTurn { $0.revokeProviderKey(name, respond) }
         case ("GET", "topics", nil): listTopics(respond)
-        case ("PUT", "topics", let name?): putTopic(name, body, respond)
-        case ("DELETE", "topics", let name?): removeTopic(name, respond)
+        case ("PUT", "topics", let name?): inTurn { $0.putTopic(name, body, respond) }
+        case ("DELETE", "topics", let name?): inTurn { $0.removeTopic(name, respond) }
         case ("GET", "enrolment-keys", nil): listEnrolmentKeys(respond)
-        case ("PUT", "enrolment-keys", let name?): putEnrolmentKey(name, respond)
-        case ("DELETE", "enrolment-keys", let name?): removeEnrolmentKey(name, respond)
+        case ("PUT", "enrolment-keys", let name?): inTurn { $0.putEnrolmentKey(name, respond) }
+        case ("DELETE", "enrolment-keys", let name?): inTurn { $0.removeEnrolmentKey(name, respond) }
         case ("PUT", "backup", nil): backUp(body, respond)
         case ("GET", "devices", nil): listDevices(respond)
         case ("DELETE", "devices", let name?): removeDevice(name, respond)
@@ -169,14 +173,27 @@ final class ControlDesk {
 
     // MARK: Changes
 
-    /// Makes a change durable, then has every shard know it, then answers.
+    /// Works a request for a change off when the one before it is decided: it is judged by what is there then.
+    private func inTurn(_ request: @escaping (ControlDesk) -> Void) {
+        guard isChanging else { return request(self) }
+        waiting.append { [unowned self] in request(self) }
+    }
+
+    private func changed() {
+        isChanging = false
+        while !isChanging, !waiting.isEmpty { waiting.removeFirst()() }
+    }
+
+    /// Makes a change durable, then has every shard know it, then answers. To be called in turn.
     func change(
         _ change: RegistryChange,
         _ respond: @escaping Respond,
         _ answer: Answer = (200, Array("{}".utf8)),
         _ update: @escaping (ControlDesk) -> Void
     ) {
+        isChanging = true
         shard.apply([change]) { [unowned self] result in
+            defer { changed() }
             if case .failure(let error) = result {
                 respond(Self.refusal(503, error.description))
                 return
