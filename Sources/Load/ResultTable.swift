@@ -9,8 +9,7 @@ public enum ResultTable {
         let servers = server(result)
         if !servers.isEmpty { lines += [""] + servers }
         for phase in result.phases { lines += problems(phase) }
-        lines += saturations(result)
-        lines += thefts(result)
+        lines += intrusions(result)
         return (lines + [""] + verdict(result)).joined(separator: "\n")
     }
 
@@ -94,31 +93,27 @@ public enum ResultTable {
         return lines
     }
 
-    /// With so much of its time taken, what the load program measures is in part its own.
-    private static let saturation = 0.9
+    /// Figures from which on latencies are in part not the server's, with what that means and what helps.
+    private static let intrusions: [(figure: String, least: Double, meaning: String, advice: String)] = [
+        (
+            "busy", 0.9, "the load program had hardly a moment to spare",
+            "latencies count its own delays; more --threads on more processors shorten them"
+        ),
+        (
+            "stolen", 0.01, "this machine's host withheld its processors for a part of the time",
+            "latencies count that, too; it is less where more is spare"
+        ),
+    ]
 
-    private static func saturations(_ result: LoadResult) -> [String] {
+    private static func intrusions(_ result: LoadResult) -> [String] {
         let metrics = LoadMetrics(result)
-        return result.phases.compactMap { phase in
-            guard let busy = metrics["\(phase.name).busy"]?.value, busy >= saturation,
-                phase.acceptance != nil || phase.delivery != nil
-            else { return nil }
-            return "\(phase.name): the load program had hardly a moment to spare (busy \(decimals(busy))): "
-                + "latencies count its own delays; more --threads on more processors shorten them"
-        }
-    }
-
-    /// With so much of the processors' time withheld, most of the slowest hundredth is the host's.
-    private static let theft = 0.01
-
-    private static func thefts(_ result: LoadResult) -> [String] {
-        let metrics = LoadMetrics(result)
-        return result.phases.compactMap { phase in
-            guard let stolen = metrics["\(phase.name).stolen"]?.value, stolen >= theft,
-                phase.acceptance != nil || phase.delivery != nil
-            else { return nil }
-            return "\(phase.name): this machine's host withheld its processors for a part of the time "
-                + "(stolen \(decimals(stolen))): latencies count that, too; it is less where more is spare"
+        return intrusions.flatMap { figure, least, meaning, advice in
+            result.phases.compactMap { phase in
+                guard let value = metrics["\(phase.name).\(figure)"]?.value, value >= least,
+                    phase.acceptance != nil || phase.delivery != nil
+                else { return nil }
+                return "\(phase.name): \(meaning) (\(figure) \(decimals(value))): \(advice)"
+            }
         }
     }
 
