@@ -8,7 +8,7 @@ internal import COpenSSL
     /// A record of full length, and one in front of it that announces a new key.
     private static let roomBytes = RecordLayer.mostBytes + 64
 
-    /// Of each suite one that seals, then one that opens.
+    /// Of each suite one that opens, then one that seals.
     private var contexts = unsafe InlineArray<6, OpaquePointer?>(repeating: nil)
     /// Where records are sealed, before they are sent. Its content lasts for one call.
     let room: UnsafeMutableBufferPointer<UInt8>

@@ -34,6 +34,7 @@ final class Greeter {
     private var underWay = 0
     /// A thousand at once would all be slow to answer, and the server would lose patience with them.
     private let most: Int
+    /// Nil: there is none.
     private var pace: ConnectPace?
     /// Rings when the pace allows the next connection.
     private var pacer: PreciseTimer?
@@ -101,10 +102,9 @@ final class Greeter {
 
     /// Whether the pace allows one more now.
     private func mayConnect() -> Bool {
-        guard var pace else { return true }
-        let isAllowed = pace.take(at: EventLoop.monotonicNanoseconds)
-        if isAllowed { self.pace = pace } else { pacer?.arm(at: pace.next) }
-        return isAllowed
+        guard pace?.take(at: EventLoop.monotonicNanoseconds) == false else { return true }
+        pacer?.arm(at: pace?.next)
+        return false
     }
 
     fileprivate func greet(_ device: Int, _ outcome: Outcome) {

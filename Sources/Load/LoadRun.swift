@@ -59,7 +59,8 @@ public final class LoadRun {
 
     /// How long the server may take until it has answered what it was asked.
     var answerMilliseconds = 30_000
-    /// The same until devices are there: long enough for a slow relay, short enough for one that takes none at all.
+    /// The same until devices are there: long enough for a slow relay, short enough for one that takes none at all. Of
+    /// devices that connect at a rate, twice as long as that takes.
     lazy var patienceMilliseconds =
         60_000 + plan.fleet.devices * max(20, 2000 / (plan.fleet.connectionsPerSecond ?? 100))
 

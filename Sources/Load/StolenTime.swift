@@ -6,9 +6,7 @@ import Foundation
 enum StolenTime {
     /// Seconds since the machine began, of a processor on average; nil where the kernel does not say.
     static func seconds() -> Double? {
-        guard let file = FileHandle(forReadingAtPath: "/proc/stat") else { return nil }
-        defer { try? file.close() }
-        return (try? file.readToEnd()).flatMap { seconds(stat: String(decoding: $0, as: UTF8.self)) }
+        (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)).flatMap { seconds(stat: $0) }
     }
 
     /// The same, of the text of /proc/stat: a line for all processors and one for each, whose ninth word counts ticks

@@ -18,7 +18,7 @@ final class ControlDesk {
     /// Whether a change is on its way to the disk.
     private var isChanging = false
     /// Requests for changes that came meanwhile. A connection has only so many open.
-    private var waiting: [() -> Void] = []
+    private var waiting: [(ControlDesk) -> Void] = []
 
     /// A desk for what the registry held at start-up.
     init(_ registry: Registry, shard: Shard) {
@@ -176,12 +176,12 @@ final class ControlDesk {
     /// Works a request for a change off when the one before it is decided: it is judged by what is there then.
     private func inTurn(_ request: @escaping (ControlDesk) -> Void) {
         guard isChanging else { return request(self) }
-        waiting.append { [unowned self] in request(self) }
+        waiting.append(request)
     }
 
     private func changed() {
         isChanging = false
-        while !isChanging, !waiting.isEmpty { waiting.removeFirst()() }
+        while !isChanging, !waiting.isEmpty { waiting.removeFirst()(self) }
     }
 
     /// Makes a change durable, then has every shard know it, then answers. To be called in turn.
