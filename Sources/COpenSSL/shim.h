@@ -6,7 +6,7 @@
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
@@ -51,6 +51,13 @@ static inline int COpenSSL_CTX_set1_groups_list(SSL_CTX *context, const char *gr
 static inline int COpenSSL_CTX_set1_sigalgs_list(SSL_CTX *context, const char *algorithms)
 {
     return (int)SSL_CTX_set1_sigalgs_list(context, algorithms);
+}
+
+static inline STACK_OF(X509) *COpenSSL_CTX_get0_chain(SSL_CTX *context)
+{
+    STACK_OF(X509) *chain = NULL;
+    SSL_CTX_get0_chain_certs(context, &chain);
+    return chain;
 }
 
 static inline int COpenSSL_set_tlsext_host_name(SSL *ssl, const char *name)

@@ -97,12 +97,12 @@ struct RecordLayer {
             throw RecordViolation(.recordOverflow, "a record is longer than TLS allows")
         }
         let arrival = try unsafe judge(
-            record[end - 1], content, UnsafeBufferPointer(rebasing: record[content]))
+            record[end - 1], content, UnsafeBufferPointer(rebasing: record[content]), ciphers)
         return (record.count, arrival)
     }
 
     private mutating func judge(
-        _ kind: UInt8, _ place: Range<Int>, _ bytes: UnsafeBufferPointer<UInt8>
+        _ kind: UInt8, _ place: Range<Int>, _ bytes: UnsafeBufferPointer<UInt8>, _ ciphers: RecordCiphers
     ) throws(RecordViolation) -> Arrival {
         switch kind {
         case Kind.content:
@@ -114,7 +114,7 @@ struct RecordLayer {
             return .nothing
         case Kind.handshake:
             try countIdle("the peer changes its keys all the time")
-            try unsafe takeKeyUpdate(bytes)
+            try unsafe takeKeyUpdate(bytes, ciphers)
             return .nothing
         case Kind.alert:
             return try unsafe takeAlert(bytes)
@@ -129,11 +129,13 @@ struct RecordLayer {
     }
 
     /// KeyUpdate (section 4.6.3), which ends with its record (section 5.1).
-    private mutating func takeKeyUpdate(_ message: UnsafeBufferPointer<UInt8>) throws(RecordViolation) {
+    private mutating func takeKeyUpdate(
+        _ message: UnsafeBufferPointer<UInt8>, _ ciphers: RecordCiphers
+    ) throws(RecordViolation) {
         guard message.count == 5, unsafe message.prefix(4).elementsEqual([24, 0, 0, 1]),
             unsafe message[4] <= 1
         else { throw RecordViolation(.unexpectedMessage, "a message of a handshake that is over") }
-        receiving.advance(suite)
+        receiving.advance(suite, ciphers.expansion)
         // However often it asks before we say something: one new key answers all.
         if unsafe message[4] == 1 { owesKeyUpdate = true }
     }
@@ -165,7 +167,7 @@ struct RecordLayer {
         var start = 0
         if owesKeyUpdate || sending.records >= mostRecords {
             start = unsafe seal(Kind.handshake, [24, 0, 0, 1, 0], into: room, ciphers)
-            sending.advance(suite)
+            sending.advance(suite, ciphers.expansion)
             owesKeyUpdate = false
         }
         let rest = unsafe UnsafeMutableBufferPointer(rebasing: room[start...])

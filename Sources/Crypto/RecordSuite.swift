@@ -1,5 +1,3 @@
-internal import COpenSSL
-
 /// What protects the records of TLS 1.3 (RFC 8446, B.4): those suites that we speak.
 enum RecordSuite: Int, CaseIterable {
     case aes128GCM
@@ -31,11 +29,11 @@ enum RecordSuite: Int, CaseIterable {
         }
     }
 
-    /// The hash with which keys are derived.
-    @safe var digest: OpaquePointer? {
+    /// OpenSSL's name of the hash with which keys are derived.
+    var digestName: String {
         switch self {
-        case .aes128GCM, .chaCha20Poly1305: unsafe EVP_sha256()
-        case .aes256GCM: unsafe EVP_sha384()
+        case .aes128GCM, .chaCha20Poly1305: "SHA2-256"
+        case .aes256GCM: "SHA2-384"
         }
     }
 

@@ -30,21 +30,28 @@ internal import Glibc
     let role: Role
     /// Our protocols as TLS writes them, each after a byte with its length (RFC 7301, 3.1).
     private let protocols: [UInt8]
+    private let demands: Demands
 
-    private init(_ role: Role, alpn: [String]) throws(CryptoError) {
-        var protocols = [UInt8]()
-        for name in alpn {
-            precondition(1...255 ~= name.utf8.count, "an ALPN name has 1 to 255 bytes")
-            protocols.append(UInt8(name.utf8.count))
-            protocols.append(contentsOf: name.utf8)
-        }
+    /// What a server wants of its clients.
+    private struct Demands {
+        /// That they name a protocol.
+        var alpn = false
+        /// A certificate, if they have one.
+        var certificate = false
+    }
+
+    private init(_ role: Role, _ protocols: [UInt8], _ demands: Demands) throws(CryptoError) {
         ErrorQueue.clear()
         let method = unsafe role == .server ? TLS_server_method() : TLS_client_method()
         guard let pointer = unsafe SSL_CTX_new(method) else { throw .local("TLS cannot be set up") }
         unsafe self.pointer = pointer
         self.role = role
         self.protocols = protocols
+        self.demands = demands
         try applyPolicy()
+        guard role == .server else { return }
+        selectProtocol()
+        if demands.certificate { requestCertificate() }
     }
 
     deinit { unsafe SSL_CTX_free(pointer) }
@@ -64,16 +71,24 @@ internal import Glibc
         certificateChainFile: String, privateKeyFile: String, alpn: [String], allowsMissingALPN: Bool,
         clientCertificates: ClientCertificates
     ) throws(CryptoError) -> TLSContext {
-        let context = try TLSContext(.server, alpn: alpn)
+        var demands = Demands(alpn: !allowsMissingALPN)
+        if case .requested = clientCertificates { demands.certificate = true }
+        let context = try TLSContext(.server, encoded(alpn), demands)
         try context.use(certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile)
-        context.selectProtocol(allowsMissingALPN: allowsMissingALPN)
-        switch clientCertificates {
-        case .none: break
-        case .requested(let trustFile):
-            try context.trust(trustFile)
-            context.requestCertificate()
-        }
+        if case .requested(let trustFile) = clientCertificates { try context.trust(trustFile) }
         return context
+    }
+
+    /// The same server's side again, with an `SSL_CTX` that nobody else has.
+    func copy() throws(CryptoError) -> TLSContext {
+        let copy = try TLSContext(role, protocols, demands)
+        guard
+            unsafe SSL_CTX_use_cert_and_key(
+                copy.pointer, SSL_CTX_get0_certificate(pointer), SSL_CTX_get0_privatekey(pointer),
+                COpenSSL_CTX_get0_chain(pointer), 1) == 1
+        else { throw .local("TLS cannot be set up") }
+        unsafe SSL_CTX_set1_cert_store(copy.pointer, SSL_CTX_get_cert_store(pointer))
+        return copy
     }
 
     /// A client's side. The server's certificate must lead to a trusted one and carry the name that the
@@ -88,7 +103,7 @@ internal import Glibc
     public static func client(
         trustFile: String?, alpn: [String], certificateChainFile: String? = nil, privateKeyFile: String? = nil
     ) throws(CryptoError) -> TLSContext {
-        let context = try TLSContext(.client, alpn: alpn)
+        let context = try TLSContext(.client, encoded(alpn), Demands())
         if let trustFile {
             try context.trust(trustFile)
         } else if unsafe SSL_CTX_set_default_verify_paths(context.pointer) != 1 {
@@ -129,6 +144,13 @@ internal import Glibc
         return nil
     }
 
+    private static func encoded(_ alpn: [String]) -> [UInt8] {
+        alpn.flatMap { name in
+            precondition(1...255 ~= name.utf8.count, "an ALPN name has 1 to 255 bytes")
+            return [UInt8(name.utf8.count)] + name.utf8
+        }
+    }
+
     /// What certificates and handshakes may be signed with.
     private static let signatures =
         "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512"
@@ -166,13 +188,6 @@ internal import Glibc
             { ssl, event, _ in
                 guard event & SSL_CB_LOOP != 0, let stream = unsafe SSL_get_ex_data(ssl, 0) else { return }
                 unsafe Unmanaged<TLSStream>.fromOpaque(stream).takeUnretainedValue().takesHandshakeStep()
-            })
-        guard role == .server else { return }
-        unsafe SSL_CTX_set_keylog_callback(
-            pointer,
-            { ssl, line in
-                guard let line = unsafe line, let stream = unsafe SSL_get_ex_data(ssl, 0) else { return }
-                unsafe Unmanaged<TLSStream>.fromOpaque(stream).takeUnretainedValue().note(line)
             })
     }
 
@@ -226,7 +241,7 @@ internal import Glibc
             }, nil)
     }
 
-    private func selectProtocol(allowsMissingALPN: Bool) {
+    private func selectProtocol() {
         // The callbacks get this object unretained: each TLSStream keeps its context as long as its SSL.
         unsafe SSL_CTX_set_alpn_select_cb(
             pointer,
@@ -242,7 +257,7 @@ internal import Glibc
                     return verdict == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL
                 }
             }, Unmanaged.passUnretained(self).toOpaque())
-        guard !allowsMissingALPN else { return }
+        guard demands.alpn else { return }
         unsafe SSL_CTX_set_client_hello_cb(
             pointer,
             { ssl, alert, _ in

@@ -21,10 +21,21 @@ internal import Glibc
         unsafe withUnsafeMutableBytes(of: &server) { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
     }
 
+    /// The one that is to be heard next; the server's comes first.
+    enum Secret { case ofServer, ofClient }
+
+    /// What has not been heard.
+    var lacks: Secret? {
+        if serverBytes == 0 { return .ofServer }
+        return clientBytes == 0 ? .ofClient : nil
+    }
+
     /// The keys that follow from both; nil: one of them has not been heard.
-    func keys(_ suite: RecordSuite) -> (ofClient: TrafficKey, ofServer: TrafficKey)? {
+    func keys(
+        _ suite: RecordSuite, _ expansion: LabelExpansion
+    ) -> (ofClient: TrafficKey, ofServer: TrafficKey)? {
         guard clientBytes == suite.secretBytes, serverBytes == suite.secretBytes else { return nil }
-        return (TrafficKey(client, suite), TrafficKey(server, suite))
+        return (TrafficKey(client, suite, expansion), TrafficKey(server, suite, expansion))
     }
 
     /// Takes a line, `LABEL RANDOM SECRET`, both in hexadecimal digits, and keeps what is one of the two.

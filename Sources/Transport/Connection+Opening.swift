@@ -69,7 +69,7 @@ extension Connection {
         if let tls {
             peer.negotiatedProtocol = tls.negotiatedProtocol
             peer.certificate = tls.peerCertificate
-            tls.leaveHandshake()
+            tls.leaveHandshake(using: loop.ciphers)
         } else if peer.credentials == nil, peer.address.hasPrefix("unix:") {
             peer = Peer(address: peer.address, credentials: Socket.credentials(number))
         }

@@ -66,7 +66,7 @@ extension EventLoop {
             let number = descriptor.number
             let stream = try tls.map { tls throws(CryptoError) in
                 try TLSStream(
-                    context: tls.context, descriptor: number, role: .client(serverName: tls.serverName))
+                    context: tls.context, descriptor: number, serverName: tls.serverName)
             }
             let result = Socket.connect(number, to: address)
             if case .failed(let error) = result { throw error }

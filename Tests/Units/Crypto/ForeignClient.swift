@@ -34,7 +34,7 @@ final class ForeignClient {
         try process.run()
         descriptor = accept(listener, nil, nil)
         _ = unsafe unlink(path)
-        server = try TLSStream(context: context, descriptor: descriptor, role: .server)
+        server = try TLSAcceptor(context).stream(descriptor: descriptor)
     }
 
     /// Writes to the client.

@@ -3,7 +3,7 @@
 /// The far end of a record layer: it seals whatever it is told to, good or bad, and opens what comes back.
 struct RecordPeer {
     let suite: RecordSuite
-    let ciphers = RecordCiphers()
+    let ciphers: RecordCiphers
     var sending: TrafficKey
     var receiving: TrafficKey
 
@@ -11,10 +11,11 @@ struct RecordPeer {
     static func pair(
         _ suite: RecordSuite, mostRecords: UInt64 = RecordSuite.mostRecords
     ) -> (peer: RecordPeer, server: RecordLayer) {
-        let ofClient = TrafficKey(TrafficKey.Secret(repeating: 1), suite)
-        let ofServer = TrafficKey(TrafficKey.Secret(repeating: 2), suite)
+        let ciphers = RecordCiphers()
+        let ofClient = TrafficKey(TrafficKey.Secret(repeating: 1), suite, ciphers.expansion)
+        let ofServer = TrafficKey(TrafficKey.Secret(repeating: 2), suite, ciphers.expansion)
         return (
-            RecordPeer(suite: suite, sending: ofClient, receiving: ofServer),
+            RecordPeer(suite: suite, ciphers: ciphers, sending: ofClient, receiving: ofServer),
             RecordLayer(suite, receiving: ofClient, sending: ofServer, mostRecords: mostRecords)
         )
     }

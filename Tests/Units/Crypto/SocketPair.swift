@@ -8,16 +8,21 @@ final class SocketPair {
     let client: TLSStream
     let ciphers = RecordCiphers()
 
-    init(_ server: TLSContext, _ client: TLSContext, serverName: String = "localhost") throws {
+    convenience init(
+        _ server: TLSContext, _ client: TLSContext, serverName: String = "localhost"
+    ) throws {
+        try self.init(TLSAcceptor(server), client, serverName: serverName)
+    }
+
+    init(_ acceptor: TLSAcceptor, _ client: TLSContext, serverName: String = "localhost") throws {
         signal(SIGPIPE, SIG_IGN)
         var ends: [Int32] = [-1, -1]
         let status = unsafe socketpair(
             AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends)
         precondition(status == 0, "a socket pair can be made")
         descriptors = ends
-        self.server = try TLSStream(context: server, descriptor: ends[0], role: .server)
-        self.client = try TLSStream(
-            context: client, descriptor: ends[1], role: .client(serverName: serverName))
+        self.server = try acceptor.stream(descriptor: ends[0])
+        self.client = try TLSStream(context: client, descriptor: ends[1], serverName: serverName)
     }
 
     deinit { for descriptor in descriptors { close(descriptor) } }
@@ -40,7 +45,8 @@ final class SocketPair {
         return outcome
     }
 
-    private func turn(_ stream: TLSStream, _ failure: inout CryptoError?) -> Bool {
+    /// Takes a step of one side. True: it is done, or has failed.
+    func turn(_ stream: TLSStream, _ failure: inout CryptoError?) -> Bool {
         do {
             return try stream.handshake() == .complete
         } catch {
@@ -56,7 +62,7 @@ extension SocketPair {
         try self.init(paper.server(), paper.client())
         let outcome = handshake()
         precondition(outcome.server == nil && outcome.client == nil, "two of us agree")
-        if leaving { server.leaveHandshake() }
+        if leaving { server.leaveHandshake(using: ciphers) }
     }
 
     /// Reads what is there, or says why there is nothing.

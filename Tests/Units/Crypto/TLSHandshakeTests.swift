@@ -116,7 +116,7 @@ import Testing
     func badServerName() throws {
         for name in ["", "localhost\0.example.com"] {
             #expect(throws: CryptoError.self) {
-                _ = try TLSStream(context: paper.client(), descriptor: 0, role: .client(serverName: name))
+                _ = try TLSStream(context: paper.client(), descriptor: 0, serverName: name)
             }
         }
     }
