@@ -119,11 +119,25 @@ public protocol Store: AnyObject {
     /// copied while the store goes on. One at a time (``StoreError/Kind/busy``).
     func snapshot() throws(StoreError) -> any StoreSnapshot
 
+    /// Does what the store has to do for itself, which may take its time: to be called when whoever waited for the last
+    /// change has been told.
+    func maintain()
+
+    /// Does a piece of what makes later changes quicker, to be called while nobody wants anything. False: nothing is
+    /// left of it.
+    func prepare() -> Bool
+
     /// Ends the store's work in good order. Nothing may be called after it.
     func close()
 }
 
 extension Store {
+    /// A store that is not on a disk has nothing to do for itself.
+    public func maintain() {}
+
+    /// Nor anything to prepare.
+    public func prepare() -> Bool { false }
+
     /// A store that is not on a disk has nothing to copy.
     public func snapshot() throws(StoreError) -> any StoreSnapshot {
         throw StoreError(.unusable, "This store is not on a disk: there is nothing to copy.")

@@ -53,7 +53,11 @@ struct LedgerThread: Sendable {
     private func serve(_ store: any Store, on loop: EventLoop) throws(TransportError) -> Ledger {
         let switchboard = mailboxes.switchboard(ofShard: nil)
         let retry = loop.makeTimer {}
-        loop.turnEnded = { if !switchboard.post() { retry.arm(afterMilliseconds: 1) } }
+        let quiet = QuietTime(store, on: loop)
+        loop.turnEnded = {
+            if !switchboard.post() { retry.arm(afterMilliseconds: 1) }
+            store.maintain()
+        }
         weak var timed: Ledger?
         let owing = loop.makeTimer { timed?.settleOwed() }
         let alarm = try loop.makePreciseTimer { timed?.goOn() }
@@ -75,6 +79,7 @@ struct LedgerThread: Sendable {
         )
         timed = ledger
         try loop.attach(mailboxes.ledger) { [unowned ledger] letters in
+            quiet.disturbed()
             ledger.receive(letters)
             letters.removeAll(keepingCapacity: true)
         }

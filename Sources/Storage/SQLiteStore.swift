@@ -16,6 +16,8 @@ public final class SQLiteStore: Store {
         let directory: OwnedDirectory
     }
 
+    /// The files that were changed since their logs were last looked after.
+    private var unmaintained = (registry: false, queue: false)
     /// The snapshot that is being copied, if one is.
     private weak var snapshotUnderWay: Snapshot?
     /// Rows of batches under whose commit the disk has failed, that may be there all the same, and that were there when
@@ -74,23 +76,33 @@ public final class SQLiteStore: Store {
     /// two: applied again, they are applied once.
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         let registry = open().registry
+        maintain()
         completion(
             Result { () throws(StoreError) in
                 try believe(registry)
                 try registry.change { file throws(StoreError) in try file.apply(changes) }
             })
-        files?.registry.changed()
+        unmaintained.registry = true
     }
 
     /// Applies a batch to the queue, all or nothing.
     public func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
         let queue = open().queue
+        maintain()
         completion(
             Result { () throws(StoreError) in
                 try believeQueue()
                 try queue.change { file throws(StoreError) in try commit(batch, to: file) }
             })
-        files?.queue.changed()
+        unmaintained.queue = true
+    }
+
+    /// Looks after the logs of what was changed: they may have to be copied into their files, and made longer. Where
+    /// nobody calls this, the next change does so first.
+    public func maintain() {
+        if unmaintained.registry { files?.registry.maintain() }
+        if unmaintained.queue { files?.queue.maintain() }
+        unmaintained = (false, false)
     }
 
     private func commit(_ batch: QueueBatch, to file: QueueFile) throws(StoreError) {
@@ -121,6 +133,9 @@ public final class SQLiteStore: Store {
         let rows = doubtfulRows
         doubtfulRows = try queue.read { file throws(StoreError) in try file.present(rows) }
     }
+
+    /// Makes the queue's log as long as it may become, by and by: a log that grows is slower to sync.
+    public func prepare() -> Bool { files?.queue.prepare() ?? false }
 
     /// The notifications at these rows, in the order asked for, without those that are not there.
     public func read(

@@ -63,12 +63,21 @@ public final class TrustedFile<File: DatabaseFile> {
         try body(file)
     }
 
-    /// To be called when everybody has been told of a change: the log may be due.
-    func changed() {
+    /// Looks after the log, behind a change.
+    func maintain() {
         guard !database.isDoubtful, let checkpointer else { return }
         checkpointer.committed(on: database)
         let used = WriteAheadLog.byteCount(pages: database.logPages)
         if let length = reserve.length(afterBytes: used) { WriteAheadLog.lengthen(database.path, to: length) }
+    }
+
+    /// Makes the log's file longer by a piece of what it may come to. False: it is long enough.
+    func prepare() -> Bool {
+        guard !needsRenewal, let thresholdPages,
+            let length = reserve.piece(of: WriteAheadLog.byteCount(pages: thresholdPages))
+        else { return false }
+        WriteAheadLog.lengthen(database.path, to: length, isSynced: true)
+        return true
     }
 
     /// Closes the file, opens it again, and writes everything that its log holds once more. Nobody else may

@@ -12,9 +12,9 @@ enum WriteAheadLog {
     /// Makes the file longer by zeros, where it is shorter. What is in it stays as it is: a log ends where its
     /// checksums end. To be called by whoever commits, between two commits.
     ///
-    /// Not synced: the next commit's sync does that, and fails where it cannot be done. Where there is no room the
-    /// log grows as it would have without this.
-    static func lengthen(_ path: String, to length: Int) {
+    /// Where it is not synced, the next commit's sync does that, and fails where it cannot be done. Where there is no
+    /// room the log grows as it would have without this.
+    static func lengthen(_ path: String, to length: Int, isSynced: Bool = false) {
         let descriptor = unsafe open(name(of: path), O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
@@ -22,6 +22,8 @@ enum WriteAheadLog {
         guard end >= 0, end < length else { return }
         let zeros = [UInt8](repeating: 0, count: length - end)
         _ = unsafe pwrite(descriptor, zeros, zeros.count, end)
+        // A failure is everybody's to hear who has the file open: the next commit does.
+        if isSynced { _ = fdatasync(descriptor) }
     }
 
     /// Writes the own bytes of the log over it and syncs it, so that what is read from it is on the disk: for a file
