@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// What all TLS streams of one thread derive their keys with: HKDF-Expand-Label (RFC 8446, 7.1).
 ///
-/// A context of each hash is kept. Without one, OpenSSL looks the algorithm up by its name and makes a context for each
-/// call, which takes four times what the hashing does, four times in each handshake.
+/// A context of each hash is kept. Without one, OpenSSL looks HMAC up by its name and makes a context for each call, of
+/// which a handshake has four.
 @safe final class LabelExpansion {
     /// Of each hash one, made when it is used.
     private var contexts = unsafe InlineArray<2, OpaquePointer?>(repeating: nil)
@@ -33,6 +33,16 @@ internal import COpenSSL
                 unsafe output.copyBytes(from: derived.prefix(output.count))
                 unsafe OPENSSL_cleanse(derived.baseAddress, derived.count)
             }
+        }
+    }
+
+    /// Overwrites what the context keeps of the secret that it was used with last.
+    func forget(_ suite: RecordSuite) {
+        let nothing = TrafficKey.Secret(repeating: 0)
+        unsafe withUnsafeBytes(of: nothing) { nothing in
+            let key = unsafe nothing.bindMemory(to: UInt8.self).baseAddress
+            let status = unsafe EVP_MAC_init(context(suite), key, suite.secretBytes, nil)
+            precondition(status == 1, "HMAC takes any key")
         }
     }
 

@@ -52,6 +52,7 @@ struct TrafficKey {
             )
         }
         unsafe withUnsafeMutableBytes(of: &iv) { unsafe expansion.expand(secret, "iv", suite, into: $0) }
+        expansion.forget(suite)
         records = 0
     }
 }
