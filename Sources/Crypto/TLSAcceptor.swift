@@ -32,8 +32,7 @@ internal import COpenSSL
         unsafe SSL_CTX_set_keylog_callback(
             own.pointer,
             { ssl, line in
-                guard let line = unsafe line, let stream = unsafe SSL_get_ex_data(ssl, 0) else { return }
-                unsafe Unmanaged<TLSStream>.fromOpaque(stream).takeUnretainedValue().note(line)
+                if let line = unsafe line { unsafe TLSStream.behind(ssl)?.note(line) }
             })
     }
 }

@@ -186,8 +186,7 @@ internal import Glibc
         unsafe SSL_CTX_set_info_callback(
             pointer,
             { ssl, event, _ in
-                guard event & SSL_CB_LOOP != 0, let stream = unsafe SSL_get_ex_data(ssl, 0) else { return }
-                unsafe Unmanaged<TLSStream>.fromOpaque(stream).takeUnretainedValue().takesHandshakeStep()
+                if event & SSL_CB_LOOP != 0 { unsafe TLSStream.behind(ssl)?.takesHandshakeStep() }
             })
     }
 

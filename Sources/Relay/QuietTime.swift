@@ -27,10 +27,7 @@ final class QuietTime {
     func disturbed() { lastDisturbed = scheduler.now }
 
     private func look() {
-        guard scheduler.now >= lastDisturbed + Self.quiet else {
-            timer?.arm(afterMilliseconds: Self.pause)
-            return
-        }
-        if store.prepare() { timer?.arm(afterMilliseconds: Self.pause) }
+        let isQuiet = scheduler.now >= lastDisturbed + Self.quiet
+        if !isQuiet || store.prepare() { timer?.arm(afterMilliseconds: Self.pause) }
     }
 }

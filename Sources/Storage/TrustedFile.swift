@@ -71,7 +71,8 @@ public final class TrustedFile<File: DatabaseFile> {
         if let length = reserve.length(afterBytes: used) { WriteAheadLog.lengthen(database.path, to: length) }
     }
 
-    /// Makes the log's file longer by a piece of what it may come to. False: it is long enough.
+    /// Makes the log's file longer by a piece of what it may come to. False: it is long enough, or
+    /// the file is not believed; a log that begins anew behind that grows with what is committed.
     func prepare() -> Bool {
         guard !needsRenewal, let thresholdPages,
             let length = reserve.piece(of: WriteAheadLog.byteCount(pages: thresholdPages))
