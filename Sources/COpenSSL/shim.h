@@ -2,12 +2,16 @@
 #pragma once
 #include <openssl/bio.h>
 #include <openssl/bn.h>
+#include <openssl/core_dispatch.h>
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
@@ -51,13 +55,6 @@ static inline int COpenSSL_CTX_set1_groups_list(SSL_CTX *context, const char *gr
 static inline int COpenSSL_CTX_set1_sigalgs_list(SSL_CTX *context, const char *algorithms)
 {
     return (int)SSL_CTX_set1_sigalgs_list(context, algorithms);
-}
-
-static inline STACK_OF(X509) *COpenSSL_CTX_get0_chain(SSL_CTX *context)
-{
-    STACK_OF(X509) *chain = NULL;
-    SSL_CTX_get0_chain_certs(context, &chain);
-    return chain;
 }
 
 static inline int COpenSSL_set_tlsext_host_name(SSL *ssl, const char *name)

@@ -10,8 +10,8 @@ internal import COpenSSL
 
     /// Of each suite one that opens, then one that seals.
     private var contexts = unsafe InlineArray<6, OpaquePointer?>(repeating: nil)
-    /// What their keys are derived with.
-    let expansion = LabelExpansion()
+    /// What their keys are derived with, and those of handshakes.
+    let schedule = KeySchedule()
     /// Where records are sealed, before they are sent. Its content lasts for one call.
     let room: UnsafeMutableBufferPointer<UInt8>
 

@@ -135,7 +135,7 @@ struct RecordLayer {
         guard message.count == 5, unsafe message.prefix(4).elementsEqual([24, 0, 0, 1]),
             unsafe message[4] <= 1
         else { throw RecordViolation(.unexpectedMessage, "a message of a handshake that is over") }
-        receiving.advance(suite, ciphers.expansion)
+        receiving.advance(suite, ciphers.schedule.hkdf)
         // However often it asks before we say something: one new key answers all.
         if unsafe message[4] == 1 { owesKeyUpdate = true }
     }
@@ -167,7 +167,7 @@ struct RecordLayer {
         var start = 0
         if owesKeyUpdate || sending.records >= mostRecords {
             start = unsafe seal(Kind.handshake, [24, 0, 0, 1, 0], into: room, ciphers)
-            sending.advance(suite, ciphers.expansion)
+            sending.advance(suite, ciphers.schedule.hkdf)
             owesKeyUpdate = false
         }
         let rest = unsafe UnsafeMutableBufferPointer(rebasing: room[start...])

@@ -29,19 +29,11 @@ enum RecordSuite: Int, CaseIterable {
         }
     }
 
-    /// OpenSSL's name of the hash with which keys are derived.
-    var digestName: String {
+    /// What keys are derived with; a secret is as long as what it comes to.
+    var hash: HKDF.Hash {
         switch self {
-        case .aes128GCM, .chaCha20Poly1305: "SHA2-256"
-        case .aes256GCM: "SHA2-384"
-        }
-    }
-
-    /// Bytes of a secret: those of the hash.
-    var secretBytes: Int {
-        switch self {
-        case .aes128GCM, .chaCha20Poly1305: 32
-        case .aes256GCM: 48
+        case .aes128GCM, .chaCha20Poly1305: .sha256
+        case .aes256GCM: .sha384
         }
     }
 

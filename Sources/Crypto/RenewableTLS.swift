@@ -14,15 +14,6 @@ public final class RenewableTLS: Sendable {
     /// The context for a connection that begins now.
     public var current: TLSContext { context.withLock { $0 } }
 
-    /// What accepts connections that begin now, on one thread.
-    ///
-    /// - Parameter present: what accepted this thread's last one.
-    public func acceptor(after present: TLSAcceptor?) throws(CryptoError) -> TLSAcceptor {
-        let context = current
-        if let present, present.source === context { return present }
-        return try TLSAcceptor(context)
-    }
-
     /// Serves connections that begin from now on with another context. From any thread.
     public func renew(_ context: TLSContext) { self.context.withLock { $0 = context } }
 }

@@ -30,28 +30,23 @@ internal import Glibc
     let role: Role
     /// Our protocols as TLS writes them, each after a byte with its length (RFC 7301, 3.1).
     private let protocols: [UInt8]
-    private let demands: Demands
 
-    /// What a server wants of its clients.
-    private struct Demands {
-        /// That they name a protocol.
-        var alpn = false
-        /// A certificate, if they have one.
-        var certificate = false
-    }
-
-    private init(_ role: Role, _ protocols: [UInt8], _ demands: Demands) throws(CryptoError) {
+    private init(_ role: Role, alpn: [String]) throws(CryptoError) {
+        var protocols = [UInt8]()
+        for name in alpn {
+            precondition(1...255 ~= name.utf8.count, "an ALPN name has 1 to 255 bytes")
+            protocols.append(UInt8(name.utf8.count))
+            protocols.append(contentsOf: name.utf8)
+        }
         ErrorQueue.clear()
         let method = unsafe role == .server ? TLS_server_method() : TLS_client_method()
-        guard let pointer = unsafe SSL_CTX_new(method) else { throw .local("TLS cannot be set up") }
+        guard KeyScheduleProvider.isKnown,
+            let pointer = unsafe SSL_CTX_new_ex(nil, KeyScheduleProvider.properties, method)
+        else { throw .local("TLS cannot be set up") }
         unsafe self.pointer = pointer
         self.role = role
         self.protocols = protocols
-        self.demands = demands
         try applyPolicy()
-        guard role == .server else { return }
-        selectProtocol()
-        if demands.certificate { requestCertificate() }
     }
 
     deinit { unsafe SSL_CTX_free(pointer) }
@@ -71,24 +66,16 @@ internal import Glibc
         certificateChainFile: String, privateKeyFile: String, alpn: [String], allowsMissingALPN: Bool,
         clientCertificates: ClientCertificates
     ) throws(CryptoError) -> TLSContext {
-        var demands = Demands(alpn: !allowsMissingALPN)
-        if case .requested = clientCertificates { demands.certificate = true }
-        let context = try TLSContext(.server, encoded(alpn), demands)
+        let context = try TLSContext(.server, alpn: alpn)
         try context.use(certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile)
-        if case .requested(let trustFile) = clientCertificates { try context.trust(trustFile) }
+        context.selectProtocol(allowsMissingALPN: allowsMissingALPN)
+        switch clientCertificates {
+        case .none: break
+        case .requested(let trustFile):
+            try context.trust(trustFile)
+            context.requestCertificate()
+        }
         return context
-    }
-
-    /// The same server's side again, with an `SSL_CTX` that nobody else has.
-    func copy() throws(CryptoError) -> TLSContext {
-        let copy = try TLSContext(role, protocols, demands)
-        guard
-            unsafe SSL_CTX_use_cert_and_key(
-                copy.pointer, SSL_CTX_get0_certificate(pointer), SSL_CTX_get0_privatekey(pointer),
-                COpenSSL_CTX_get0_chain(pointer), 1) == 1
-        else { throw .local("TLS cannot be set up") }
-        unsafe SSL_CTX_set1_cert_store(copy.pointer, SSL_CTX_get_cert_store(pointer))
-        return copy
     }
 
     /// A client's side. The server's certificate must lead to a trusted one and carry the name that the
@@ -103,7 +90,7 @@ internal import Glibc
     public static func client(
         trustFile: String?, alpn: [String], certificateChainFile: String? = nil, privateKeyFile: String? = nil
     ) throws(CryptoError) -> TLSContext {
-        let context = try TLSContext(.client, encoded(alpn), Demands())
+        let context = try TLSContext(.client, alpn: alpn)
         if let trustFile {
             try context.trust(trustFile)
         } else if unsafe SSL_CTX_set_default_verify_paths(context.pointer) != 1 {
@@ -142,13 +129,6 @@ internal import Glibc
             return "is not for a server"
         }
         return nil
-    }
-
-    private static func encoded(_ alpn: [String]) -> [UInt8] {
-        alpn.flatMap { name in
-            precondition(1...255 ~= name.utf8.count, "an ALPN name has 1 to 255 bytes")
-            return [UInt8(name.utf8.count)] + name.utf8
-        }
     }
 
     /// What certificates and handshakes may be signed with.
@@ -240,7 +220,7 @@ internal import Glibc
             }, nil)
     }
 
-    private func selectProtocol() {
+    private func selectProtocol(allowsMissingALPN: Bool) {
         // The callbacks get this object unretained: each TLSStream keeps its context as long as its SSL.
         unsafe SSL_CTX_set_alpn_select_cb(
             pointer,
@@ -256,7 +236,7 @@ internal import Glibc
                     return verdict == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL
                 }
             }, Unmanaged.passUnretained(self).toOpaque())
-        guard demands.alpn else { return }
+        guard !allowsMissingALPN else { return }
         unsafe SSL_CTX_set_client_hello_cb(
             pointer,
             { ssl, alert, _ in

@@ -6,12 +6,10 @@ extension TLSStream {
     /// Does what can be done of the handshake without waiting.
     ///
     /// - Throws: the sentence for the log; the peer was sent the alert, if the socket took it.
-    public func handshake() throws(CryptoError) -> Step {
+    public func handshake(using ciphers: RecordCiphers) throws(CryptoError) -> Step {
         precondition(!isBroken, "a handshake that failed is not repeated")
         ErrorQueue.clear()
-        // Others may have shaken hands on this thread since.
-        acceptor?.setLogging(isSecretDue)
-        let status = unsafe SSL_do_handshake(pointer)
+        let status = ciphers.schedule.lead(secrets) { unsafe SSL_do_handshake(pointer) }
         if status == 1 {
             idleSteps = 0
             return .complete
@@ -29,10 +27,7 @@ extension TLSStream {
     /// negotiated has been looked at. Of a client's stream, or one of TLS 1.2, nothing can be let go.
     public func leaveHandshake(using ciphers: RecordCiphers) {
         guard case .library(let pointer) = engine else { return }
-        defer {
-            secrets = nil
-            acceptor = nil
-        }
+        defer { secrets = nil }
         guard !isBroken, let layer = unsafe Self.records(of: pointer, secrets, ciphers) else {
             // What follows is read as much at a time as there is.
             unsafe COpenSSL_set_read_ahead(pointer, 1)
@@ -50,40 +45,17 @@ extension TLSStream {
             unsafe SSL_version(pointer) == TLS1_3_VERSION, unsafe SSL_has_pending(pointer) == 0,
             let suite = unsafe RecordSuite(
                 identifier: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(pointer))),
-            let keys = secrets.keys(suite, ciphers.expansion)
+            let keys = secrets.keys(suite, ciphers.schedule.hkdf)
         else { return nil }
         return RecordLayer(suite, receiving: keys.ofClient, sending: keys.ofServer)
     }
 
-    /// Takes a line of what the handshake comes to. What comes behind the server's secret at once is not wanted.
-    func note(_ line: UnsafePointer<CChar>) {
-        unsafe secrets?.note(line)
-        if secrets?.lacks != .ofServer { acceptor?.setLogging(false) }
-    }
-
     /// OpenSSL goes through a step of a handshake: the first one, or in TLS 1.3 a change of keys at any time.
     func takesHandshakeStep() {
-        acceptor?.setLogging(isSecretDue)
         guard let steps = idleSteps else { return }
         idleSteps = steps + 1
         // The one way to have a read end from within: the rest of the input is taken for the peer's last.
         if isRestless { unsafe SSL_set_shutdown(pointer, SSL_RECEIVED_SHUTDOWN) }
-    }
-
-    /// Whether the next secret of this handshake is one that is wanted: the server's when it has sent its extensions,
-    /// which the secrets of the handshake itself come before, then the client's.
-    private var isSecretDue: Bool {
-        switch secrets?.lacks {
-        case nil: return false
-        case .ofClient: return true
-        case .ofServer:
-            switch unsafe SSL_get_state(pointer) {
-            case TLS_ST_SW_ENCRYPTED_EXTENSIONS, TLS_ST_SW_CERT_REQ, TLS_ST_SW_CERT, TLS_ST_SW_CERT_VRFY,
-                TLS_ST_SW_FINISHED:
-                return true
-            default: return false
-            }
-        }
     }
 
     /// Sets the name that the server's certificate must carry.

@@ -42,9 +42,8 @@ internal import Glibc
     let context: TLSContext
     let descriptor: Int32
     var engine: Engine
-    /// What the handshake of a server's stream comes to, and who hears of it; of no use behind it.
+    /// What the handshake of a server's stream comes to; of no use behind it.
     var secrets: TrafficSecrets?
-    var acceptor: TLSAcceptor?
     /// Set when OpenSSL must not be asked anything more of this connection.
     var isBroken = false
     /// Steps of handshakes since the peer last sent something that counts; nil before the first one is complete.
@@ -69,11 +68,13 @@ internal import Glibc
     }
 
     /// The side that shows a certificate, before its handshake. Allocates.
-    init(context: TLSContext, descriptor: Int32, acceptor: TLSAcceptor) throws(CryptoError) {
+    ///
+    /// - Precondition: `context` is a server's.
+    public init(accepting descriptor: Int32, context: TLSContext) throws(CryptoError) {
+        precondition(context.role == .server, "a server's context accepts connections")
         unsafe engine = .library(try Self.make(context))
         self.context = context
         self.descriptor = descriptor
-        self.acceptor = acceptor
         secrets = TrafficSecrets()
         try begin()
         unsafe SSL_set_accept_state(pointer)

@@ -13,9 +13,9 @@ struct TrafficKey {
     private(set) var records: UInt64 = 0
 
     /// The key that follows from a secret.
-    init(_ secret: Secret, _ suite: RecordSuite, _ expansion: LabelExpansion) {
+    init(_ secret: Secret, _ suite: RecordSuite, _ hkdf: HKDF) {
         self.secret = secret
-        derive(suite, expansion)
+        derive(suite, hkdf)
     }
 
     /// What the next record is sealed with besides the key: its number, mixed into the initial vector (section 5.3). No
@@ -28,16 +28,15 @@ struct TrafficKey {
     }
 
     /// Goes on to the next key, from which nobody finds back to this one (section 7.2).
-    mutating func advance(_ suite: RecordSuite, _ expansion: LabelExpansion) {
+    mutating func advance(_ suite: RecordSuite, _ hkdf: HKDF) {
         var next = Secret(repeating: 0)
         unsafe withUnsafeMutableBytes(of: &next) {
-            unsafe expansion.expand(
-                secret, "traffic upd", suite,
-                into: UnsafeMutableRawBufferPointer(rebasing: $0.prefix(suite.secretBytes)))
+            let next = unsafe UnsafeMutableRawBufferPointer(rebasing: $0.prefix(suite.hash.bytes))
+            unsafe hkdf.expand(secret, "traffic upd", suite.hash, into: next)
         }
         secret = next
         unsafe withUnsafeMutableBytes(of: &next) { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
-        derive(suite, expansion)
+        derive(suite, hkdf)
     }
 
     /// Overwrites all of it, in a way that no compiler takes for useless.
@@ -45,14 +44,27 @@ struct TrafficKey {
         unsafe withUnsafeMutableBytes(of: &self) { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
     }
 
-    private mutating func derive(_ suite: RecordSuite, _ expansion: LabelExpansion) {
+    private mutating func derive(_ suite: RecordSuite, _ hkdf: HKDF) {
         unsafe withUnsafeMutableBytes(of: &key) {
-            unsafe expansion.expand(
-                secret, "key", suite, into: UnsafeMutableRawBufferPointer(rebasing: $0.prefix(suite.keyBytes))
-            )
+            let key = unsafe UnsafeMutableRawBufferPointer(rebasing: $0.prefix(suite.keyBytes))
+            unsafe hkdf.expand(secret, "key", suite.hash, into: key)
         }
-        unsafe withUnsafeMutableBytes(of: &iv) { unsafe expansion.expand(secret, "iv", suite, into: $0) }
-        expansion.forget(suite)
+        unsafe withUnsafeMutableBytes(of: &iv) { unsafe hkdf.expand(secret, "iv", suite.hash, into: $0) }
         records = 0
+    }
+}
+
+extension HKDF {
+    /// HKDF-Expand-Label without a context.
+    fileprivate func expand(
+        _ secret: TrafficKey.Secret, _ label: StaticString, _ hash: Hash,
+        into output: UnsafeMutableRawBufferPointer
+    ) {
+        unsafe withUnsafeBytes(of: secret) {
+            unsafe expand(
+                UnsafeRawBufferPointer(rebasing: $0.prefix(hash.bytes)),
+                label: UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount),
+                context: UnsafeRawBufferPointer(start: nil, count: 0), hash, into: output)
+        }
     }
 }

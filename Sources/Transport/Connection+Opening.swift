@@ -42,9 +42,9 @@ extension Connection {
     }
 
     private func shakeHands() {
-        guard let tls else { preconditionFailure("bug: a handshake without TLS") }
+        guard let tls, let loop else { preconditionFailure("bug: a handshake without TLS, or a loop") }
         do {
-            switch try tls.handshake() {
+            switch try tls.handshake(using: loop.ciphers) {
             case .complete:
                 // From here on it may belong to another thread.
                 return established()

@@ -23,7 +23,6 @@ public final class Listener: EventSource {
     private var loop: EventLoop?
     private var token: EventLoop.Token = 0
     private let tls: RenewableTLS?
-    private var acceptor: TLSAcceptor?
     private let limits: ConnectionLimits
     private let descriptorCeiling: Int
     private var rest: (any LoopTimer)?
@@ -117,8 +116,7 @@ public final class Listener: EventSource {
         let text = address.unixPath == nil ? remote?.description : address.description
         let peer = Peer(address: text ?? "unknown", credentials: credentials)
         do {
-            acceptor = try tls?.acceptor(after: acceptor)
-            let stream = try acceptor?.stream(descriptor: number)
+            let stream = try tls.map { try TLSStream(accepting: number, context: $0.current) }
             let connection = try Connection(
                 accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
                 limits: limits, isPatient: isPaced && stream != nil)

@@ -61,8 +61,8 @@ enum RecordBytes {
 
         init(_ suite: RecordSuite) {
             self.suite = suite
-            sending = TrafficKey(TrafficKey.Secret(repeating: 3), suite, ciphers.expansion)
-            receiving = TrafficKey(TrafficKey.Secret(repeating: 4), suite, ciphers.expansion)
+            sending = TrafficKey(TrafficKey.Secret(repeating: 3), suite, ciphers.schedule.hkdf)
+            receiving = TrafficKey(TrafficKey.Secret(repeating: 4), suite, ciphers.schedule.hkdf)
             server = RecordLayer(suite, receiving: sending, sending: receiving)
         }
 
@@ -85,7 +85,7 @@ enum RecordBytes {
                     result == (isTolerated ? meaning : .violation), "a record means something else")
             }
             try hold(result == .nothing, "a new key is not taken")
-            sending.advance(suite, ciphers.expansion)
+            sending.advance(suite, ciphers.schedule.hkdf)
             owes = owes || wantsOurs
         }
 
@@ -124,7 +124,7 @@ enum RecordBytes {
             var said = unsafe Array(ciphers.room[..<count])
             if owes {
                 try hold(open(&said) == [24, 0, 0, 1, 0, 22], "a new key is not announced")
-                receiving.advance(suite, ciphers.expansion)
+                receiving.advance(suite, ciphers.schedule.hkdf)
                 owes = false
             }
             try hold(open(&said) == content + [23] && said.isEmpty, "what is said is not what is read")

@@ -34,7 +34,7 @@ final class ForeignClient {
         try process.run()
         descriptor = accept(listener, nil, nil)
         _ = unsafe unlink(path)
-        server = try TLSAcceptor(context).stream(descriptor: descriptor)
+        server = try TLSStream(accepting: descriptor, context: context)
     }
 
     /// Writes to the client.

@@ -10,7 +10,7 @@ import Testing
         var secret = TrafficKey.Secret(repeating: 0)
         let bytes = hex("9e40646ce79a7f9dc05af8889bce6552875afa0b06df0087f792ebb7c17504a5")
         for (place, byte) in bytes.enumerated() { secret[place] = byte }
-        let key = TrafficKey(secret, .aes128GCM, ciphers.expansion)
+        let key = TrafficKey(secret, .aes128GCM, ciphers.schedule.hkdf)
         #expect((0..<16).map { key.key[$0] } == hex("17422dda596ed5d9acd890e3c63f5051"))
         let record = hex(
             """
@@ -105,12 +105,12 @@ import Testing
                 let (arrival, _) = try #require(
                     try server.take(peer.record([24, 0, 0, 1, request, 22]), ciphers))
                 #expect(arrival == .nothing)
-                peer.sending.advance(suite, ciphers.expansion)
+                peer.sending.advance(suite, ciphers.schedule.hkdf)
                 #expect(try server.take(peer.record([9, 23]), ciphers)?.1 == [9])
             }
             var said = server.say([1], ciphers)
             #expect(peer.open(&said) == [24, 0, 0, 1, 0, 22])
-            peer.receiving.advance(suite, ciphers.expansion)
+            peer.receiving.advance(suite, ciphers.schedule.hkdf)
             #expect(peer.open(&said) == [1, 23])
             said = server.say([2], ciphers)
             #expect(peer.open(&said) == [2, 23])
@@ -126,7 +126,7 @@ import Testing
                 var said = server.say([number], ciphers)
                 if round > 0, number == 0 {
                     #expect(peer.open(&said) == [24, 0, 0, 1, 0, 22])
-                    peer.receiving.advance(.aes128GCM, ciphers.expansion)
+                    peer.receiving.advance(.aes128GCM, ciphers.schedule.hkdf)
                 }
                 #expect(peer.open(&said) == [number, 23])
             }

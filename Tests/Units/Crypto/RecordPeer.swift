@@ -12,8 +12,8 @@ struct RecordPeer {
         _ suite: RecordSuite, mostRecords: UInt64 = RecordSuite.mostRecords
     ) -> (peer: RecordPeer, server: RecordLayer) {
         let ciphers = RecordCiphers()
-        let ofClient = TrafficKey(TrafficKey.Secret(repeating: 1), suite, ciphers.expansion)
-        let ofServer = TrafficKey(TrafficKey.Secret(repeating: 2), suite, ciphers.expansion)
+        let ofClient = TrafficKey(TrafficKey.Secret(repeating: 1), suite, ciphers.schedule.hkdf)
+        let ofServer = TrafficKey(TrafficKey.Secret(repeating: 2), suite, ciphers.schedule.hkdf)
         return (
             RecordPeer(suite: suite, ciphers: ciphers, sending: ofClient, receiving: ofServer),
             RecordLayer(suite, receiving: ofClient, sending: ofServer, mostRecords: mostRecords)

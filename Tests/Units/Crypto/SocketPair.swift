@@ -8,20 +8,14 @@ final class SocketPair {
     let client: TLSStream
     let ciphers = RecordCiphers()
 
-    convenience init(
-        _ server: TLSContext, _ client: TLSContext, serverName: String = "localhost"
-    ) throws {
-        try self.init(TLSAcceptor(server), client, serverName: serverName)
-    }
-
-    init(_ acceptor: TLSAcceptor, _ client: TLSContext, serverName: String = "localhost") throws {
+    init(_ server: TLSContext, _ client: TLSContext, serverName: String = "localhost") throws {
         signal(SIGPIPE, SIG_IGN)
         var ends: [Int32] = [-1, -1]
         let status = unsafe socketpair(
             AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends)
         precondition(status == 0, "a socket pair can be made")
         descriptors = ends
-        self.server = try acceptor.stream(descriptor: ends[0])
+        self.server = try TLSStream(accepting: ends[0], context: server)
         self.client = try TLSStream(context: client, descriptor: ends[1], serverName: serverName)
     }
 
@@ -48,7 +42,7 @@ final class SocketPair {
     /// Takes a step of one side. True: it is done, or has failed.
     func turn(_ stream: TLSStream, _ failure: inout CryptoError?) -> Bool {
         do {
-            return try stream.handshake() == .complete
+            return try stream.handshake(using: ciphers) == .complete
         } catch {
             failure = error
             return true

@@ -141,7 +141,9 @@ import Testing
             let bytes = Array(text.utf8)
             #expect(unsafe send(pair.descriptors[1], bytes, bytes.count, 0) == bytes.count)
             Glibc.shutdown(pair.descriptors[1], Int32(SHUT_WR))
-            let error = #expect(throws: CryptoError.self) { _ = try pair.server.handshake() }
+            let error = #expect(throws: CryptoError.self) {
+                _ = try pair.server.handshake(using: pair.ciphers)
+            }
             #expect(error?.origin == origin)
             pair.server.shutdown(using: pair.ciphers)
         }

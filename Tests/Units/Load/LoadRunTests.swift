@@ -216,7 +216,7 @@ struct LoadRunTests {
         let steps: [LoadPlan.Action] = [
             .connect(percent: 100), .push(traffic(.inFlight(1)), milliseconds: 500),
         ]
-        let sentence = try await failure(steps, terms: .init(answers: 10), patience: 10_000)
+        let sentence = try await failure(steps, terms: .init(answers: 10), patience: 60_000)
         #expect(sentence.contains("no connection to the provider port"), "\(sentence)")
     }
 

@@ -3,16 +3,16 @@ import Testing
 
 @testable import Crypto
 
-@Suite("What accepts TLS connections", .serialized) struct TLSAcceptorTests {
+@Suite("The key schedule of TLS", .serialized) struct KeyScheduleTests {
     let paper: Paper
 
     init() throws { paper = try Paper() }
 
     @Test("Handshakes that cross each other on one thread all come to their keys")
     func crossing() throws {
-        let acceptor = try TLSAcceptor(paper.server())
+        let server = try paper.server()
         let client = try paper.client()
-        let pairs = try (0..<4).map { _ in try SocketPair(acceptor, client) }
+        let pairs = try (0..<4).map { _ in try SocketPair(server, client) }
         var failure: CryptoError?
         // Each is a step further than the one behind it.
         for round in 0..<8 {
@@ -45,50 +45,13 @@ import Testing
     func stockClient(options: String) throws {
         let words = options.split(separator: " ").map(String.init)
         let client = try ForeignClient(paper.server(), in: paper, words)
-        #expect(try client.server.handshake() == .complete)
+        #expect(try client.server.handshake(using: client.ciphers) == .complete)
         client.server.leaveHandshake(using: client.ciphers)
         #expect(client.server.hasLeftOpenSSL)
         client.type("hello")
         #expect(try client.read().1 == Array("hello\n".utf8))
         #expect(try client.write(Array("answer".utf8)) == .bytes(6))
         #expect(client.end().contains("answer"))
-    }
-
-    @Test("A thread goes on with what accepted its last connection until the certificate is renewed")
-    func renewal() throws {
-        let tls = try RenewableTLS(paper.server())
-        let first = try tls.acceptor(after: nil)
-        #expect(try tls.acceptor(after: first) === first)
-        let before = try shown(by: first)
-        try tls.renew(paper.server())
-        let second = try tls.acceptor(after: first)
-        #expect(second !== first)
-        #expect(try shown(by: second) != before)
-        #expect(try shown(by: first) == before)
-    }
-
-    @Test("What is copied shows the certificates between its own and the root, too")
-    func chain() throws {
-        let middle = try Certificates.makeAuthority(commonName: "In between", validDays: 1)
-        let issued = try Certificates.issue(
-            commonName: "relay", dnsNames: ["localhost"], usage: .server, validDays: 1, authority: middle)
-        let chain = try paper.write("chain.pem", issued.certificate + middle.certificate)
-        let key = try paper.write("chain.key", issued.key)
-        let server = try TLSContext.server(
-            certificateChainFile: chain, privateKeyFile: key, alpn: ["h2"], allowsMissingALPN: false,
-            clientCertificates: .none)
-        let client = try ForeignClient(server, in: paper, ["-showcerts", "-alpn", "h2"])
-        #expect(try client.server.handshake() == .complete)
-        let said = client.end()
-        #expect(said.components(separatedBy: "BEGIN CERTIFICATE").count == 3)
-    }
-
-    /// The fingerprint of the certificate that a client sees.
-    private func shown(by acceptor: TLSAcceptor) throws -> SHA256Digest? {
-        let pair = try SocketPair(acceptor, paper.client())
-        let outcome = pair.handshake()
-        #expect(outcome.server == nil && outcome.client == nil)
-        return pair.client.peerCertificate?.fingerprint
     }
 
     private func expectLeft(_ pair: SocketPair) throws {
