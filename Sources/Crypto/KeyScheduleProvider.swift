@@ -105,7 +105,7 @@ internal import Glibc
             } else if unsafe strcmp(name, OSSL_KDF_PARAM_SALT) == 0 {
                 unsafe salt = value
             } else if unsafe strcmp(name, OSSL_KDF_PARAM_PREFIX) == 0 {
-                hasPrefix = unsafe value.elementsEqual("tls13 ".utf8)
+                hasPrefix = unsafe value.spells("tls13 ")
             } else if unsafe strcmp(name, OSSL_KDF_PARAM_MODE) == 0 {
                 _ = unsafe OSSL_PARAM_get_int(parameter, &mode)
             } else if unsafe strcmp(name, OSSL_KDF_PARAM_DIGEST) == 0 {
@@ -119,5 +119,13 @@ internal import Glibc
         guard let text = unsafe name.bindMemory(to: CChar.self).baseAddress else { return nil }
         if unsafe strcmp(text, "SHA256") == 0 || strcmp(text, "SHA2-256") == 0 { return .sha256 }
         return unsafe strcmp(text, "SHA384") == 0 || strcmp(text, "SHA2-384") == 0 ? .sha384 : nil
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether these bytes are those of a text.
+    func spells(_ text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount, let start = baseAddress else { return false }
+        return unsafe memcmp(start, text.utf8Start, count) == 0
     }
 }

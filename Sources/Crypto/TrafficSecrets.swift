@@ -24,9 +24,9 @@ internal import COpenSSL
 
     /// Takes what was derived for a label, and keeps it if it is one of the two.
     func note(_ label: UnsafeRawBufferPointer, _ secret: UnsafeRawBufferPointer) {
-        if unsafe label.elementsEqual("c ap traffic".utf8) {
+        if unsafe label.spells("c ap traffic") {
             clientBytes = unsafe Self.copy(secret, into: &client)
-        } else if unsafe label.elementsEqual("s ap traffic".utf8) {
+        } else if unsafe label.spells("s ap traffic") {
             serverBytes = unsafe Self.copy(secret, into: &server)
         }
     }

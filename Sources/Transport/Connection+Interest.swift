@@ -14,11 +14,12 @@ extension Connection {
         }
     }
 
-    /// The handshake is over. False: there is no room for the connection.
-    func leaveLobby() -> Bool {
-        guard isPatient, let loop else { return true }
-        registeredInterest = interest
-        return loop.move(number, intoLobby: false, registeredInterest, token)
+    /// Is heard at once again, of everything that it is watched for from the end of this turn on.
+    func leaveLobby() {
+        guard let loop, loop.isInLobby(number) else { return }
+        loop.leaveLobby(number)
+        registeredInterest = []
+        updateInterest()
     }
 
     /// Whether a peer that does not listen is not listened to.

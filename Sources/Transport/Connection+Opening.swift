@@ -65,7 +65,7 @@ extension Connection {
         phase = .open
         ticket?.handshakeEnded()
         leavePace()
-        guard leaveLobby() else { return end(.overloaded) }
+        leaveLobby()
         if let tls {
             peer.negotiatedProtocol = tls.negotiatedProtocol
             peer.certificate = tls.peerCertificate

@@ -117,14 +117,19 @@ public final class Connection: Wire {
 
     /// The socket is ready for something.
     func ready(_ readiness: Readiness) {
-        if isPatient, case .open = phase, let loop,
+        switch phase {
+        case .connecting, .handshaking: return hear(readiness)
+        case .open, .closing, .lingering, .moving, .ended: break
+        }
+        guard let loop else { return }
+        if loop.isInLobby(number) {
+            loop.isVisitOver = true
+            leaveLobby()
+        } else if isPatient, case .open = phase,
             !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error])
         {
             // Thousands may be cut at once: they end one by one.
-            if !loop.isInLobby(number), loop.move(number, intoLobby: true, registeredInterest, token) {
-                return
-            }
-            loop.isVisitOver = true
+            return loop.enterLobby(token, readiness)
         }
         hear(readiness)
     }

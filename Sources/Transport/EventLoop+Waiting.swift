@@ -11,6 +11,8 @@ extension EventLoop {
             guard time < pollingEnds else { break }
             let count = poller.wait(milliseconds: 0)
             if count > 0 { return count }
+            // Whoever else waits for this processor has it now, and not when there is something to do.
+            sched_yield()
             // A timer is due as the clock says, not as it said when this turn began.
             timers.catchUp(with: time)
             milliseconds = waitMilliseconds
@@ -31,9 +33,9 @@ extension EventLoop {
     }
 
     private var waitMilliseconds: Int32 {
-        guard !isStopping, unread.isEmpty, dirty.isEmpty, departed.isEmpty, interestChanged.isEmpty else {
-            return 0
-        }
+        guard !isStopping, unread.isEmpty, dirty.isEmpty, departed.isEmpty, interestChanged.isEmpty,
+            lobby.isEmpty
+        else { return 0 }
         return timers.nextMilliseconds.map { Int32(clamping: $0) } ?? -1
     }
 

@@ -14,8 +14,25 @@ internal import Glibc
     struct Slot {
         var generation: UInt32 = 0
         var watched: Watched = .nothing
-        /// Whether the lobby watches it.
+        /// Whether what is reported of it waits for its time.
         var isInLobby = false
+        /// What it waits with in the lobby; nothing: it does not wait.
+        var awaited: Readiness = []
+
+        /// What the poller is asked for. A connection that waits is reported once and not in each turn: thousands of
+        /// them cost nothing then. A listener is one only, and lets in one at a time of those who came together.
+        func asked(_ interest: Readiness) -> Readiness {
+            guard isInLobby, case .connection = watched else { return interest }
+            return interest.union(.edgeTriggered)
+        }
+
+        /// Stands for nothing any more.
+        mutating func clear() {
+            watched = .nothing
+            isInLobby = false
+            awaited = []
+            generation &+= 1
+        }
     }
 
     /// Who hears of a descriptor's events. Connections, being many, are called directly.
@@ -32,22 +49,14 @@ internal import Glibc
     private static let inputCapacity = 64 * 1024
     /// Many: nobody is to wait behind those who have to wait themselves.
     private static let reportsPerTurn = 4096
-    private static let lobbyToken = Token.max
-    /// Nanoseconds of a visit after a long time without one; see ``visitLobby()``.
-    static let longestVisit: UInt64 = 10_000_000
     /// An output buffer that grew beyond this is given back.
     private static let keptOutputCapacity = 1024 * 1024
 
     let poller: Poller
-    /// Watches connections that shake hands, and those that were cut, in place of ``poller``: thousands of them that
-    /// wait for their time cost nothing there; see ``visitLobby()``.
-    let lobby: Poller
-    /// Whether it has reports.
-    var isLobbyReady = false
-    /// Whether nobody of it is to be heard any more in this turn.
+    /// Connections that shake hands, and those that were cut, wait for their time here.
+    var lobby = Lobby()
+    /// Whether nobody of them is to be heard any more in this turn.
     var isVisitOver = false
-    /// When the last visit ended, in nanoseconds that the thread has run.
-    var lastVisitEnded: UInt64 = 0
     var slots: [Slot] = []
     let timers: TimerTable
     var isStopping = false
@@ -95,9 +104,6 @@ internal import Glibc
     public init() throws(TransportError) {
         do {
             poller = try Poller(capacity: Self.reportsPerTurn)
-            lobby = try Poller(capacity: 1)
-            // Its reports are asked for in every turn: that it has some is all that this one is to know.
-            try poller.add(lobby.number, .readable, token: Self.lobbyToken)
         } catch {
             throw TransportError("Cannot make an event loop: \(error.text).")
         }
@@ -171,7 +177,7 @@ extension EventLoop {
         for index in 0..<count { dispatch(poller[index]) }
         deliverLetters()
         settle()
-        if isLobbyReady {
+        if !lobby.isEmpty {
             visitLobby()
             settle()
         }
@@ -187,13 +193,20 @@ extension EventLoop {
     }
 
     func dispatch(_ event: (token: Token, readiness: Readiness)) {
-        guard event.token != Self.lobbyToken else { return isLobbyReady = true }
+        guard holds(event.token) else { return }
         let number = Int(truncatingIfNeeded: event.token & 0xFFFF_FFFF)
-        guard slots[number].generation == UInt32(event.token >> 32) else { return }
+        if slots[number].isInLobby {
+            wait(event.token, event.readiness)
+        } else {
+            tell(number, event.readiness)
+        }
+    }
+
+    func tell(_ number: Int, _ readiness: Readiness) {
         switch slots[number].watched {
         case .nothing: break
-        case .connection(let connection): connection.ready(event.readiness)
-        case .source(let source): source.ready(event.readiness)
+        case .connection(let connection): connection.ready(readiness)
+        case .source(let source): source.ready(readiness)
         }
     }
 

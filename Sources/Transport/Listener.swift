@@ -34,8 +34,7 @@ public final class Listener: EventSource {
     public var isPaced = false {
         didSet {
             guard let loop, let number = descriptor?.number else { return }
-            // Where that is refused it goes on from where it is: nobody is lost by it.
-            _ = loop.move(number, intoLobby: isPaced, .readable, token)
+            loop.slots[Int(number)].isInLobby = isPaced
         }
     }
     /// Called for a refused connection, with its address and how many have been refused since the last call: at most

@@ -24,9 +24,6 @@ struct Readiness: OptionSet {
     private let descriptor: Descriptor
     private let events: UnsafeMutablePointer<epoll_event>
 
-    /// Its own number, for another poller that is to watch it.
-    var number: Int32 { descriptor.number }
-
     init(capacity: Int) throws(SystemError) {
         self.capacity = capacity
         descriptor = Descriptor(

@@ -112,4 +112,60 @@ struct LobbyTests {
         #expect(acceptedByEnd.first == 0)
         #expect(listener.acceptedCount == 1)
     }
+
+    @Test("does not have a turn hear again of those who wait")
+    func silence() throws {
+        let scene = Scene(loop: try EventLoop(), others: try EventLoop())
+        let servers = try connect(12, scene)
+        for server in servers { #expect(server.reasons.isEmpty) }
+        // All are heard of in one turn, and what the end of each says besides in the next: ten are left.
+        for _ in 0..<2 { scene.loop.turnBriefly() }
+        #expect(!scene.loop.lobby.isEmpty)
+        #expect(scene.loop.poller.wait(milliseconds: 0) == 0)
+        for _ in 0..<40 { scene.loop.turnBriefly() }
+        #expect(servers.allSatisfy { !$0.reasons.isEmpty })
+        #expect(scene.loop.lobby.isEmpty)
+    }
+
+    @Test("hears to the end what one that was cut has said before")
+    func lastWords() throws {
+        let tls = try TestTLS()
+        let loop = try EventLoop()
+        var server: Probe?
+        let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), tls: tls.server) { _ in
+            server = Probe()
+            return server
+        }
+        listener.isPaced = true
+        let device = Probe()
+        loop.connect(to: listener.address, tls: (tls.client, "localhost"), session: device)
+        loop.turn { server?.openings == 1 && device.openings == 1 }
+        let said = [UInt8](repeating: 7, count: 300_000)
+        device.send(said)
+        device.wire?.close(.localClose)
+        loop.turn { server?.reasons.isEmpty == false }
+        #expect(server?.input == said && server?.inputEnds == 1)
+    }
+
+    /// Has so many devices connect, and lets go of all of them at once.
+    private func connect(_ count: Int, _ scene: Scene) throws -> [Probe] {
+        let tls = try TestTLS()
+        var servers: [Probe] = []
+        let listener = try scene.loop.listen(try SocketAddress("127.0.0.1:0"), tls: tls.server) { _ in
+            servers.append(Probe())
+            return servers.last
+        }
+        listener.isPaced = true
+        let devices = (0..<count).map { _ in Probe() }
+        for device in devices {
+            scene.others.connect(to: listener.address, tls: (tls.client, "localhost"), session: device)
+        }
+        for _ in 0..<400 where servers.count < count {
+            scene.others.turnBriefly()
+            scene.loop.turnBriefly()
+        }
+        #expect(servers.count == count)
+        for device in devices { device.wire?.abort(.localClose) }
+        return servers
+    }
 }
