@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// HKDF (RFC 5869), and what TLS 1.3 makes of it (RFC 8446, 7.1), on one thread.
 ///
-/// A context of each hash is kept. OpenSSL's own HKDF makes half a dozen of its objects for each of the seventeen
+/// A context of each hash is kept. OpenSSL's own HKDF makes half a dozen of its objects for each of the nineteen
 /// derivations of a handshake, and looks half of them up by their names.
 @safe final class HKDF {
     /// What HMAC is made with.

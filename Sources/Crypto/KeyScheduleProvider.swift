@@ -82,14 +82,14 @@ internal import Glibc
 
 /// What OpenSSL asks for (OSSL_PARAM(3)).
 @safe struct KeyOrder {
-    var mode: CInt = -1
-    var hash: HKDF.Hash?
-    var key = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-    var salt = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-    var label = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-    var data = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    private(set) var mode: CInt = -1
+    private(set) var hash: HKDF.Hash?
+    private(set) var key = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    private(set) var salt = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    private(set) var label = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    private(set) var data = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     /// Whether it is for TLS and not for DTLS, whose labels begin otherwise.
-    var hasPrefix = false
+    private(set) var hasPrefix = false
 
     init(_ parameters: UnsafePointer<OSSL_PARAM>) {
         var parameter = unsafe parameters
