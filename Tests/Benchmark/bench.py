@@ -3,7 +3,8 @@
 usage: bench.py PRODUCTS [--rounds N] [--seconds N] [--document FILE] [ROW...]
 
 PRODUCTS has the programs, built for release. A peer that is not installed is left out with a word. Each row prints the
-median of its rounds and the ratio of ours to each peer's: compare ratios, for the figures are this machine's, today's.
+median of its rounds, and of the ratios of ours to each peer's in the same round: compare ratios, for the figures are this
+machine's, at this minute.
 With a document, a table is written into it. A benchmark, no test: it demands nothing, except that nothing is lost.
 """
 
@@ -21,7 +22,7 @@ from peers import NCHAN, Peers
 US = "postrider"
 FLOOR = Path(__file__).with_name("floor.c")
 # How many connections are made, or held; a peer's and ours alike.
-CONNECTIONS = 5000
+CONNECTIONS = 3000
 CALLERS = 2000
 FLEET = 15_000
 # Devices of the second half of row `storm` that connect in a second.
@@ -176,23 +177,38 @@ class Bench(Harness):
             yield "seconds of processor time", US, cpu(relay.pid)
 
 
-def describe(row, title, medians):
+def ratio(ours, theirs):
+    """Of rounds: a machine that becomes faster or slower meanwhile does so for both."""
+    return statistics.median(own / other for own, other in zip(ours, theirs, strict=True))
+
+
+def describe(row, title, figures):
     """Lines of the document's table: ours, and each peer with the ratio."""
     lines = []
-    for what, figures in medians.items():
-        own = figures[US]
-        others = [(who, value) for who, value in figures.items() if who != US]
-        label = f"`{row}`: {title}" + (f": {what}" if len(medians) > 1 else "")
-        lines += [[label, document.figure(own), "", ""]] if not others else [
-            [label if not index else "", document.figure(own) if not index else "",
-             f"{who}: {document.figure(value)}", f"{own / value:.2f}"]
-            for index, (who, value) in enumerate(others)]
+    for what, whose in figures.items():
+        own = document.figure(statistics.median(whose[US]))
+        others = [(who, rounds) for who, rounds in whose.items() if who != US]
+        label = f"`{row}`: {title}" + (f": {what}" if len(figures) > 1 else "")
+        lines += [[label, own, "", ""]] if not others else [
+            [label if not index else "", own if not index else "",
+             f"{who}: {document.figure(statistics.median(rounds))}", f"{ratio(whose[US], rounds):.2f}"]
+            for index, (who, rounds) in enumerate(others)]
     return lines
+
+
+def show(figures):
+    """The same for whoever waits."""
+    for what, whose in figures.items():
+        for who, rounds in whose.items():
+            label = who if len(figures) == 1 else f"{who}, {what}"
+            compared = "" if who == US else f"   ours is {ratio(whose[US], rounds):.2f} of it"
+            print(f"  {label:40} {statistics.median(rounds):10,.1f}   ({min(rounds):,.1f} to {max(rounds):,.1f}){compared}",
+                  flush=True)
 
 
 def main():
     rows = ["accepts", "deliveries", "latency", "durable", "idle", "handshakes", "storm", "start", "counts"]
-    options = parser()
+    options = parser(rounds=5, seconds=4)
     options.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(rows))
     arguments = read(options, "bench")
     if unknown := [row for row in arguments.rows if row not in rows]:
@@ -213,18 +229,12 @@ def main():
             for _ in range(arguments.rounds):
                 for what, who, value in measure():
                     figures.setdefault(what, {}).setdefault(who, []).append(value)
-            medians = {what: {who: statistics.median(list) for who, list in whose.items()}
-                       for what, whose in figures.items()}
-            for what, whose in figures.items():
-                for who, list in whose.items():
-                    median = medians[what][who]
-                    ratio = "" if who == US else f"   ours is {medians[what][US] / median:.2f} of it"
-                    label = who if len(figures) == 1 else f"{who}, {what}"
-                    print(f"  {label:40} {median:10,.1f}   ({min(list):,.1f} to {max(list):,.1f}){ratio}", flush=True)
-            lines += describe(row, measure.__doc__, medians)
+            show(figures)
+            lines += describe(row, measure.__doc__, figures)
     if arguments.document:
         head = ["row", "postrider", "peer", "ours, of the peer's"]
-        note = f"On {description()}; the median of {arguments.rounds} rounds of {arguments.seconds} seconds:"
+        note = (f"On {description()}; medians of {arguments.rounds} rounds of {arguments.seconds} seconds, those of the "
+                "ratios, too:")
         document.put(arguments.document, "bench", f"\n{note}\n\n{document.table(head, lines)}\n")
 
 

@@ -143,12 +143,12 @@ def number(text):
     return int(text)
 
 
-def parser():
+def parser(rounds=3, seconds=5):
     """The arguments that every measurement takes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("products")
-    parser.add_argument("--rounds", type=number, default=3)
-    parser.add_argument("--seconds", type=number, default=5)
+    parser.add_argument("--rounds", type=number, default=rounds)
+    parser.add_argument("--seconds", type=number, default=seconds)
     parser.add_argument("--document")
     return parser
 
