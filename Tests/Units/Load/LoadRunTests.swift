@@ -214,9 +214,9 @@ struct LoadRunTests {
     @Test("ends with a sentence where the server was gone in the end")
     func gone() async throws {
         let steps: [LoadPlan.Action] = [
-            .connect(percent: 100), .push(traffic(.inFlight(1)), milliseconds: 500),
+            .connect(percent: 100), .push(traffic(.inFlight(1)), milliseconds: 2000),
         ]
-        let sentence = try await failure(steps, terms: .init(answers: 10), patience: 60_000)
+        let sentence = try await failure(steps, terms: .init(answers: 1), patience: 60_000)
         #expect(sentence.contains("no connection to the provider port"), "\(sentence)")
     }
 
