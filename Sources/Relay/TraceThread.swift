@@ -25,6 +25,7 @@ struct TraceThread: Sendable {
 
     private func run(_ continuation: CheckedContinuation<QueueRow, any Error>) {
         do {
+            Thread.takeShortSlices()
             let loop = try EventLoop()
             let store = try openTrace()
             let lastRow = store.lastRow
