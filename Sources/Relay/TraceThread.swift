@@ -24,8 +24,8 @@ struct TraceThread: Sendable {
     }
 
     private func run(_ continuation: CheckedContinuation<QueueRow, any Error>) {
+        Thread.takeShortSlices()
         do {
-            Thread.takeShortSlices()
             let loop = try EventLoop()
             let store = try openTrace()
             let lastRow = store.lastRow
