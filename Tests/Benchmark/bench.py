@@ -186,13 +186,11 @@ def describe(row, title, figures):
     """Lines of the document's table: ours, and each peer with the ratio."""
     lines = []
     for what, whose in figures.items():
-        own = document.figure(statistics.median(whose[US]))
-        others = [(who, rounds) for who, rounds in whose.items() if who != US]
         label = f"`{row}`: {title}" + (f": {what}" if len(figures) > 1 else "")
-        lines += [[label, own, "", ""]] if not others else [
-            [label if not index else "", own if not index else "",
-             f"{who}: {document.figure(statistics.median(rounds))}", f"{ratio(whose[US], rounds):.2f}"]
-            for index, (who, rounds) in enumerate(others)]
+        peers = [[f"{who}: {document.figure(statistics.median(rounds))}", f"{ratio(whose[US], rounds):.2f}"]
+                 for who, rounds in whose.items() if who != US] or [["", ""]]
+        lines.append([label, document.figure(statistics.median(whose[US])), *peers[0]])
+        lines += [["", "", *peer] for peer in peers[1:]]
     return lines
 
 
