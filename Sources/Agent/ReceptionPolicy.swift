@@ -18,7 +18,8 @@ enum ReceptionPolicy {
 
         /// What it asks for: enabled, opportunistic or ignored.
         var choice: Choice {
-            if isAttached { return .enabled }
+            // What there is to show is shown, whether the app runs or not.
+            if isAttached || status == .authorized { return .enabled }
             guard isStartable else { return .opportunistic }
             // It would have to be shown, and its owner does not want that.
             return status == .denied && !mayRunInBackground ? .ignored : .enabled

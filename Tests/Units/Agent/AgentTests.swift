@@ -1,4 +1,5 @@
 import Clients
+import Courier
 import Foundation
 import Notifications
 import PostriderKit
@@ -35,6 +36,31 @@ struct AgentTests {
         #expect(userInfo["aps"]?["alert"]?["title"]?.string == "Hello")
         #expect(userInfo["order"]?.integer == 7)
         await application.end()
+        await agent.stop()
+        await house.relay.stop()
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("shows what is pushed to a closed app that may notify, without waiting for it", .bug(id: "A2"))
+    func closedApp() async throws {
+        let house = try await RelayHouse()
+        var configuration = try house.agentConfiguration(scratch)
+        configuration.authorization = .authorized
+        let lines = Journal<String>()
+        let log = Log { _, line in lines.note(line) }
+        let agent = try await Agent.start(configuration, log: log)
+        let (application, observation) = application(Journal<UserInfo>())
+        let token = try await application.registerForRemoteNotifications()
+        #expect(try await application.userNotificationCenter.requestAuthorization())
+        await application.end()
+        for count in 1...2 {
+            #expect(try house.push(#"{"aps":{"alert":"\#(count)"}}"#, to: token) == 200)
+            var shown = 0
+            while shown < count {
+                shown = lines.events.count { $0.contains("has an alert for its user") }
+                await Task.yield()
+            }
+        }
         await agent.stop()
         await house.relay.stop()
         withExtendedLifetime(observation) {}

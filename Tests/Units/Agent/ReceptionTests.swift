@@ -16,6 +16,7 @@ struct ReceptionTests {
         (app(isAttached: true, isStartable: true, status: .denied), .enabled),
         (app(), .opportunistic),
         (app(status: .denied), .opportunistic),
+        (app(status: .authorized), .enabled),
         (app(isStartable: true), .enabled),
         (app(isStartable: true, status: .authorized), .enabled),
         (app(isStartable: true, status: .denied), .ignored),
@@ -66,6 +67,30 @@ struct ReceptionTests {
         rig.desk.savesPower = true
         rig.desk.endTurn()
         #expect(rig.line.receptions.last == Reception(savesPower: true, ignored: [topic]))
+    }
+
+    @Test("wants what is for a closed app that may notify at once, and shows it", .bug(id: "A2"))
+    func closedApp() throws {
+        let rig = try CenterRig()
+        let presenter = Presenter(
+            rig.rig.ground.state, desk: rig.rig.desk, manifests: [], line: nil, scheduler: rig.rig.clock,
+            log: .none)
+        rig.rig.desk.presenter = presenter
+        rig.rig.desk.register(topic, for: rig.app.stream)
+        rig.rig.desk.left(rig.app.stream)
+        rig.endTurn()
+        #expect(rig.rig.line.receptions.last == Reception())
+        rig.rig.desk.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
+        rig.rig.desk.delivered(.sample(2, identity: 2, payload: #"{"aps":{"content-available":1}}"#))
+        rig.endTurn()
+        #expect(presenter.alerts.map(\.content.body) == ["b"])
+        // What is for its code waits for it.
+        let app = rig.rig.attached()
+        #expect(app.identities == [1, 2])
+        #expect(try rig.center.decide(.denied, about: topic))
+        rig.rig.desk.left(app.stream)
+        rig.endTurn()
+        #expect(rig.rig.line.receptions.last == Reception(opportunistic: [topic]))
     }
 
     @Test("does not wake the device for an app in a crash loop")
