@@ -59,10 +59,19 @@ struct DesktopNotification: Equatable {
     }
 
     /// The identifier of the action that a key stands for; nil: the alert itself. Wrong: no key of ours.
-    static func action(_ key: String) -> Result<String?, UnknownKey> {
+    ///
+    /// - Parameter actions: those of the alert's category. An identifier with characters that a bus does not carry is
+    ///   found by its key; the key of an action that is not there any more is read.
+    static func action(_ key: String, among actions: [LocalAction]) -> Result<String?, UnknownKey> {
         if key == defaultKey { return .success(nil) }
         guard key.hasPrefix(keyPrefix) else { return .failure(UnknownKey()) }
-        return .success(String(key.dropFirst(keyPrefix.count)))
+        let known = actions.first { self.key(of: $0.identifier) == key }
+        return .success(known?.identifier ?? String(key.dropFirst(keyPrefix.count)))
+    }
+
+    /// The key of an action, as the server repeats it.
+    private static func key(of identifier: String) -> String {
+        BusValue.carried(keyPrefix + plain(identifier))
     }
 
     struct UnknownKey: Error, Equatable {}
@@ -88,7 +97,7 @@ struct DesktopNotification: Equatable {
         var canReply = capabilities.contains(Self.replyKey)
         for action in category?.actions ?? [] {
             guard let input = action.textInput else {
-                actions += [Self.keyPrefix + Self.plain(action.identifier), Self.line(action.title)]
+                actions += [Self.key(of: action.identifier), Self.line(action.title)]
                 continue
             }
             guard canReply else { continue }

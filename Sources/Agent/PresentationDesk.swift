@@ -105,7 +105,7 @@ struct PresentationDesk {
         case .sent(let ticket, let number): return sent(ticket, number)
         case .chosen(let number, let action, let text):
             return key(of: number).map { responded($0, action, text) } ?? []
-        case .dismissed(let number): return key(of: number).map { forget($0, isDismissed: true) } ?? []
+        case .dismissed(let number): return key(of: number).map { dismissed($0) } ?? []
         // It can be called up again at many servers, and be chosen then.
         case .expired: return []
         case .responded(let key, let action, let text):
@@ -207,6 +207,13 @@ struct PresentationDesk {
     private mutating func responded(_ key: Key, _ action: String?, _ text: String?) -> [Action] {
         guard let alert = entries[key]?.alert else { return [] }
         return [.respond(alert, action: action, text: text)] + revoke(key, isDismissed: true)
+    }
+
+    /// The server has taken it away already.
+    private mutating func dismissed(_ key: Key) -> [Action] {
+        guard let alert = entries[key]?.alert else { return [] }
+        let response = Action.respond(alert, action: Responded.dismissAction, text: nil)
+        return [response] + forget(key, isDismissed: true)
     }
 
     private mutating func revoke(_ key: Key, isDismissed: Bool = false) -> [Action] {

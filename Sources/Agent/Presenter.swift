@@ -134,7 +134,8 @@ final class Presenter {
             for topic in badges.keys { showBadge(topic) }
         case .went: handle(.screenWent)
         case .chosen(let number, let key):
-            guard case .success(let action) = DesktopNotification.action(key) else { return }
+            let actions = machine.alert(numbered: number).flatMap { category(of: $0) }?.actions ?? []
+            guard case .success(let action) = DesktopNotification.action(key, among: actions) else { return }
             handle(.chosen(number: number, action: action, text: nil))
         case .replied(let number, let text):
             guard let alert = machine.alert(numbered: number),
@@ -236,12 +237,18 @@ final class Presenter {
     }
 
     /// The response is stored first, so that it is the reason for which the app is started; one that brings the app to
-    /// the front does so then.
+    /// the front does so then. Of a dismissal an app is told only if the alert's category asks for it.
     private func respond(_ alert: Alert, _ action: String?, _ text: String?) throws(StoreError) {
+        let category = category(of: alert)
+        if action == Responded.dismissAction,
+            (category?.options ?? 0) & LocalCategory.customDismissAction == 0
+        {
+            return
+        }
         try desk.center.respond(
-            to: alert.subject, of: alert.key.topic, action: action ?? Self.defaultAction, text: text)
+            to: alert.subject, of: alert.key.topic, action: action ?? Responded.defaultAction, text: text)
         if alert.isReported { desk.reporter.note(.actedOn, of: alert.identity) }
-        let chosen = category(of: alert)?.actions.first { $0.identifier == action }
+        let chosen = category?.actions.first { $0.identifier == action }
         guard action == nil || (chosen?.options ?? 0) & Self.foreground != 0 else { return }
         desk.callApp(alert.key.topic)
         desk.keeper?.handle(.activate, alert.key.topic)
@@ -251,8 +258,6 @@ final class Presenter {
         state.centers[alert.app]?.categories.first { $0.identifier == alert.content.category }
     }
 
-    /// What the alert itself is called as an action.
-    static let defaultAction = "postrider.default"
     /// The option of an action that brings its app to the front.
     private static let foreground: UInt32 = 4
 }

@@ -4,31 +4,39 @@ public struct LocalCategory: CourierMessage {
     public let identifier: String
     /// What can be done, in the order in which it is offered.
     public let actions: [LocalAction]
+    /// Bits as Apple's `UNNotificationCategoryOptions`, see ``customDismissAction``.
+    public let options: UInt32
+
+    /// The option of a category whose app is told that the user has dismissed a notification.
+    public static let customDismissAction: UInt32 = 1
 
     /// A category from its parts.
-    public init(identifier: String, actions: [LocalAction]) {
+    public init(identifier: String, actions: [LocalAction], options: UInt32 = 0) {
         self.identifier = identifier
         self.actions = actions
+        self.options = options
     }
 
     /// The message that these bytes are.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
-        var (identifier, actions) = ("", [LocalAction]())
+        var (identifier, actions, options) = ("", [LocalAction](), UInt32(0))
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identifier = try field.text(in: bytes)
             case 2: actions.append(try LocalAction(decoding: bytes.extracting(try field.range())))
+            case 3: options = try field.uint32()
             default: break
             }
         }
-        self.init(identifier: identifier, actions: actions)
+        self.init(identifier: identifier, actions: actions, options: options)
     }
 
     /// Appends the message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, identifier)
         for action in actions { output.appendField(2, message: action.encode) }
+        output.appendField(3, UInt64(options))
     }
 
     /// The categories of a `Categories`.

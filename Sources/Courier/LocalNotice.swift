@@ -109,6 +109,11 @@ public struct Responded: CourierMessage {
     /// What the user has written, where the action asks for it.
     public let text: String?
 
+    /// The action of a response to the notification itself, not to one of its actions.
+    public static let defaultAction = "postrider.default"
+    /// The action of a response by which the user has dismissed the notification.
+    public static let dismissAction = "postrider.dismiss"
+
     /// What a response is about.
     public enum Subject: Hashable, Sendable {
         /// A local notification.

@@ -18,7 +18,7 @@ public indirect enum BusValue: Equatable, Sendable {
     case uint64(UInt64)
     /// A number with a fraction.
     case double(Double)
-    /// Text, without zero bytes.
+    /// Text. What a bus does not carry of it is replaced when it is sent, see ``carried(_:)``.
     case string(String)
     /// The name of an object.
     case objectPath(String)
@@ -66,6 +66,15 @@ public indirect enum BusValue: Equatable, Sendable {
         }
     }
 
+    /// A text as a bus carries it: with U+FFFD in place of each zero and each noncharacter (Unicode 23.7).
+    ///
+    /// A message with a zero byte in a text is invalid (D-Bus specification, "Valid Strings"). Noncharacters have been
+    /// valid there since version 0.21, but libsystemd refuses a whole message because of one.
+    public static func carried(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { !$0.isCarried }) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isCarried ? $0 : "\u{FFFD}" }))
+    }
+
     // MARK: What a receiver asks for; nil where the value is something else.
 
     /// A text, the name of an object or a signature.
@@ -106,5 +115,11 @@ public indirect enum BusValue: Equatable, Sendable {
         return entries.reduce(into: [:]) { named, entry in
             if case .entry(.string(let name), .variant(let value)) = entry { named[name] = value }
         }
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isCarried: Bool {
+        value != 0 && value & 0xFFFE != 0xFFFE && !(0xFDD0...0xFDEF).contains(value)
     }
 }

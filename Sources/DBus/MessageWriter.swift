@@ -21,7 +21,7 @@ import CSystemd
         case .int64(let value): try basic("x", value)
         case .uint64(let value): try basic("t", value)
         case .double(let value): try basic("d", value)
-        case .string(let value): try text("s", value)
+        case .string(let value): try text("s", BusValue.carried(value))
         case .objectPath(let value): try text("o", value)
         case .signature(let value): try text("g", value)
         case .descriptor: throw .malformed("a descriptor")
@@ -41,7 +41,7 @@ import CSystemd
     }
 
     private func text(_ type: Character, _ text: String) throws(BusError) {
-        guard !text.utf8.contains(0) else { throw .malformed("a text with a zero byte") }
+        guard !text.utf8.contains(0) else { throw .malformed("a name with a zero byte") }
         let result = unsafe text.withCString { start in
             unsafe sd_bus_message_append_basic(message, Self.code(type), start)
         }

@@ -117,7 +117,10 @@ struct PresentationDeskTests {
             "and then it is closed", shown + [.chosen(number: 7, action: nil, text: nil)],
             .dismissed(number: 7), []
         ),
-        ("the user puts it away", shown, .dismissed(number: 7), [.forget(a, isDismissed: true)]),
+        (
+            "the user puts it away", shown, .dismissed(number: 7),
+            [.respond(a, action: "postrider.dismiss", text: nil), .forget(a, isDismissed: true)]
+        ),
         ("its time is over", shown, .expired(number: 7), []),
         (
             "and it can be chosen still", shown + [.expired(number: 7)],

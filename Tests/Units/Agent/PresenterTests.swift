@@ -96,6 +96,29 @@ struct PresenterTests {
         #expect(presenter.alerts.isEmpty && rig.list(.delivered) == ["tea"])
     }
 
+    @Test("tells an app of a dismissal where the category asks for it, and of no other", .bug(id: "A17"))
+    func dismissal() throws {
+        let rig = try CenterRig()
+        let presenter = presenter(rig)
+        rig.rig.desk.register(Self.topic, for: rig.app.stream)
+        #expect(Responded.dismissAction == ResponseDidArrive.dismissActionIdentifier)
+        func dismissed(_ identity: UInt64) -> [String] {
+            push(rig, identity)
+            let identifier = presenter.alerts[0].key.identifier
+            #expect(presenter.respond(to: identifier, of: Self.topic, action: "postrider.dismiss", text: nil))
+            rig.endTurn()
+            #expect(presenter.alerts.isEmpty && rig.list(.delivered).isEmpty)
+            return responses(rig.app).map(\.action)
+        }
+        let options: [UInt32] = [0, LocalCategory.customDismissAction, 2]
+        for (identity, options) in zip([5, 6, 7] as [UInt64], options) {
+            let category = LocalCategory(identifier: "c", actions: [], options: options)
+            #expect(rig.ask(.setCategories([category])) == [.done])
+            #expect(rig.ask(.categories) == [.categories([category])])
+            #expect(dismissed(identity) == (identity == 5 ? [] : ["postrider.dismiss"]))
+        }
+    }
+
     @Test("brings of a text that a user has written no more than an app can be told")
     func longText() throws {
         let rig = try CenterRig()

@@ -37,6 +37,25 @@ struct BusConnectionTests {
         #expect(answer.sender.hasPrefix(":"))
     }
 
+    @Test("brings text that libsystemd refuses with U+FFFD in its place, wherever it stands", .bug(id: "A7"))
+    func replacement() throws {
+        let connection = try BusConnection(bus.address)
+        let scalars: [UInt32] = [0x61, 0xFFFF, 0x62, 0xFFFE, 0xFDD0, 0xFDEF, 0x10_FFFF, 0]
+        let refused = String(String.UnicodeScalarView(scalars.compactMap(Unicode.Scalar.init)))
+        let carried = "a\u{FFFD}b\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}"
+        // Their neighbours are characters.
+        let kept = "\u{FFFD}\u{FDCF}\u{FDF0}\u{10FFFD}\u{E000}"
+        func values(_ text: String) -> [BusValue] {
+            [
+                .string(text), .strings([text, kept]), .named([(text, .string(text))]),
+                .structure([.variant(.string(text))]),
+            ]
+        }
+        let answer = try connection.answer(to: call("Echo", values(refused))).get()
+        #expect(answer.values == values(carried))
+        #expect(BusValue.carried(kept) == kept)
+    }
+
     @Test("says what a value is to whoever asks, and nil to whoever asks for something else")
     func accessors() {
         #expect(BusValue.string("a").text == "a" && BusValue.uint32(1).text == nil)
@@ -169,7 +188,8 @@ struct BusConnectionTests {
         var badPath = call("Echo")
         badPath.path = "nowhere"
         let calls = [
-            badPath, call("Echo", [.string("a\0b")]), call("Echo", [.objectPath("a")]), call("no method"),
+            badPath, call("Echo", [.objectPath("/a\0b")]), call("Echo", [.objectPath("a")]),
+            call("no method"),
             call("Echo", [.array(of: "?", [])]), call("Echo", [.array(of: "s", [.int32(1)])]),
         ]
         for call in calls {
