@@ -114,8 +114,8 @@ let package = Package(
         tests("EndpointsTests", "Units/Endpoints", ["Endpoints", "HTTP2", "Transport"]),
         tests("CourierTests", "Units/Courier", ["Courier", "Notifications", "SeededRandom"]),
         tests("StorageTests", "Units/Storage", ["Storage", "Notifications"]),
-        tests("SchedulesTests", "Units/Schedules", ["Notifications", "Schedules"]),
-        tests("PostriderKitTests", "Units/PostriderKit", ["Notifications", "PostriderKit"]),
+        tests("SchedulesTests", "Units/Schedules", ["Notifications", "Schedules", "SeededRandom"]),
+        tests("PostriderKitTests", "Units/PostriderKit", ["Notifications", "PostriderKit", "Courier"]),
         tests(
             "RelayTests", "Units/Relay",
             [

@@ -26,7 +26,7 @@ extension CenterDesk {
             stream.tell(.answer(CenterAnswer(call: call.call, content: answer)))
         } catch let refusal as CenterRefusal {
             let content = CenterAnswer.Content.refused(
-                refusal.sentence, isForbidden: refusal == .forbidden)
+                refusal.sentence, isForbidden: refusal.isForbidden)
             stream.tell(.answer(CenterAnswer(call: call.call, content: content)))
         } catch {
             let content = CenterAnswer.Content.refused(sentence(error), isForbidden: false)
@@ -84,12 +84,16 @@ extension CenterDesk {
 
     private func add(_ request: LocalRequest, to record: AppRecord) throws {
         guard status(of: record) == .authorized else { throw CenterRefusal.forbidden }
-        guard (1...Limits.localIdentifierBytes).contains(request.identifier.utf8.count),
-            request.trigger?.isWellFormed ?? true
-        else { throw CenterRefusal.malformed }
+        let identifierBytes = request.identifier.utf8.count
+        guard (1...Limits.localIdentifierBytes).contains(identifierBytes) else {
+            throw CenterRefusal.identifier(bytes: identifierBytes)
+        }
+        if let flaw = request.trigger?.flaw { throw CenterRefusal.trigger(flaw) }
         var bytes: [UInt8] = []
         request.encode(into: &bytes)
-        guard bytes.count <= Limits.localRequestBytes else { throw CenterRefusal.tooLarge }
+        guard bytes.count <= Limits.localRequestBytes else {
+            throw CenterRefusal.tooLarge(bytes: bytes.count)
+        }
         try lookAgain()
         let now = now
         guard let trigger = request.trigger else {
@@ -101,10 +105,11 @@ extension CenterDesk {
             return
         }
         guard try !state.timetable.isFull(record.number, for: request.identifier) else {
-            throw CenterRefusal.tooMany
+            throw CenterRefusal.tooManyPending
         }
-        guard let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone()) else {
-            throw CenterRefusal.never
+        let zone = zone()
+        guard let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone) else {
+            throw CenterRefusal.trigger(trigger.absence(scheduledAt: now, onDeviceIn: zone))
         }
         try state.timetable.put(LocalNotice(request: request, at: moment), of: record.number, as: .pending)
         try setAlarm()
@@ -134,7 +139,7 @@ extension CenterDesk {
         } else if center.status == .notDetermined {
             log.notice("\(topic) asks to be allowed to notify; nobody has decided yet")
             guard waiting[topic, default: []].count < Limits.waitingCallsPerTopic else {
-                throw CenterRefusal.tooMany
+                throw CenterRefusal.tooManyWaiting
             }
             waiting[topic, default: []].append((call, stream))
             return nil
@@ -152,23 +157,30 @@ extension CenterDesk {
 /// Why a user notification centre cannot do what an app asks.
 private enum CenterRefusal: Error {
     case forbidden
-    case malformed
-    case tooLarge
-    case tooMany
-    case never
+    case identifier(bytes: Int)
+    case trigger(TriggerFlaw)
+    case tooLarge(bytes: Int)
+    case tooManyPending
+    case tooManyWaiting
     case deaf
     case unknown
+
+    var isForbidden: Bool { if case .forbidden = self { true } else { false } }
 
     var sentence: String {
         switch self {
         case .forbidden: "The owner of the device has not allowed this app to notify."
-        case .malformed:
-            "An identifier has 1 to \(Limits.localIdentifierBytes) bytes, a repetition at least a minute."
-        case .tooLarge: "A notification may have \(Limits.localRequestBytes) bytes."
-        case .tooMany: "An app may have \(Limits.pendingPerTopic) notifications pending."
-        case .never: "The trigger has no moment to come: it has passed, or there is no such day or zone."
-        case .deaf: "The app asks more without taking what it was answered."
-        case .unknown: "The agent does not know this order."
+        case .identifier(let bytes):
+            "identifier: it has \(bytes) bytes, but must have 1 to \(Limits.localIdentifierBytes)."
+        case .trigger(let flaw): flaw.description
+        case .tooLarge(let bytes):
+            "The notification has \(bytes) bytes; it may have \(Limits.localRequestBytes) with its content."
+        case .tooManyPending:
+            "The app has \(Limits.pendingPerTopic) notifications pending, the most: remove one first."
+        case .tooManyWaiting:
+            "\(Limits.waitingCallsPerTopic) requests of the app wait for the device's owner already."
+        case .deaf: "The app asks more without reading its answers."
+        case .unknown: "The agent does not know this order: it comes from a later version of the kit."
         }
     }
 }

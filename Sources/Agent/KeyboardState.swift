@@ -56,10 +56,15 @@ extension KeyboardFrame {
     /// Where a keyboard of this frame comes from and goes to: below, by its own height.
     var hidden: KeyboardFrame { KeyboardFrame(x: x, y: y + height, width: width, height: height) }
 
-    /// Whether it can be one on a screen: its size is something, and no sum of its numbers overflows.
-    var isWellFormed: Bool {
+    /// Why it cannot be one on a screen, one sentence that names the field; nil if it can: it has a size, and no sum of
+    /// its numbers overflows.
+    var flaw: String? {
         let bound = Limits.keyboardPoints
-        return (-bound...bound).contains(x) && (-bound...bound).contains(y) && (1...bound).contains(width)
-            && (1...bound).contains(height)
+        let fields = [
+            ("x", x, -bound...bound), ("y", y, -bound...bound), ("width", width, 1...bound),
+            ("height", height, 1...bound),
+        ]
+        guard let (name, value, range) = fields.first(where: { !$0.2.contains($0.1) }) else { return nil }
+        return "frame.\(name): \(value) is outside of \(range.lowerBound) to \(range.upperBound)."
     }
 }

@@ -120,13 +120,11 @@ final class InputMethod {
     /// What is wrong with an order; nil: it can be done.
     static func mistake(in order: KeyboardOrder) -> String? {
         guard order.durationMilliseconds <= Limits.keyboardMilliseconds else {
-            return "A keyboard moves for \(Limits.keyboardMilliseconds) ms at most."
-        }
-        guard order.frame?.isWellFormed != false else {
             return
-                "A keyboard's frame has a width, a height, and numbers of at most \(Limits.keyboardPoints)."
+                "duration_milliseconds: \(order.durationMilliseconds) is above "
+                + "\(Limits.keyboardMilliseconds)."
         }
-        return nil
+        return order.frame?.flaw
     }
 }
 

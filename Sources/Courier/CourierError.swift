@@ -21,6 +21,8 @@ public enum CourierError: Error, Hashable, Sendable {
     case tooMany(field: UInt32, limit: Int)
     /// A field holds a value of an enumeration that we do not know and cannot pass over.
     case unknownValue(field: UInt32)
+    /// A message leaves out what must be one of several fields; these are their names.
+    case missingChoice(of: String, fields: String)
     /// A gRPC message announces more bytes than the receiver takes.
     case messageTooLarge(bytes: Int, limit: Int)
     /// A gRPC message is compressed; none of our messages is worth it.
@@ -34,7 +36,7 @@ public enum CourierError: Error, Hashable, Sendable {
     public var status: GRPCStatus {
         switch self {
         case .truncated, .overlongVarint, .invalidTag, .group, .wrongWireType, .invalidText, .wrongLength,
-            .textTooLong, .tooMany, .unknownValue:
+            .textTooLong, .tooMany, .unknownValue, .missingChoice:
             .invalidArgument
         case .messageTooLarge: .resourceExhausted
         case .compressed: .unimplemented
@@ -63,6 +65,7 @@ extension CourierError: CustomStringConvertible {
         case .textTooLong(let field, let limit): "Field \(field) may have at most \(limit) bytes."
         case .tooMany(let field, let limit): "Field \(field) comes more often than \(limit) times."
         case .unknownValue(let field): "Field \(field) has a value that is not in its definition."
+        case .missingChoice(let message, let fields): "\(message): it must have one of \(fields)."
         case .messageTooLarge(let bytes, let limit):
             "A message of \(bytes) bytes is above the limit of \(limit)."
         case .compressed: "Compressed messages are not supported; send them with grpc-encoding identity."

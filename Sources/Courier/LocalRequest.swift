@@ -112,7 +112,7 @@ extension Trigger: CourierMessage {
             }
         }
         guard let trigger else {
-            throw .outOfOrder("A trigger says an interval, a calendar moment or a date.")
+            throw .missingChoice(of: "trigger", fields: "interval, calendar and at")
         }
         self = trigger
     }

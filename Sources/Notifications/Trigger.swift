@@ -22,23 +22,26 @@ public enum Trigger: Hashable, Sendable {
     public static let longestMilliseconds: Int64 = 10 * 366 * 86_400_000
 
     /// Whether a trigger can be like this at all: values in their ranges, and nothing that repeats too often.
-    public var isWellFormed: Bool {
-        switch self {
-        case .interval(let milliseconds, let repeats):
-            (repeats ? Self.leastRepeatedMilliseconds : 1)...Self.longestMilliseconds ~= milliseconds
-        case .calendar(let moment, _): moment.isWellFormed
-        case .at(let moment): (0...CalendarMoment.lastMilliseconds) ~= moment.milliseconds
-        }
-    }
+    public var isWellFormed: Bool { flaw == nil }
 }
 
 /// Moments by what clock and calendar (the Gregorian one) say: `hour: 9, weekday: 2` is nine o'clock on Mondays.
 ///
 /// What is not named is any, where something smaller is named, and its least otherwise: `minute: 30` is half past
-/// every hour, `day: 5` the beginning of the fifth of each month. A day that a month does not have is skipped:
-/// `day: 31` comes seven times a year, `month: 2, day: 29` in leap years. A time that the change to daylight saving
-/// leaves out is due when the clock has been put forward; one that comes twice when the clock is put back is due the
-/// first time, and both times where no hour is named.
+/// every hour, `day: 5` the beginning of the fifth of each month.
+///
+/// The moments are those of Foundation's `Calendar.nextDate(after:matching:matchingPolicy:)` with `.nextTime`: a time
+/// that the change to daylight saving skips is due when the clock has been put forward, if its hour or nothing smaller
+/// than its day is named; a pattern without an hour has no moment in the hour that is skipped. Four things differ:
+///
+/// - A day that a month does not have is skipped, where Foundation takes the next day: `day: 31` comes seven times a
+///   year, `month: 2, day: 29` in leap years. No moment is on another day than the named one.
+/// - A time that comes twice when the clock is put back is due the first time, also where it is scheduled between the
+///   two; where no hour is named, it is due both times.
+/// - A skipped time is due also where the clock is put forward by other than an hour, or over midnight. Foundation
+///   leaves the day out.
+/// - What is not named between two named units is any: `day: 5, minute: 30` is half past every hour of the fifth.
+///   Foundation finds the first of them.
 public struct CalendarMoment: Hashable, Sendable {
     /// From 1970 to 2199.
     public var year: Int?
@@ -81,13 +84,5 @@ public struct CalendarMoment: Hashable, Sendable {
 
     /// Whether something is named, and everything that is lies in its range. The day may still be one that never comes,
     /// such as the thirtieth of February.
-    public var isWellFormed: Bool {
-        let ranges: [(value: Int?, range: ClosedRange<Int>)] = [
-            (year, 1970...2199), (month, 1...12), (day, 1...31), (weekday, 1...7), (weekdayOrdinal, 1...5),
-            (hour, 0...23), (minute, 0...59), (second, 0...59),
-        ]
-        return ranges.contains { $0.value != nil }
-            && ranges.allSatisfy { value, range in value.map(range.contains) ?? true }
-            && (weekdayOrdinal == nil || weekday != nil)
-    }
+    public var isWellFormed: Bool { flaw == nil }
 }

@@ -99,9 +99,7 @@ extension LocalRequest {
     init(_ request: NotificationRequest) throws(UserNotificationError) {
         let trigger = try request.trigger.map { trigger throws(UserNotificationError) in try Trigger(trigger)
         }
-        guard trigger?.isWellFormed ?? true else {
-            throw .refused("A trigger has numbers in their ranges, and repeats after a minute at least.")
-        }
+        if let flaw = trigger?.flaw { throw .refused(flaw.kitDescription) }
         self.init(
             identifier: request.identifier, content: try LocalContent(request.content), trigger: trigger)
     }

@@ -79,17 +79,19 @@ extension Trigger {
         case let trigger as TimeIntervalNotificationTrigger:
             let milliseconds = (trigger.timeInterval * 1000).rounded()
             guard let milliseconds = Int64(exactly: milliseconds) else {
-                throw .refused("A trigger needs an interval that is a number.")
+                throw .refused("timeInterval: \(trigger.timeInterval) is not a number of seconds.")
             }
             self = .interval(milliseconds: milliseconds, repeats: trigger.repeats)
         case let trigger as CalendarNotificationTrigger:
             self = .calendar(try CalendarMoment(trigger.dateComponents), repeats: trigger.repeats)
         case let trigger as DateNotificationTrigger:
             guard let milliseconds = Int64(exactly: (trigger.date.timeIntervalSince1970 * 1000).rounded())
-            else { throw .refused("A trigger needs a date that is a number.") }
+            else { throw .refused("date: \(trigger.date.timeIntervalSince1970) is not a date.") }
             self = .at(Moment(milliseconds: milliseconds))
         default:
-            throw .refused("A trigger is one of the kit's: after an interval, by the calendar, at a date.")
+            throw .refused(
+                "trigger: \(type(of: trigger)) is not one of the kit's three, after an interval, by the "
+                    + "calendar or at a date.")
         }
     }
 
@@ -108,14 +110,19 @@ extension Trigger {
 extension CalendarMoment {
     fileprivate init(_ components: DateComponents) throws(UserNotificationError) {
         let others = [
-            components.era, components.quarter, components.weekOfMonth, components.weekOfYear,
-            components.yearForWeekOfYear, components.nanosecond,
+            ("era", components.era), ("quarter", components.quarter), ("weekOfMonth", components.weekOfMonth),
+            ("weekOfYear", components.weekOfYear), ("yearForWeekOfYear", components.yearForWeekOfYear),
+            ("nanosecond", components.nanosecond),
         ]
-        guard others.allSatisfy({ $0 == nil }) else {
-            throw .refused("A trigger counts years, months, days, weekdays, hours, minutes and seconds.")
+        if let (name, _) = others.first(where: { $0.1 != nil }) {
+            throw .refused(
+                "dateComponents.\(name): a trigger cannot have it; it counts years, months, days, weekdays, "
+                    + "hours, minutes and seconds.")
         }
         if let calendar = components.calendar, calendar.identifier != .gregorian {
-            throw .refused("A trigger goes by the Gregorian calendar.")
+            throw .refused(
+                "dateComponents.calendar: \(calendar.identifier) is not the Gregorian calendar, by which "
+                    + "triggers go.")
         }
         self.init(
             year: components.year, month: components.month, day: components.day,
@@ -129,5 +136,27 @@ extension CalendarMoment {
             timeZone: zone.flatMap { TimeZone(identifier: $0) }, year: year, month: month, day: day,
             hour: hour,
             minute: minute, second: second, weekday: weekday, weekdayOrdinal: weekdayOrdinal)
+    }
+}
+
+extension TriggerFlaw {
+    /// One sentence that names the field as the kit does.
+    var kitDescription: String {
+        let name =
+            switch field {
+            case .interval: "timeInterval"
+            case .at: "date"
+            case .calendar: "dateComponents"
+            case .year: "dateComponents.year"
+            case .month: "dateComponents.month"
+            case .day: "dateComponents.day"
+            case .weekday: "dateComponents.weekday"
+            case .weekdayOrdinal: "dateComponents.weekdayOrdinal"
+            case .hour: "dateComponents.hour"
+            case .minute: "dateComponents.minute"
+            case .second: "dateComponents.second"
+            case .timeZone: "dateComponents.timeZone"
+            }
+        return "\(name): \(reason)."
     }
 }

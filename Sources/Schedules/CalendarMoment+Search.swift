@@ -49,6 +49,10 @@ extension CalendarMoment {
     }
 
     /// The earliest of its moments on a day after `after`, looking at times of the clock from `floor` on.
+    ///
+    /// As Foundation's `Calendar.nextDate(after:matching:matchingPolicy: .nextTime)`: a named time that the clocks skip
+    /// comes when they have been put forward. A pattern without an hour has no time to make up for: the next hour has
+    /// its own.
     private func earliest(on day: CivilDay, after: Int, from floor: Int, _ offsets: Offsets) -> Int? {
         let midnight = day.number * Self.daySeconds
         let namesSmaller = (minute: minute != nil || second != nil, second: second != nil)
@@ -60,9 +64,16 @@ extension CalendarMoment {
                 let local = midnight + hour * 3600 + minute * 60 + (second ?? 0)
                 // Later times of the clock come later, but for those of a clock that was put back.
                 if let best, local > best.local + Self.longestShift { return best.moment }
-                let moments = offsets.moments(showing: local)
-                let counted = self.hour == nil ? moments[...] : moments.prefix(1)
-                guard let moment = counted.first(where: { $0 > after }) else { continue }
+                let moment =
+                    switch offsets.moments(showing: local) {
+                    case .shown(let moments):
+                        (self.hour == nil && namesSmaller.minute ? moments[...] : moments.prefix(1))
+                            .first { $0 > after }
+                    case .skipped(let until, let isWholeDay):
+                        (self.hour != nil || !namesSmaller.minute) && !isWholeDay && until > after
+                            ? until : nil
+                    }
+                guard let moment else { continue }
                 if moment < best?.moment ?? .max { best = (moment, local) }
             }
         }
@@ -80,20 +91,30 @@ struct Offsets {
         zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment)))
     }
 
-    /// The moments at which the clocks show a local time, in order: one, two where they are put back, and where they
-    /// are put forward over it the moment at which that happens.
-    func moments(showing local: Int) -> [Int] {
+    /// When the clocks show a local time.
+    enum Showing: Equatable {
+        /// At these moments, in order: one, or two where the clocks are put back.
+        case shown([Int])
+        /// Never: they are put forward over it at the moment `until`, perhaps over its whole day (Pacific/Apia had no
+        /// 2011-12-30).
+        case skipped(until: Int, isWholeDay: Bool)
+    }
+
+    /// When the clocks show a local time.
+    func moments(showing local: Int) -> Showing {
         let (before, behind) = (seconds(at: local - 86_400), seconds(at: local + 86_400))
-        guard before != behind else { return [local - before] }
+        guard before != behind else { return .shown([local - before]) }
         let shown = [local - before, local - behind].filter { $0 + seconds(at: $0) == local }.sorted()
-        guard shown.isEmpty else { return shown }
+        guard shown.isEmpty else { return .shown(shown) }
         // Put forward in between: halving finds the first moment with the new offset.
         var (old, new) = (local - behind, local - before)
         while new - old > 1 {
             let middle = old + (new - old) / 2
             if seconds(at: middle) == before { old = middle } else { new = middle }
         }
-        return [new]
+        let midnight = local.flooredQuotient(by: 86_400) * 86_400
+        let isWholeDay = new + before <= midnight && midnight + 86_400 <= new + behind
+        return .skipped(until: new, isWholeDay: isWholeDay)
     }
 }
 

@@ -16,6 +16,22 @@ extension Trigger {
         }
     }
 
+    /// Why ``firstMoment(scheduledAt:onDeviceIn:)`` finds nothing.
+    public func absence(scheduledAt: Moment, onDeviceIn zone: TimeZone) -> TriggerFlaw {
+        guard case .calendar(let calendar, _) = self else {
+            return TriggerFlaw(.at, "the moment has passed")
+        }
+        guard let zone = calendar.timeZone(onDeviceIn: zone) else {
+            return TriggerFlaw(.timeZone, "this device knows no time zone \"\(calendar.zone ?? "")\"")
+        }
+        var everyYear = calendar
+        everyYear.year = nil
+        if let year = calendar.year, everyYear.first(after: scheduledAt, in: zone) != nil {
+            return TriggerFlaw(.year, "no such moment is left in \(year)")
+        }
+        return TriggerFlaw(calendar.day == nil ? .calendar : .day, "no such day ever comes")
+    }
+
     /// The first of its moments after another.
     ///
     /// - Parameter series: one of the moments at which it was due, or was scheduled: intervals are counted from it.
