@@ -58,13 +58,12 @@ extension Application {
         _ identity: NotificationIdentity, _ notification: @escaping @Sendable () -> some TypedNotification
     ) {
         queue.async { [self] in
-            let (mailbox, isStopped) = state.withLock { ($0.mailbox, $0.isStopped) }
-            guard let mailbox, !isStopped else { return }
-            state.withLock { $0.failure = nil }
-            dispatcher.deliver(DispatchedNotification(notification(), sender: self))
-            let failure = state.withLock { $0.failure }
-            let letter = failure.map { LinkLetter.failed(identity, reason: $0) } ?? .observed(identity)
-            mailbox.postEvenIfFull(letter)
+            guard let mailbox = state.withLock({ $0.isStopped ? nil : $0.mailbox }) else { return }
+            deliver(notification()) { [weak self] outcome in
+                if let letter = self?.answer(to: outcome, of: identity) ?? LinkLetter(outcome, of: identity) {
+                    mailbox.postEvenIfFull(letter)
+                }
+            }
         }
     }
 
@@ -92,8 +91,7 @@ extension Application {
         case .didBecomeActive: post(ApplicationDidBecomeActive())
         case .didEnterBackground: post(ApplicationDidEnterBackground())
         case .willTerminate:
-            post(ApplicationWillTerminate())
-            queue.async { [self] in stop() }
+            queue.async { [self] in deliver(ApplicationWillTerminate()) { [weak self] _ in self?.stop() } }
         }
     }
 

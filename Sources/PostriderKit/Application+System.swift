@@ -37,10 +37,10 @@ extension Application {
     private func happened(_ change: PowerChange) {
         switch change.phase {
         case .willSleep:
-            post(DeviceWillSleep())
-            // Behind the observers: the device waits for them.
+            // The device waits for the observers.
             queue.async { [self] in
-                state.withLock { $0.mailbox }?.postEvenIfFull(.ready(sleep: change.sleep))
+                let mailbox = state.withLock { $0.mailbox }
+                deliver(DeviceWillSleep()) { _ in mailbox?.postEvenIfFull(.ready(sleep: change.sleep)) }
             }
         case .didWake: post(DeviceDidWake())
         }

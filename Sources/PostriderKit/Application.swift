@@ -57,8 +57,15 @@ public final class Application: Sendable {
         var hasLaunched = false
         var isActive: Bool?
         var isTerminating = false
-        /// Why an observer of the present notification has failed.
-        var failure: String?
+        /// What the agent waits for and observers are at work on, by number.
+        var handlings: [UInt64: Handling] = [:]
+        /// What is being posted.
+        var posted: Handling?
+        /// Notifications that failed, or that were given back: observers that are gone do not count for them.
+        var givenBack: Set<NotificationIdentity> = []
+        /// Whether nothing is posted any more, and whether the link has been told to end.
+        var isLeaving = false
+        var isLinkEnding = false
         var waitingForToken: [UInt64: CheckedContinuation<String, any Error>] = [:]
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
@@ -139,18 +146,17 @@ public final class Application: Sendable {
 
     /// Says that what is being observed could not be handled: the agent hands it over again, later each time, and gives
     /// it up after so many attempts, for the device's owner to see. For observers of a push, a local notification or
-    /// a response, before they return.
+    /// a response, before they return; a loop says ``NotificationDispatcher/Notifications/fail(_:)``.
     ///
     /// - Parameter reason: one sentence for the device's owner.
     public func reportFailure(_ reason: String) {
-        // The agent keeps no more, and takes no message that is very long.
-        let kept = String(decoding: reason.utf8.prefix(Limits.reasonBytes), as: UTF8.self)
-        state.withLock { $0.failure = kept }
+        (Handling.current ?? state.withLock { $0.posted })?.fail(reason)
     }
 
-    /// Ends the connection to the agent. Observers that are at work finish, and what they have handled is told to the
-    /// agent; what they have not been given yet waits there for the next time. An observer may call this: it is the
-    /// last then. ``untilEnd()`` tells when all that is done.
+    /// Ends the connection to the agent. Observers and loops that are at work finish, and what they have handled is
+    /// told to the agent; what they have not been given yet waits there for the next time. An observer may call this:
+    /// it is the last then. Loops over the application's notifications end with their next turn. ``untilEnd()`` tells
+    /// when all that is done.
     public func stop() {
         let waiting: [CheckedContinuation<String, any Error>]? = state.withLock { state in
             guard !state.isStopped else { return nil }
@@ -161,10 +167,12 @@ public final class Application: Sendable {
         guard let waiting else { return }
         for continuation in waiting { continuation.resume(throwing: ApplicationError.stopped) }
         failCalls(.stopped)
-        queue.async { [self] in state.withLock { $0.mailbox }?.postEvenIfFull(.stop) }
+        withdraw()
+        queue.async { [self] in leave() }
     }
 
-    /// Returns when the application has been stopped and the agent knows what was handled.
+    /// Returns when the application has been stopped and the agent knows what was handled. An observer or a loop that
+    /// waits for this in the middle of a notification waits for itself.
     public func untilEnd() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

@@ -27,11 +27,20 @@ public struct DispatchedNotification: Sendable {
     public let sender: NotificationSender?
     /// What it says; for a remote notification, the payload as the provider wrote it.
     public let userInfo: UserInfo
+    /// The handling that somebody waits for; nil if nobody does.
+    let handling: Handling?
 
     /// A notification from its parts.
     public init(name: NotificationName, sender: NotificationSender? = nil, userInfo: UserInfo = [:]) {
+        self.init(name: name, sender: sender, userInfo: userInfo, handling: nil)
+    }
+
+    init(
+        name: NotificationName, sender: NotificationSender?, userInfo: UserInfo, handling: Handling?
+    ) {
         self.name = name
         self.sender = sender
         self.userInfo = userInfo
+        self.handling = handling
     }
 }

@@ -5,6 +5,9 @@ import Synchronization
 /// - An observer asks for one name or any, and for one sender or any.
 /// - Posting calls every observer that asked for it, in the order in which they were added, on the poster's thread,
 ///   and returns when the last has returned. Anyone may post from any thread, an observer included.
+/// - The other forms of observers (`on:`, `onMainActor:`, `handling:`, ``notifications(named:sender:in:limit:)``) run
+///   elsewhere, later: a post does not wait for them. A notification of the agent is confirmed when all its observers
+///   have finished, of whatever form.
 /// - An observer that is removed while a post runs, before its turn, is not called; one that is added then sees the
 ///   next post. A call that is already running on another thread runs to its end.
 /// - Observers that are bound to a ``NotificationScope`` are passed over while it is switched off.
@@ -31,12 +34,10 @@ public final class NotificationDispatcher: Sendable {
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
         in scope: NotificationScope? = nil, using observer: @escaping Observer
     ) -> Observation {
-        let interest = Interest(name: name, sender: sender, scope: scope)
-        let number = add(interest, owner: nil) { notification in
+        observe(Interest(name: name, sender: sender, scope: scope)) { notification in
             observer(notification)
             return true
         }
-        return Observation(dispatcher: self, number: number)
     }
 
     /// Calls a method of `object` for notifications of one name from one sender, for as long as the object is there:
@@ -58,10 +59,9 @@ public final class NotificationDispatcher: Sendable {
         }
     }
 
-    /// Ends an observation now; ending it twice does no harm.
+    /// Ends an observation now. Ending it twice, or one of another dispatcher, does nothing.
     public func removeObserver(_ observation: Observation) {
-        precondition(observation.dispatcher === self, "an observation is removed where it was added")
-        remove(observation.number)
+        if observation.dispatcher === self { remove(observation.number) }
     }
 
     /// Calls methods of `object` no longer: those that were added with this name and this sender, or all of them
@@ -71,18 +71,6 @@ public final class NotificationDispatcher: Sendable {
     ) {
         let removed = observers.withLock { $0.remove(ownedBy: object, name, sender) }
         withExtendedLifetime(removed) {}
-    }
-
-    /// The notifications of one name from one sender that are posted from now on, to be iterated once; nil stands for
-    /// any name, or for any sender. Whoever is slow loses the oldest beyond `limit`.
-    public func notifications(
-        named name: NotificationName? = nil, sender: NotificationSender? = nil,
-        in scope: NotificationScope? = nil, limit: Int = 256
-    ) -> AsyncStream<DispatchedNotification> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(limit)) { continuation in
-            let observation = addObserver(named: name, sender: sender, in: scope) { continuation.yield($0) }
-            continuation.onTermination = { _ in observation.end() }
-        }
     }
 
     /// Calls the observers of a notification.
@@ -96,11 +84,22 @@ public final class NotificationDispatcher: Sendable {
     }
 
     /// Calls the observers of a notification, whoever it is of.
-    func deliver(_ notification: DispatchedNotification) {
+    ///
+    /// - Returns: how many were called.
+    @discardableResult
+    func deliver(_ notification: DispatchedNotification) -> Int {
+        var called = 0
         for number in observers.withLock({ $0.numbers(for: notification) }) {
-            let observer = observers.withLock { $0.observer(number) }
-            if let observer, !observer(notification) { remove(number) }
+            guard let observer = observers.withLock({ $0.observer(number) }) else { continue }
+            if observer(notification) { called += 1 } else { remove(number) }
         }
+        return called
+    }
+
+    /// Ends the asynchronous observers of one sender, which has ended.
+    func ended(_ sender: NotificationSender) {
+        let removed = observers.withLock { $0.removeThoseEnding(with: sender) }
+        withExtendedLifetime(removed) {}
     }
 
     /// Calls the observers of a notification with this name, sender and content.
@@ -116,11 +115,27 @@ public final class NotificationDispatcher: Sendable {
     /// How many observers it holds, those of objects that are gone included as long as nobody has noticed.
     var observerCount: Int { observers.withLock { $0.count } }
 
+    /// Whether the app has ever handled notifications of a name asynchronously: one that nobody observes now is then
+    /// not taken for handled.
+    func hasHadAsynchronousObserver(of name: NotificationName) -> Bool {
+        observers.withLock { $0.hasHadAsynchronousObserver(of: name) }
+    }
+
+    /// Adds an observer that is a closure.
+    func observe(
+        _ interest: Interest, _ kind: ObserverList.Kind = .synchronous, _ call: @escaping ObserverList.Call
+    ) -> Observation {
+        let number = add(interest, owner: nil, kind, calling: call)
+        return Observation(dispatcher: self, number: number)
+    }
+
     private func add(
-        _ interest: Interest, owner: NotificationSender?, calling call: @escaping ObserverList.Call
+        _ interest: Interest, owner: NotificationSender?, _ kind: ObserverList.Kind = .synchronous,
+        calling call: @escaping ObserverList.Call
     ) -> UInt64 {
         let (number, swept) = observers.withLock { list in
-            (list.add(interest, owner: owner, calling: call), list.sweepIfGrown())
+            let number = list.add(interest, owner: owner, kind, calling: call)
+            return (number, list.sweepIfGrown())
         }
         withExtendedLifetime(swept) {}
         return number
@@ -133,17 +148,27 @@ public final class NotificationDispatcher: Sendable {
     }
 }
 
-/// One observer's being registered. The observer is called for as long as someone holds this.
+/// The registration of one observer. The observer is called for as long as someone holds this, unless it was added in
+/// NSNotificationCenter's form, which keeps it.
 public final class Observation: Sendable {
     fileprivate let dispatcher: NotificationDispatcher
     fileprivate let number: UInt64
+    /// Whether the observer stays when this is released.
+    private let isKept: Atomic<Bool>
 
     fileprivate init(dispatcher: NotificationDispatcher, number: UInt64) {
         self.dispatcher = dispatcher
         self.number = number
+        isKept = Atomic(false)
     }
 
-    deinit { end() }
+    deinit { if !isKept.load(ordering: .relaxed) { end() } }
+
+    /// The same, of an observer that stays until it is removed.
+    func kept() -> Observation {
+        isKept.store(true, ordering: .relaxed)
+        return self
+    }
 
     /// The observer is not called any more, though someone may still hold this.
     func end() { dispatcher.remove(number) }

@@ -13,41 +13,62 @@ struct Interest {
         self.scope = scope
     }
 
-    /// Whether this one is wanted. A sender that is compared here is held by the notification, so looking at the weak
-    /// reference cannot be what ends it.
-    func includes(_ notification: DispatchedNotification, from identity: ObjectIdentifier?) -> Bool {
-        (name == nil || name == notification.name)
-            && (senderIdentity == nil || (senderIdentity == identity && sender != nil))
-            && scope?.isOn != false
-    }
+    /// Whether an observer of this interest is called now for a notification with the same name and sender.
+    ///
+    /// The notification holds the sender that is compared here, so looking at the weak reference cannot release it.
+    var isActive: Bool { (senderIdentity == nil || sender != nil) && scope?.isOn != false }
 }
 
-/// The observers in the order in which they were added, which is the order of their numbers.
+/// The observers of a dispatcher, indexed by name and sender. Their numbers give the order in which they were added.
 ///
-/// Its verbs run under the dispatcher's lock. So they release nothing: an object that goes may come back to the
-/// dispatcher as it does. What is to be released is returned.
+/// Its methods run under the dispatcher's lock, so they release nothing: the deinitializer of an observer's object may
+/// call the dispatcher. They return what has to be released.
 struct ObserverList {
-    /// Calls an observer; false: the object that it belongs to is gone.
+    /// Calls an observer; false if the object that it belongs to is gone.
     typealias Call = @Sendable (DispatchedNotification) -> Bool
 
-    /// What a list has held, or has looked at, to be released outside of the lock.
+    /// How an observer is called.
+    enum Kind {
+        /// Where the notification is posted, before the post returns.
+        case synchronous
+        /// On a queue.
+        case queued
+        /// In a task, fed by a ``NotificationFeed``; it is removed when its sender says that it has ended.
+        case fed
+    }
+
+    /// References that the list has held or loaded, to be released outside of the lock.
     struct Remains {
         fileprivate var entries: [Entry] = []
         fileprivate var owners: [NotificationSender] = []
     }
 
     fileprivate struct Entry {
-        let number: UInt64
         let interest: Interest
-        /// The object that the observer is a method of; nil where it is a closure.
+        /// The object that the observer is a method of; nil if it is a closure.
         let ownerIdentity: ObjectIdentifier?
         weak var owner: NotificationSender?
+        let kind: Kind
         let call: Call
+
+        var key: Key { Key(name: interest.name, sender: interest.senderIdentity) }
     }
 
-    private var entries: [Entry] = []
+    /// What an observer asked for; nil stands for any name, or for any sender.
+    fileprivate struct Key: Hashable {
+        let name: NotificationName?
+        let sender: ObjectIdentifier?
+    }
+
+    private var entries: [UInt64: Entry] = [:]
+    /// The numbers of the observers that asked for the same, in ascending order.
+    private var numbersByKey: [Key: [UInt64]] = [:]
+    /// The numbers of an object's methods, in ascending order.
+    private var numbersByOwner: [ObjectIdentifier: [UInt64]] = [:]
+    /// The names that asynchronous observers have asked for, those that are gone included; nil: any.
+    private var asynchronousNames: Set<NotificationName?> = []
     private var nextNumber: UInt64 = 0
-    /// The count from which on the list looks for objects that are gone: twice what the last look has left.
+    /// The next ``sweepIfGrown()`` runs at this count: twice what the last one has left.
     private var sweepCount = leastSweepCount
 
     private static let leastSweepCount = 64
@@ -55,76 +76,116 @@ struct ObserverList {
     var count: Int { entries.count }
 
     mutating func add(
-        _ interest: Interest, owner: NotificationSender?, calling call: @escaping Call
+        _ interest: Interest, owner: NotificationSender?, _ kind: Kind = .synchronous,
+        calling call: @escaping Call
     ) -> UInt64 {
         defer { nextNumber += 1 }
-        entries.append(
-            Entry(
-                number: nextNumber, interest: interest, ownerIdentity: owner.map { ObjectIdentifier($0) },
-                owner: owner, call: call))
+        if kind != .synchronous { asynchronousNames.insert(interest.name) }
+        let entry = Entry(
+            interest: interest, ownerIdentity: owner.map { ObjectIdentifier($0) }, owner: owner,
+            kind: kind, call: call)
+        entries[nextNumber] = entry
+        numbersByKey[entry.key, default: []].append(nextNumber)
+        if let identity = entry.ownerIdentity { numbersByOwner[identity, default: []].append(nextNumber) }
         return nextNumber
     }
 
-    mutating func remove(_ number: UInt64) -> Remains {
-        Remains(entries: index(of: number).map { [entries.remove(at: $0)] } ?? [])
-    }
+    mutating func remove(_ number: UInt64) -> Remains { remove([number]) }
 
     /// Removes the methods of an object that were added for this name and this sender, nil standing for any. The
-    /// object may be on its way out: only its identity is looked at.
+    /// object may be in its deinitializer: only its identity is read.
     mutating func remove(
         ownedBy owner: NotificationSender, _ name: NotificationName?, _ sender: NotificationSender?
     ) -> Remains {
-        let identity = ObjectIdentifier(owner)
         let senderIdentity = sender.map { ObjectIdentifier($0) }
-        return removeAll { entry in
-            entry.ownerIdentity == identity && (name == nil || entry.interest.name == name)
-                && (senderIdentity == nil || entry.interest.senderIdentity == senderIdentity)
-        }
+        let numbers = numbersByOwner[ObjectIdentifier(owner)] ?? []
+        return remove(
+            numbers.filter { number in
+                guard let key = entries[number]?.key else { return false }
+                return (name == nil || key.name == name)
+                    && (senderIdentity == nil || key.sender == senderIdentity)
+            })
     }
 
-    /// Removes the methods of objects that are gone, once so many were added that the look is worth it.
+    /// Removes the observers that end with this sender.
+    mutating func removeThoseEnding(with sender: NotificationSender) -> Remains {
+        let identity = ObjectIdentifier(sender)
+        return remove(
+            entries.filter { $0.value.kind == .fed && $0.value.interest.senderIdentity == identity }
+                .map(\.key))
+    }
+
+    /// Removes the methods of objects that are gone, whenever the list has doubled since the last time.
     mutating func sweepIfGrown() -> Remains {
         guard entries.count >= sweepCount else { return Remains() }
-        // A reference that is taken here may be the last one by now.
-        let owners = entries.map(\.owner)
-        let gone = Set(zip(entries, owners).filter { $0.ownerIdentity != nil && $1 == nil }.map(\.0.number))
-        var remains = removeAll { gone.contains($0.number) }
-        remains.owners = owners.compactMap { $0 }
+        // A reference that is loaded here may have become the last one: it is released outside of the lock.
+        var (gone, owners): ([UInt64], [NotificationSender]) = ([], [])
+        for (number, entry) in entries where entry.ownerIdentity != nil {
+            if let owner = entry.owner { owners.append(owner) } else { gone.append(number) }
+        }
+        var remains = remove(gone)
+        remains.owners = owners
         sweepCount = max(Self.leastSweepCount, 2 * entries.count)
         return remains
     }
 
-    /// What to call for the observer of this number; nil where it is gone, or its scope is off by now.
+    /// What to call for the observer of this number; nil if it was removed, or its scope is off by now.
     func observer(_ number: UInt64) -> Call? {
-        guard let index = index(of: number), entries[index].interest.scope?.isOn != false else { return nil }
-        return entries[index].call
+        guard let entry = entries[number], entry.interest.scope?.isOn != false else { return nil }
+        return entry.call
     }
 
+    /// The observers to be called for a notification, in the order in which they were added.
     func numbers(for notification: DispatchedNotification) -> [UInt64] {
+        candidates(for: notification).filter { entries[$0]?.interest.isActive == true }
+    }
+
+    /// The observers that asked for the notification's name or any, and its sender or any, in the order in which they
+    /// were added. No other observer is looked at.
+    func candidates(for notification: DispatchedNotification) -> [UInt64] {
         let sender = notification.sender.map { ObjectIdentifier($0) }
-        return entries.indices.compactMap { index in
-            entries[index].interest.includes(notification, from: sender) ? entries[index].number : nil
+        var keys = [
+            Key(name: notification.name, sender: nil), Key(name: nil, sender: nil),
+        ]
+        if let sender {
+            keys += [Key(name: notification.name, sender: sender), Key(name: nil, sender: sender)]
         }
+        let lists = keys.compactMap { numbersByKey[$0] }
+        return lists.count == 1 ? lists[0] : lists.flatMap { $0 }.sorted()
     }
 
-    private mutating func removeAll(where isRemoved: (Entry) -> Bool) -> Remains {
-        var (kept, removed): ([Entry], [Entry]) = ([], [])
-        for entry in entries {
-            if isRemoved(entry) { removed.append(entry) } else { kept.append(entry) }
-        }
-        // The old array goes with the last of its entries' references elsewhere: nothing is released here.
-        entries = kept
-        return Remains(entries: removed)
+    /// Whether an asynchronous observer has ever asked for a name.
+    func hasHadAsynchronousObserver(of name: NotificationName) -> Bool {
+        asynchronousNames.contains(name) || asynchronousNames.contains(nil)
     }
 
-    /// Numbers rise, so halves suffice.
-    private func index(of number: UInt64) -> Int? {
-        var range = entries.indices
+    private mutating func remove(_ numbers: [UInt64]) -> Remains {
+        var remains = Remains()
+        for number in numbers {
+            guard let entry = entries.removeValue(forKey: number) else { continue }
+            Self.remove(number, of: entry.key, from: &numbersByKey)
+            if let owner = entry.ownerIdentity { Self.remove(number, of: owner, from: &numbersByOwner) }
+            remains.entries.append(entry)
+        }
+        return remains
+    }
+
+    private static func remove<Key: Hashable>(
+        _ number: UInt64, of key: Key, from index: inout [Key: [UInt64]]
+    ) {
+        guard let position = index[key].flatMap({ position(of: number, in: $0) }) else { return }
+        index[key]?.remove(at: position)
+        if index[key]?.isEmpty == true { index[key] = nil }
+    }
+
+    /// Binary search.
+    private static func position(of number: UInt64, in numbers: [UInt64]) -> Int? {
+        var range = numbers.indices
         while !range.isEmpty {
             let middle = range.lowerBound + range.count / 2
-            if entries[middle].number == number { return middle }
+            if numbers[middle] == number { return middle }
             range =
-                entries[middle].number < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
+                numbers[middle] < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
         }
         return nil
     }

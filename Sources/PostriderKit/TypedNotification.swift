@@ -53,18 +53,6 @@ extension NotificationDispatcher {
         }
     }
 
-    /// The notifications of a type that are posted from now on, to be iterated once. Whoever is slow loses the oldest
-    /// beyond `limit`.
-    public func notifications<Notification: TypedNotification>(
-        of type: Notification.Type, sender: NotificationSender? = nil, in scope: NotificationScope? = nil,
-        limit: Int = 256
-    ) -> AsyncStream<Notification> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(limit)) { continuation in
-            let observation = addObserver(of: type, sender: sender, in: scope) { continuation.yield($0) }
-            continuation.onTermination = { _ in observation.end() }
-        }
-    }
-
     /// Calls the observers of a notification, typed and untyped.
     ///
     /// - Returns: why nobody was called; nil: everybody was who had asked for it.

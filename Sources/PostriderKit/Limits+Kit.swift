@@ -1,0 +1,7 @@
+import Notifications
+
+extension Limits {
+    /// Notifications that an application remembers as having failed, or having been given back: as many as an agent
+    /// keeps for it. At 16 bytes each: 16 KiB.
+    static let givenBackPerApp = 1000
+}

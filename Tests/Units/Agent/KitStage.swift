@@ -1,0 +1,75 @@
+import Courier
+import Dispatch
+import Foundation
+import Notifications
+import PostriderKit
+
+@testable import Agent
+
+/// A real agent's desk, and applications of the kit that are registered there.
+final class KitStage: Sendable {
+    let house: AgentHouse
+    let queue = DispatchQueue(label: "kit-stage")
+    private let scratch = Scratch()
+
+    init() throws { house = try AgentHouse(scratch) }
+
+    func application(_ dispatcher: NotificationDispatcher) -> Application {
+        Application(topic: RecordedApp.topic, socketPath: scratch.socket, dispatcher: dispatcher)
+    }
+
+    /// An application that has its token.
+    func register(_ dispatcher: NotificationDispatcher) async throws -> Application {
+        let application = application(dispatcher)
+        async let token = application.registerForRemoteNotifications()
+        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
+        await house.on {
+            $0.desk.registered(Registered(topic: RecordedApp.topic, deviceToken: .sample(1)))
+        }
+        _ = try await token
+        return application
+    }
+
+    /// Pushes whose texts are their numbers.
+    func push(_ numbers: ClosedRange<UInt64>) async {
+        for number in numbers {
+            await house.deliver(
+                .sample(
+                    number, identity: number, topic: RecordedApp.topic, payload: #"{"text":"\#(number)"}"#))
+        }
+    }
+
+    /// Returns when the agent has worked off all that the application has said before.
+    func roundTrip(_ application: Application) async throws {
+        _ = try await application.userNotificationCenter.authorizationStatus()
+    }
+
+    /// The numbers of the pushes that the agent still has.
+    func waiting() async -> [UInt64] {
+        await house.on { rooms in
+            guard let record = rooms.desk.state.apps[RecordedApp.topic] else { return [] }
+            var numbers: [UInt64] = []
+            try? rooms.desk.state.inbox.forEachPending(of: record.number, after: 0) { _, parcel in
+                numbers.append(parcel.identity.low)
+                return true
+            }
+            return numbers
+        }
+    }
+
+    /// How many failures the agent has counted.
+    func failures() async -> Int { await house.on { $0.attempts.reduce(0, +) } }
+
+    /// What has failed is handed over again.
+    func letRetry() async {
+        await house.on { rooms in
+            rooms.clock.pass(milliseconds: 10_000)
+            rooms.desk.sickbay.letGo()
+        }
+    }
+}
+
+extension RemoteNotificationDidArrive {
+    /// What the samples of this folder say.
+    var text: String { userInfo["text"]?.string ?? "no text" }
+}
