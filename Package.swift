@@ -34,6 +34,7 @@ let package = Package(
     ],
     targets: [
         // 0 · C modules: headers and one-line shims, no logic.
+        .systemLibrary(name: "CFileAccess"),
         .systemLibrary(name: "CGetopt"),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CNghttp2"),
@@ -42,9 +43,10 @@ let package = Package(
         .systemLibrary(name: "CSystemd"),
         .systemLibrary(name: "CYAML"),
 
-        // 1 · C libraries made safe, the words, and numbers that a seed repeats.
+        // 1 · C libraries made safe, the words, who may touch a file, and numbers that a seed repeats.
         library("Notifications"),
-        library("Crypto", ["COpenSSL"]),
+        library("FileTrust", ["CFileAccess"]),
+        library("Crypto", ["COpenSSL", "FileTrust"]),
         library("DBus", ["CSystemd"]),
         library("HTTP2", ["CNghttp2"]),
         library("Options", ["CGetopt"]),
@@ -87,8 +89,8 @@ let package = Package(
         .executableTarget(
             name: "postrider",
             dependencies: [
-                "Notifications", "Crypto", "HTTP2", "Options", "YAML", "Transport", "Courier", "Storage",
-                "Clients", "DBus", "Relay", "Agent", "Load",
+                "Notifications", "Crypto", "FileTrust", "HTTP2", "Options", "YAML", "Transport", "Courier",
+                "Storage", "Clients", "DBus", "Relay", "Agent", "Load",
             ],
             swiftSettings: house
         ),
@@ -98,6 +100,7 @@ let package = Package(
 
         tests("NotificationsTests", "Units/Notifications", ["Notifications"]),
         tests("CryptoTests", "Units/Crypto", ["Crypto", "COpenSSL"]),
+        tests("FileTrustTests", "Units/FileTrust", ["FileTrust", "CFileAccess"]),
         tests("DBusTests", "Units/DBus", ["DBus", "CSystemd", "Transport"]),
         tests("HTTP2Tests", "Units/HTTP2", ["HTTP2", "SeededRandom"]),
         tests("OptionsTests", "Units/Options", ["Options"]),

@@ -62,6 +62,18 @@ static inline int COpenSSL_set_tlsext_host_name(SSL *ssl, const char *name)
     return (int)SSL_set_tlsext_host_name(ssl, name);
 }
 
+static inline OPENSSL_STACK *COpenSSL_CTX_get0_chain_certs(SSL_CTX *context)
+{
+    STACK_OF(X509) *chain = NULL;
+    SSL_CTX_get0_chain_certs(context, &chain);
+    return (OPENSSL_STACK *)chain;
+}
+
+static inline EVP_PKEY *COpenSSL_generate_RSA(unsigned int bits)
+{
+    return EVP_RSA_gen(bits);
+}
+
 static inline EVP_PKEY *COpenSSL_generate_P256(void)
 {
     return EVP_EC_gen("P-256");

@@ -18,6 +18,14 @@ public enum Certificates {
         }
     }
 
+    /// What kind of key a certificate is for.
+    public enum KeyKind: Sendable {
+        /// On the curve P-256, as everything here unless somebody needs the other.
+        case p256
+        /// RSA with 2,048 bits, for client libraries that load no other (apnotic).
+        case rsa2048
+    }
+
     /// What a certificate may be shown as.
     public enum Usage: Sendable {
         /// By a server, to its clients.
@@ -49,13 +57,14 @@ public enum Certificates {
     ///   - ipAddresses: IPv4 or IPv6 addresses for a server, as text.
     ///   - pushExtensions: Apple's extensions, in a provider's certificate.
     ///   - usage: what it may be shown as.
+    ///   - keyKind: what kind of key is made for it.
     ///   - validDays: how long it lives, from an hour ago.
     ///   - authority: who signs it.
     /// - Throws: a sentence that names the argument that is none.
     public static func issue(
         commonName: String, userIdentifier: String? = nil, dnsNames: [String] = [],
         ipAddresses: [String] = [], pushExtensions: PushExtensions = PushExtensions(),
-        usage: Usage, validDays: Int, authority: Issued
+        usage: Usage, keyKind: KeyKind = .p256, validDays: Int, authority: Issued
     ) throws(CryptoError) -> Issued {
         let signer = try Key.privateKey(pem: authority.key, name: "The authority's key")
         let text = MemoryBIO(authority.certificate)
@@ -67,7 +76,7 @@ public enum Certificates {
         guard unsafe X509_check_private_key(issuer, signer.pointer) == 1 else {
             throw .local("The authority's key is not the one of its certificate")
         }
-        let key = Key.generate()
+        let key = Key.generate(keyKind)
         let certificate = try Draft(
             key: key, commonName: commonName, userIdentifier: userIdentifier, validDays: validDays)
         unsafe X509_set_issuer_name(certificate.pointer, X509_get_subject_name(issuer))

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import FileTrust
 internal import Glibc
 
 /// One asymmetric key, private or public: the owner of an `EVP_PKEY`.
@@ -13,10 +14,15 @@ internal import Glibc
 
     deinit { unsafe EVP_PKEY_free(pointer) }
 
-    /// A new private key on P-256.
-    static func generate() -> Key {
-        guard let pointer = unsafe COpenSSL_generate_P256() else {
-            preconditionFailure("OpenSSL cannot make a P-256 key: \(ErrorQueue.takeReason())")
+    /// A new private key.
+    static func generate(_ kind: Certificates.KeyKind = .p256) -> Key {
+        let made =
+            switch kind {
+            case .p256: unsafe COpenSSL_generate_P256()
+            case .rsa2048: unsafe COpenSSL_generate_RSA(2048)
+            }
+        guard let pointer = unsafe made else {
+            preconditionFailure("OpenSSL cannot make a key: \(ErrorQueue.takeReason())")
         }
         return unsafe Key(owning: pointer)
     }
@@ -37,31 +43,23 @@ internal import Glibc
         return unsafe Key(owning: pointer)
     }
 
-    /// A private key from a file that nobody but its owner can read.
+    /// A private key from a file that nobody else can read.
     ///
-    /// The file is opened once and judged by its descriptor, so it cannot be exchanged between look and use.
-    static func privateKey(file path: String) throws(CryptoError) -> Key {
-        let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            if errno == ELOOP {
-                throw CryptoError(.local, "The private key \(path) is a symbolic link; name the file itself")
-            }
-            throw .system(
-                .local, "The private key \(path) cannot be opened", errno,
-                remedy: "name a file that is there and that this user may read")
+    /// - Parameters:
+    ///   - path: symbolic links are followed (``FileTrust/FileAccessRule``).
+    ///   - groups: the groups whose members may read it, besides root's.
+    static func privateKey(file path: String, readableBy groups: Set<UInt32> = []) throws(CryptoError) -> Key
+    {
+        let descriptor: Int32
+        do throws(FileAccessError) {
+            descriptor = try FileAccessRule.secret(readableBy: groups).open(path).release()
+        } catch {
+            throw CryptoError(.local, "The private key \(path) \(error.explanation)")
         }
         guard let file = unsafe BIO_new_fd(descriptor, BIO_CLOSE) else {
             preconditionFailure("out of memory")
         }
         defer { unsafe BIO_free(file) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw CryptoError(.local, "The private key \(path) is not a regular file")
-        }
-        guard status.st_mode & 0o077 == 0 else {
-            throw CryptoError(
-                .local, "The private key \(path) is open to others than its owner; run chmod 600 on it")
-        }
         return try unsafe privateKey(reading: file, name: "The private key \(path)")
     }
 

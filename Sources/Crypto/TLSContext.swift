@@ -55,7 +55,9 @@ internal import Glibc
     ///
     /// - Parameters:
     ///   - certificateChainFile: PEM, our certificate first, then those between it and the root.
-    ///   - privateKeyFile: PEM without a passphrase; a regular file, no link, that only its owner can read.
+    ///   - privateKeyFile: PEM without a passphrase; a regular file, perhaps behind links, that nobody can read but
+    ///     root, the user of this process, and the members of root's group and of `keyReaders`.
+    ///   - keyReaders: numbers of groups.
     ///   - alpn: the protocols we speak. A client that offers only others gets the fatal alert
     ///     `no_application_protocol` (RFC 7301, 3.2).
     ///   - allowsMissingALPN: whether a client that offers none at all is served (else: the same alert).
@@ -63,11 +65,13 @@ internal import Glibc
     /// - Throws: a sentence that names the file that is missing, unreadable, open to others, malformed or
     ///   does not belong to the other one.
     public static func server(
-        certificateChainFile: String, privateKeyFile: String, alpn: [String], allowsMissingALPN: Bool,
-        clientCertificates: ClientCertificates
+        certificateChainFile: String, privateKeyFile: String, keyReaders: Set<UInt32> = [], alpn: [String],
+        allowsMissingALPN: Bool, clientCertificates: ClientCertificates
     ) throws(CryptoError) -> TLSContext {
         let context = try TLSContext(.server, alpn: alpn)
-        try context.use(certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile)
+        try context.use(
+            certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile,
+            keyReaders: keyReaders)
         context.selectProtocol(allowsMissingALPN: allowsMissingALPN)
         switch clientCertificates {
         case .none: break
@@ -170,13 +174,19 @@ internal import Glibc
             })
     }
 
-    private func use(certificateChainFile: String, privateKeyFile: String) throws(CryptoError) {
+    private func use(
+        certificateChainFile: String, privateKeyFile: String, keyReaders: Set<UInt32> = []
+    ) throws(CryptoError) {
         try Self.checkReadable(certificateChainFile, "The certificate")
         ErrorQueue.clear()
         guard unsafe SSL_CTX_use_certificate_chain_file(pointer, certificateChainFile) == 1 else {
             throw .local("The certificate \(certificateChainFile) holds no usable certificate in PEM")
         }
-        let key = try Key.privateKey(file: privateKeyFile)
+        let key = try Key.privateKey(file: privateKeyFile, readableBy: keyReaders)
+        let chain = unsafe CertificateChain(of: pointer)
+        if let mistake = chain.mistakeInOrder(for: key) {
+            throw CryptoError(.local, "In the certificate file \(certificateChainFile) \(mistake)")
+        }
         ErrorQueue.clear()
         guard unsafe SSL_CTX_use_PrivateKey(pointer, key.pointer) == 1,
             unsafe SSL_CTX_check_private_key(pointer) == 1

@@ -11,11 +11,11 @@ public import Transport
 public final class Relay: Sendable {
     /// Where providers connect for the production environment, with the port that the kernel chose if 0 was
     /// asked for.
-    public let providerAddress: SocketAddress
-    /// Where providers connect for the development environment, likewise; nil: nowhere.
-    public let developmentProviderAddress: SocketAddress?
+    public let providerAddresses: [SocketAddress]
+    /// Where providers connect for the development environment, likewise; nowhere if empty.
+    public let developmentProviderAddresses: [SocketAddress]
     /// Where devices connect, likewise.
-    public let deviceAddress: SocketAddress
+    public let deviceAddresses: [SocketAddress]
 
     private let tls: RelayTLS
     private let mailboxes: RelayMailboxes
@@ -29,9 +29,9 @@ public final class Relay: Sendable {
         _ listening: ShardThread.Listening, _ tls: RelayTLS, _ mailboxes: RelayMailboxes, drained: Countdown,
         closed: Countdown, stopped: Countdown, _ trace: TraceThread?
     ) {
-        providerAddress = listening.provider
-        developmentProviderAddress = listening.developmentProvider
-        deviceAddress = listening.device
+        providerAddresses = listening.providers
+        developmentProviderAddresses = listening.developmentProviders
+        deviceAddresses = listening.devices
         self.tls = tls
         self.mailboxes = mailboxes
         self.drained = drained
@@ -55,9 +55,7 @@ public final class Relay: Sendable {
         openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil
     ) async throws -> Relay {
         let tls = try RelayTLS(configuration, log: log)
-        try Listener.requireFree(configuration.providerAddress)
-        if let address = configuration.developmentProviderAddress { try Listener.requireFree(address) }
-        try Listener.requireFree(configuration.deviceAddress)
+        for address in configuration.listenerAddresses { try Listener.requireFree(address) }
         let mailboxes = try RelayMailboxes(shards: configuration.shards)
         let (drained, closed) = (Countdown(from: configuration.shards), Countdown(from: 1))
 
@@ -95,9 +93,9 @@ public final class Relay: Sendable {
             )
             let addresses = try await thread.start()
             // Port 0 becomes a port with the first shard; the others share it.
-            configuration.providerAddress = addresses.provider
-            configuration.developmentProviderAddress = addresses.developmentProvider
-            configuration.deviceAddress = addresses.device
+            configuration.providerAddresses = addresses.providers
+            configuration.developmentProviderAddresses = addresses.developmentProviders
+            configuration.deviceAddresses = addresses.devices
             listening = addresses
         }
         guard let listening else { preconditionFailure("a relay has at least one shard") }

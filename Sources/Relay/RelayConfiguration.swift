@@ -3,18 +3,21 @@ public import Transport
 
 /// What a relay is to do, as the command line and the configuration file say it.
 public struct RelayConfiguration: Sendable {
-    /// Where providers connect for the production environment.
-    public var providerAddress: SocketAddress
-    /// Where providers connect for the development environment; nil: nowhere.
-    public var developmentProviderAddress: SocketAddress?
-    /// Where devices connect.
-    public var deviceAddress: SocketAddress
+    /// Where providers connect for the production environment; at least one address. With port 0 the kernel chooses
+    /// one, the same for all addresses of a list that have it.
+    public var providerAddresses: [SocketAddress]
+    /// Where providers connect for the development environment, likewise; nowhere if empty.
+    public var developmentProviderAddresses: [SocketAddress] = []
+    /// Where devices connect, likewise; at least one address.
+    public var deviceAddresses: [SocketAddress]
     /// The Unix socket where the operator's commands connect.
     public var controlAddress: SocketAddress
     /// The relay's certificate and those above it, PEM.
     public var certificateChainFile: String
     /// The key of the certificate, PEM.
     public var privateKeyFile: String
+    /// The groups, by number, whose members may read the key, besides root's.
+    public var privateKeyReaders: Set<UInt32> = []
     /// The certificates, PEM, under which providers' client certificates are good; nil: providers are known by
     /// their tokens only.
     public var providerTrustFile: String?
@@ -46,8 +49,8 @@ public struct RelayConfiguration: Sendable {
 
     /// A configuration from its parts.
     public init(
-        providerAddress: SocketAddress,
-        deviceAddress: SocketAddress,
+        providerAddresses: [SocketAddress],
+        deviceAddresses: [SocketAddress],
         controlAddress: SocketAddress,
         certificateChainFile: String,
         privateKeyFile: String,
@@ -55,8 +58,9 @@ public struct RelayConfiguration: Sendable {
         user: UInt32
     ) {
         precondition((1...256).contains(shards), "a relay has from 1 to 256 shards")
-        self.providerAddress = providerAddress
-        self.deviceAddress = deviceAddress
+        precondition(!providerAddresses.isEmpty && !deviceAddresses.isEmpty, "a relay listens for both")
+        self.providerAddresses = providerAddresses
+        self.deviceAddresses = deviceAddresses
         self.controlAddress = controlAddress
         self.certificateChainFile = certificateChainFile
         self.privateKeyFile = privateKeyFile
@@ -66,6 +70,11 @@ public struct RelayConfiguration: Sendable {
 }
 
 extension RelayConfiguration {
+    /// Every address of the Internet where the relay listens.
+    var listenerAddresses: [SocketAddress] {
+        providerAddresses + developmentProviderAddresses + deviceAddresses
+    }
+
     /// What one source address may ask of all listeners together. One that has all the connections that it may have
     /// still leaves room for others.
     var sourceLimits: SourceLimits {

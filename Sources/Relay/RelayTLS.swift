@@ -56,6 +56,7 @@ final class RelayTLS: Sendable {
         try TLSContext.server(
             certificateChainFile: configuration.certificateChainFile,
             privateKeyFile: configuration.privateKeyFile,
+            keyReaders: configuration.privateKeyReaders,
             alpn: ["h2"],
             allowsMissingALPN: true,
             clientCertificates: clientCertificates

@@ -7,9 +7,9 @@ import Transport
 struct ShardThread: Sendable {
     /// Where a shard listens.
     struct Listening: Sendable {
-        let provider: SocketAddress
-        let developmentProvider: SocketAddress?
-        let device: SocketAddress
+        let providers: [SocketAddress]
+        let developmentProviders: [SocketAddress]
+        let devices: [SocketAddress]
     }
 
     let index: Int
@@ -75,7 +75,7 @@ struct ShardThread: Sendable {
             fidelity: configuration.fidelity,
             deviceRules: DeviceRules(configuration),
             admittance: Admittance(places: configuration.deviceFetches),
-            hasDevelopment: configuration.developmentProviderAddress != nil,
+            hasDevelopment: !configuration.developmentProviderAddresses.isEmpty,
             providerIdleMilliseconds: configuration.providerIdleSeconds * 1000,
             log: log,
             porter: ConnectionPorter(on: loop),
@@ -93,19 +93,21 @@ struct ShardThread: Sendable {
     }
 
     private func listen(_ shard: Shard, _ registry: Registry, on loop: EventLoop) throws -> Listening {
-        let provider = try listenForProviders(
-            of: .production, at: configuration.providerAddress, shard, on: loop)
-        let development = try configuration.developmentProviderAddress.map {
+        let providers = try listen(at: configuration.providerAddresses) {
+            try listenForProviders(of: .production, at: $0, shard, on: loop)
+        }
+        let developmentProviders = try listen(at: configuration.developmentProviderAddresses) {
             try listenForProviders(of: .development, at: $0, shard, on: loop)
         }
-        let device = try loop.listen(configuration.deviceAddress, renewable: tls.device, port: .shared) {
-            [unowned shard] _ in
-            shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
+        let devices = try listen(at: configuration.deviceAddresses) { address in
+            try loop.listen(address, renewable: tls.device, port: .shared) { [unowned shard] _ in
+                shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
+            }
         }
-        device.isPaced = true
+        for listener in devices { listener.isPaced = true }
         loop.pace = HandshakePace(
             horizonMilliseconds: Limits.handshakeMilliseconds, least: Limits.handshakesLeast)
-        shard.listeners = [provider, device] + (development.map { [$0] } ?? [])
+        shard.listeners = providers + developmentProviders + devices
         for listener in shard.listeners { guardListener(listener) }
         if index == 0 {
             let desk = ControlDesk(registry, shard: shard)
@@ -116,7 +118,25 @@ struct ShardThread: Sendable {
             )
         }
         return Listening(
-            provider: provider.address, developmentProvider: development?.address, device: device.address)
+            providers: providers.map(\.address), developmentProviders: developmentProviders.map(\.address),
+            devices: devices.map(\.address))
+    }
+
+    /// Listens at each address of a list. The port that the kernel chooses for one with port 0 is that of the others.
+    private func listen(
+        at addresses: [SocketAddress], _ make: (SocketAddress) throws -> Listener
+    ) throws -> [Listener] {
+        var listeners: [Listener] = []
+        var chosen: UInt16?
+        for address in addresses {
+            guard address.port == 0 else {
+                listeners.append(try make(address))
+                continue
+            }
+            listeners.append(try make(address.with(port: chosen ?? 0)))
+            chosen = listeners.last?.address.port
+        }
+        return listeners
     }
 
     /// Has connections counted by their source, and those that are refused told to the log.

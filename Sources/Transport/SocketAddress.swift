@@ -102,6 +102,16 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The same address with another port; a Unix socket has none, and stays as it is.
+    public func with(port: UInt16) -> SocketAddress {
+        switch kind {
+        case .ipv4(let word, _): SocketAddress(.ipv4(word, port: port))
+        case .ipv6(let first, let second, _, let scope):
+            SocketAddress(.ipv6(first, second, port: port, scope: scope))
+        case .unix: self
+        }
+    }
+
     /// The form that `init` reads.
     public var description: String {
         switch kind {
@@ -119,7 +129,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         return "%" + String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    private var isIPv6: Bool {
+    var isIPv6: Bool {
         if case .ipv6 = kind { true } else { false }
     }
 

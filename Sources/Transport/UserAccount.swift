@@ -17,6 +17,18 @@ public enum UserAccount {
         return unsafe entry.pw_uid
     }
 
+    /// The number of a group: by name, or the number itself; nil where there is none of that name.
+    public static func group(of name: String) -> UInt32? {
+        if let number = UInt32(name) { return number }
+        var entry = unsafe Glibc.group()
+        var found: UnsafeMutablePointer<Glibc.group>?
+        var buffer = [CChar](repeating: 0, count: 16_384)
+        guard unsafe getgrnam_r(name, &entry, &buffer, buffer.count, &found) == 0, unsafe found != nil else {
+            return nil
+        }
+        return unsafe entry.gr_gid
+    }
+
     /// What a process of a user needs to know of it; nil where there is no such user.
     public static func entry(of identifier: UInt32) -> (name: String, group: UInt32, home: String)? {
         var entry = unsafe passwd()

@@ -1,16 +1,17 @@
-extension String {
-    /// The word of a list that this was probably meant to be: the nearest, at most three letters and half of it away.
-    func closest(of words: [String]) -> String? {
-        let near = words.map { (word: $0, distance: distance(to: $0)) }
-            .filter { $0.distance <= Swift.min(3, $0.word.count / 2) }
+/// What a misspelt name was probably meant to be.
+public enum Spelling {
+    /// The word of a list that is nearest to a name: at most so many letters, and half of the word, away.
+    public static func closest(to name: String, of words: [String], atMost letters: Int = 3) -> String? {
+        let near = words.map { (word: $0, distance: distance(from: name, to: $0)) }
+            .filter { $0.distance <= Swift.min(letters, $0.word.count / 2) }
         return near.min { $0.distance < $1.distance }?.word
     }
 
     /// How many letters must be put in, taken out or exchanged to make the one text the other (Levenshtein, 1966).
-    private func distance(to other: String) -> Int {
+    private static func distance(from name: String, to other: String) -> Int {
         let letters = Array(other)
         var row = Array(0...letters.count)
-        for (done, letter) in enumerated() {
+        for (done, letter) in name.enumerated() {
             var diagonal = row[0]
             row[0] = done + 1
             for index in letters.indices {

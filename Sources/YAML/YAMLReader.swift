@@ -96,6 +96,13 @@ public final class YAMLReader {
         return texts
     }
 
+    /// One text, or a list of at least one.
+    public func oneOrMore(_ name: String) throws(YAMLError) -> [String]? {
+        guard case .sequence(let items, _) = value(of: name) else { return try string(name).map { [$0] } }
+        guard !items.isEmpty else { throw error(name, "is an empty list; write a value or remove the line") }
+        return try strings(name)
+    }
+
     /// A nested mapping; empty where nothing follows the name.
     public func mapping(_ name: String) throws(YAMLError) -> YAMLReader? {
         guard let value = value(of: name) else { return nil }
@@ -173,7 +180,7 @@ public final class YAMLReader {
     private func keyMark(of name: String) -> Mark { entries.first { $0.key == name }?.keyMark ?? mark }
 
     private func advice(about name: String) -> String {
-        if let meant = name.closest(of: asked) { return "did you mean '\(meant)'?" }
+        if let meant = Spelling.closest(to: name, of: asked) { return "did you mean '\(meant)'?" }
         return asked.isEmpty ? "nothing can be set here" : "known here: \(asked.joined(separator: ", "))"
     }
 

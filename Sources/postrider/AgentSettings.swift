@@ -145,6 +145,7 @@ struct AgentSettings {
     ) throws {
         // As with the relay: of our own variables an empty one is none.
         let environment = environment.filter { !$0.value.isEmpty || !$0.key.hasPrefix("POSTRIDER_") }
+        try EnvironmentNames.refuseMisspelt(in: environment)
         let (texts, apps) = try Self.read(options, environment, readFile)
         let form = "a host and a port from 1 to 65535 such as relay.example.org:5223"
         let relay = try texts.value(.relay, form: form) { text in

@@ -1,4 +1,5 @@
 import Agent
+import FileTrust
 import Foundation
 import Notifications
 import Transport
@@ -25,7 +26,7 @@ enum AppManifests {
         var manifests: [AppManifest] = []
         for file in files {
             let path = directory + "/" + file
-            let manifest = try read(try FileText.read(path, "The manifest"), path)
+            let manifest = try read(try FileText.readUnchangeable(path, "The manifest"), path)
             guard !manifests.contains(where: { $0.topic == manifest.topic }) else {
                 throw CommandFailure(
                     "\(path): another manifest declares \(manifest.topic) too; keep one of them.", exitCode: 2
@@ -94,22 +95,17 @@ enum AppManifests {
         return environment
     }
 
-    /// What is wrong with a program's file; nil: it can be started, and nobody else can have put it there.
+    /// What is wrong with a program's file; nil if it can be started, and nobody else can have put it there.
     private static func mistake(in program: String, of user: UInt32) -> String? {
         guard program.hasPrefix("/") else { return "must be an absolute path, not '\(program)'" }
-        let file = URL(filePath: program).resolvingSymlinksInPath().path
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
-            attributes[.type] as? FileAttributeType == .typeRegular,
-            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
-            let owner = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value
-        else { return "is not there: give the path of a program" }
-        guard mode & 0o111 != 0 else { return "cannot be executed: make it so with chmod +x \(program)" }
-        guard mode & 0o022 == 0 else {
-            return "can be written by others than its owner: mend that with chmod go-w \(program)"
+        do throws(FileAccessError) {
+            try FileAccessRule.unchangeable(by: user).checkProgram(program)
+            return nil
+        } catch {
+            guard !error.isMissing, error != .notRegular else {
+                return "is not there: give the path of a program"
+            }
+            return "is not a program that may be started: \(program) \(error.explanation)"
         }
-        guard owner == 0 || owner == user else {
-            return "belongs to another user than root or the app's own: mend that with chown"
-        }
-        return nil
     }
 }

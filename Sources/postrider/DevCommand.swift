@@ -26,8 +26,8 @@ enum DevCommand: Command {
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let changes = try folder.prepare(topics: topics, now: now)
         var configuration = RelayConfiguration(
-            providerAddress: try SocketAddress(host: host, port: ports.provider),
-            deviceAddress: try SocketAddress(host: host, port: ports.device),
+            providerAddresses: [try SocketAddress(host: host, port: ports.provider)],
+            deviceAddresses: [try SocketAddress(host: host, port: ports.device)],
             controlAddress: try SocketAddress(unixPath: folder.controlSocket),
             certificateChainFile: folder.certificateFile,
             privateKeyFile: folder.privateKeyFile,
@@ -35,7 +35,9 @@ enum DevCommand: Command {
             user: geteuid()
         )
         configuration.providerTrustFile = folder.authorityFile
-        configuration.developmentProviderAddress = try SocketAddress(host: host, port: ports.development)
+        configuration.developmentProviderAddresses = [
+            try SocketAddress(host: host, port: ports.development)
+        ]
         configuration.fidelity = fidelity
         try configuration.readBounds { setting, range in
             try options.integer(setting.rawValue, in: range)
@@ -115,8 +117,9 @@ enum DevCommand: Command {
     }
 
     private static func values(of folder: DevFolder, _ relay: Relay, _ topics: [Topic]) throws -> DevValues {
-        guard let providerPort = relay.providerAddress.port, let devicePort = relay.deviceAddress.port,
-            let developmentPort = relay.developmentProviderAddress?.port
+        guard let providerPort = relay.providerAddresses.first?.port,
+            let devicePort = relay.deviceAddresses.first?.port,
+            let developmentPort = relay.developmentProviderAddresses.first?.port
         else {
             preconditionFailure("an address of the Internet has a port")
         }
@@ -130,6 +133,8 @@ enum DevCommand: Command {
             keyIdentifier: DevFolder.keyIdentifier,
             providerCertificateFile: folder.providerCertificateFile,
             providerCertificateKeyFile: folder.providerCertificateKeyFile,
+            providerRSACertificateFile: folder.providerRSACertificateFile,
+            providerRSACertificateKeyFile: folder.providerRSACertificateKeyFile,
             team: DevFolder.team,
             topics: topics.map(\.text),
             enrolmentKey: try folder.enrolmentKey(),

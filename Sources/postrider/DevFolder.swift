@@ -26,6 +26,9 @@ struct DevFolder {
     var providerKeyFile: String { path + "/AuthKey_\(Self.keyIdentifier).p8" }
     var providerCertificateFile: String { path + "/provider.pem" }
     var providerCertificateKeyFile: String { path + "/provider.key" }
+    /// The same with an RSA key, for libraries that load no other, such as apnotic.
+    var providerRSACertificateFile: String { path + "/provider-rsa.pem" }
+    var providerRSACertificateKeyFile: String { path + "/provider-rsa.key" }
     var enrolmentKeyFile: String { path + "/enrolment.key" }
     var dataDirectory: String { path + "/data" }
     var controlSocket: String { path + "/control.sock" }
@@ -40,7 +43,11 @@ struct DevFolder {
         // Nobody would trust what an authority before this one had signed.
         let isNewAuthority = try makeAuthority()
         try makeCertificate(anew: isNewAuthority)
-        try makeProviderCertificate(for: topics, anew: isNewAuthority)
+        try makeProviderCertificate(
+            providerCertificateFile, providerCertificateKeyFile, .p256, for: topics, anew: isNewAuthority)
+        try makeProviderCertificate(
+            providerRSACertificateFile, providerRSACertificateKeyFile, .rsa2048, for: topics,
+            anew: isNewAuthority)
         let providerKey = try keyText(providerKeyFile) { ES256.PrivateKey.generate().pem }
         let publicKey = try ES256.PrivateKey(pem: providerKey).publicKey.pem
         let enrolmentKey = try self.enrolmentKey()
@@ -90,7 +97,10 @@ struct DevFolder {
 
     /// Makes a certificate for a provider of these topics, if the one that is there does not cover them. As Apple's
     /// it is good in both environments, for the app and for what belongs to it.
-    private func makeProviderCertificate(for topics: [Topic], anew: Bool) throws {
+    private func makeProviderCertificate(
+        _ certificateFile: String, _ keyFile: String, _ keyKind: Certificates.KeyKind, for topics: [Topic],
+        anew: Bool
+    ) throws {
         guard let first = topics.first else { return }
         var wanted = PushExtensions()
         wanted.topics = topics.flatMap { topic in
@@ -98,18 +108,18 @@ struct DevFolder {
         }
         wanted.isForDevelopment = true
         wanted.isForProduction = true
-        if !anew, let text = try FileText.readIfThere(providerCertificateFile),
-            exists(providerCertificateKeyFile),
+        if !anew, let text = try FileText.readIfThere(certificateFile), exists(keyFile),
             let made = PushExtensions(certificate: text), Set(made.topics).isSuperset(of: wanted.topics)
         {
             return
         }
         let issued = try Certificates.issue(
             commonName: "Push Services: " + first.text.prefix(40), userIdentifier: first.text,
-            pushExtensions: wanted, usage: .client, validDays: Self.validDays, authority: authority())
-        try FileText.write(issued.key, to: providerCertificateKeyFile)
+            pushExtensions: wanted, usage: .client, keyKind: keyKind, validDays: Self.validDays,
+            authority: authority())
+        try FileText.write(issued.key, to: keyFile)
         // Most libraries want both in one file.
-        try FileText.write(issued.certificate + issued.key, to: providerCertificateFile)
+        try FileText.write(issued.certificate + issued.key, to: certificateFile)
     }
 
     private func authority() throws -> Certificates.Issued {

@@ -22,6 +22,10 @@ struct DevValues: Codable, Equatable {
     var providerCertificateFile: String
     /// The key of that certificate alone.
     var providerCertificateKeyFile: String
+    /// The same with an RSA key, for libraries that load no other; nil if an earlier version wrote the values.
+    var providerRSACertificateFile: String?
+    /// The key of that certificate alone, likewise.
+    var providerRSACertificateKeyFile: String?
     /// The team that owns the key and the topics.
     var team: String
     /// What pushes can be for.
@@ -98,6 +102,7 @@ struct DevValues: Codable, Equatable {
 
                certificate, key \(providerCertificateFile)
                key alone        \(providerCertificateKeyFile)
+               with an RSA key  \(providerRSACertificateFile ?? "-")
 
             Devices of your own enrol with the key in \(enrolmentKeyFile).
             Look inside with '\(program) status\(controlChoice(folder))'.

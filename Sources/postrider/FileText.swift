@@ -1,16 +1,32 @@
+import FileTrust
 import Foundation
 
 /// Texts in files, read and written whole.
 enum FileText {
     /// The text of a file; nil where there is no such file.
+    ///
+    /// - Throws: ``CommandFailure``, with exit code 2 where the file is not UTF-8: to read it again does not help.
     static func readIfThere(_ path: String) throws(CommandFailure) -> String? {
         do {
-            return try String(contentsOf: URL(filePath: path), encoding: .utf8)
+            return try text(try Data(contentsOf: URL(filePath: path)), path)
         } catch CocoaError.fileReadNoSuchFile {
             return nil
+        } catch let failure as CommandFailure {
+            throw failure
         } catch {
             throw CommandFailure("The file \(path) cannot be read: \(reason(error)).")
         }
+    }
+
+    /// The text of a file that must be there, and that nobody can change but root and the user of this process.
+    static func readUnchangeable(_ path: String, _ purpose: String) throws(CommandFailure) -> String {
+        let bytes: [UInt8]
+        do throws(FileAccessError) {
+            bytes = try FileAccessRule.unchangeable.open(path).read(atMost: mostBytes)
+        } catch {
+            throw CommandFailure("\(purpose) \(path) \(error.explanation).", exitCode: error.exitCode)
+        }
+        return try text(bytes, path)
     }
 
     /// The text of a file that must be there; `purpose` begins the sentence about one that is not: `The key`.
@@ -30,13 +46,30 @@ enum FileText {
         }
     }
 
+    /// The bytes that a configuration, a manifest or another text may have.
+    private static let mostBytes = 16 << 20
+
+    private static func text(_ bytes: some Collection<UInt8>, _ path: String) throws(CommandFailure) -> String
+    {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let wrong = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0
+        throw CommandFailure(
+            "\(path):\(wrong + 1): this line is not UTF-8; save the file in that encoding.", exitCode: 2)
+    }
+
     /// Why Foundation could not do something, in our words.
     private static func reason(_ error: any Error) -> String {
         switch error {
         case CocoaError.fileReadNoPermission: "this user may not"
-        case CocoaError.fileReadInapplicableStringEncoding, CocoaError.fileReadCorruptFile:
-            "it is no UTF-8 text"
         default: "it is no file, or the disk failed"
         }
+    }
+}
+
+extension FileAccessError {
+    /// 1 where the system refuses the file, 2 where its owner has to change something first.
+    fileprivate var exitCode: Int32 {
+        if case .system = self { 1 } else { 2 }
     }
 }

@@ -14,19 +14,19 @@ extension Settings {
 
     /// What the relay is to do; throws at the first mistake.
     func forRelay() throws -> ForRelay {
-        let provider = try internetAddress(.providerAddress) ?? SocketAddress("0.0.0.0:2197")
-        let device = try internetAddress(.deviceAddress) ?? SocketAddress("0.0.0.0:5223")
-        let development = try internetAddress(.developmentProviderAddress)
+        let providers = try internetAddresses(.providerAddress) ?? [SocketAddress("0.0.0.0:2197")]
+        let devices = try internetAddresses(.deviceAddress) ?? [SocketAddress("0.0.0.0:5223")]
+        let development = try internetAddresses(.developmentProviderAddress) ?? []
         try requireDistinct([
-            (.providerAddress, provider), (.developmentProviderAddress, development),
-            (.deviceAddress, device),
+            (.providerAddress, providers), (.developmentProviderAddress, development),
+            (.deviceAddress, devices),
         ])
         let certificate = try texts.required(.certificate)
         let privateKey = try texts.required(.privateKey)
         let dataDirectory = try texts.required(.dataDirectory)
         var relay = RelayConfiguration(
-            providerAddress: provider,
-            deviceAddress: device,
+            providerAddresses: providers,
+            deviceAddresses: devices,
             controlAddress: try controlAddress(),
             certificateChainFile: certificate,
             privateKeyFile: privateKey,
@@ -34,7 +34,8 @@ extension Settings {
             user: geteuid()
         )
         relay.providerTrustFile = texts[.providerTrust]
-        relay.developmentProviderAddress = development
+        relay.developmentProviderAddresses = development
+        relay.privateKeyReaders = try groups(.privateKeyGroup)
         let idle = Limits.providerIdleSeconds
         relay.providerIdleSeconds =
             try texts.number(.providerIdleSeconds, in: idle.least...idle.most) ?? idle.usual
@@ -73,21 +74,31 @@ extension Settings {
     }
 
     /// Nobody can listen twice at one address.
-    private func requireDistinct(_ addresses: [(setting: Setting, address: SocketAddress?)]) throws {
+    private func requireDistinct(_ lists: [(setting: Setting, addresses: [SocketAddress])]) throws {
         var taken: [(setting: Setting, address: SocketAddress)] = []
-        for (setting, address) in addresses {
-            guard let address, address.port != 0 else { continue }
-            if let other = taken.first(where: { $0.address == address }) {
-                throw texts.mistake(
-                    setting, "is \(address) like \(other.setting.rawValue); choose another port")
+        for (setting, addresses) in lists {
+            for address in addresses where address.port != 0 {
+                if let other = taken.first(where: { $0.address == address }) {
+                    throw texts.mistake(
+                        setting, "is \(address) like \(other.setting.rawValue); choose another port")
+                }
+                taken.append((setting, address))
             }
-            taken.append((setting, address))
         }
     }
 
-    private func internetAddress(_ setting: Setting) throws -> SocketAddress? {
-        try texts.value(setting, form: "an address and a port such as 0.0.0.0:2197 or [::1]:2197") { text in
-            (try? SocketAddress(text)).flatMap { $0.unixPath == nil ? $0 : nil }
+    private func internetAddresses(_ setting: Setting) throws -> [SocketAddress]? {
+        try texts.value(setting, form: ListenAddresses.form) { try? ListenAddresses.read($0) }
+    }
+
+    /// The numbers of groups that are named, or given as numbers, with commas between.
+    private func groups(_ setting: Setting) throws -> Set<UInt32> {
+        let form = "groups of this machine, by name or number, with commas between"
+        let groups = try texts.value(setting, form: form) { text in
+            let names = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            let numbers = names.compactMap(UserAccount.group(of:))
+            return numbers.count == names.count ? Set(numbers) : nil
         }
+        return groups ?? []
     }
 }

@@ -23,10 +23,11 @@ enum ServeCommand: Command {
         let served = try await ServedRelay.start(
             settings.relay, dataDirectory: settings.dataDirectory, log: log)
         let relay = served.relay
-        let development = relay.developmentProviderAddress.map { " and \($0) (development)" } ?? ""
+        let development = list(relay.developmentProviderAddresses)
         log.notice(
-            "ready: providers connect to \(relay.providerAddress)\(development), devices to "
-                + "\(relay.deviceAddress), the operator to \(settings.relay.controlAddress); "
+            "ready: providers connect to \(list(relay.providerAddresses))"
+                + "\(development.isEmpty ? "" : " and \(development) (development)"), devices to "
+                + "\(list(relay.deviceAddresses)), the operator to \(settings.relay.controlAddress); "
                 + "\(settings.relay.shards) shards")
         return await served.untilEnd {
             let read = try Settings(options: options)
@@ -36,6 +37,10 @@ enum ServeCommand: Command {
             return "new connections see the certificate in \(settings.relay.certificateChainFile)"
                 + read.texts.unheeded(since: atStart.texts)
         }
+    }
+
+    private static func list(_ addresses: [SocketAddress]) -> String {
+        addresses.map(\.description).joined(separator: ", ")
     }
 
     static let table = OptionTable(

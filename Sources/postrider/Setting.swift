@@ -10,6 +10,7 @@ enum Setting: String, SettingName {
     case controlAddress = "control-address"
     case certificate = "certificate"
     case privateKey = "private-key"
+    case privateKeyGroup = "private-key-group"
     case providerTrust = "provider-trust"
     case dataDirectory = "data-directory"
     case sourceConnections = "source-connections"
@@ -28,7 +29,13 @@ enum Setting: String, SettingName {
     case traceSample = "trace-sample"
     case logLevel = "log-level"
 
-    static let reloaded: Set<Setting> = [.certificate, .privateKey, .providerTrust, .logLevel]
+    static let reloaded: Set<Setting> = [
+        .certificate, .privateKey, .privateKeyGroup, .providerTrust, .logLevel,
+    ]
+
+    static let lists: Set<Setting> = [
+        .providerAddress, .developmentProviderAddress, .deviceAddress, .privateKeyGroup,
+    ]
 
     /// How closely the relay keeps to Apple (docs/fidelity.md).
     static let fidelity: [Setting] = [.strictness, .storage, .spellings, .streamLimitRamp]
@@ -46,7 +53,8 @@ enum Setting: String, SettingName {
 
     private var argument: Option.Argument {
         switch self {
-        case .providerAddress, .developmentProviderAddress, .deviceAddress: .required("ADDRESS")
+        case .providerAddress, .developmentProviderAddress, .deviceAddress: .required("ADDRESS,…")
+        case .privateKeyGroup: .required("GROUP,…")
         case .controlAddress: .required("unix:PATH")
         case .certificate, .privateKey, .providerTrust: .file("FILE")
         case .dataDirectory: .file("DIRECTORY")
@@ -61,14 +69,17 @@ enum Setting: String, SettingName {
 
     private var help: String {
         switch self {
-        case .providerAddress: "Where providers connect; 0.0.0.0:2197 if not given. Port 0: any free one."
+        case .providerAddress:
+            "Where providers connect, one address or several; 0.0.0.0:2197 if not given. *:2197 is all of "
+                + "this machine's. Port 0: any free one."
         case .developmentProviderAddress:
             "Where providers connect for the development environment; nowhere if not given."
         case .deviceAddress: "Where devices connect; 0.0.0.0:5223 if not given."
         case .controlAddress:
             "The Unix socket of the operator's commands; control.sock in the data directory if not given."
         case .certificate: "The relay's certificate and those above it, PEM."
-        case .privateKey: "The key of the certificate, PEM; a file that only its owner can read."
+        case .privateKey: "The key of the certificate, PEM; a file that nobody else can read."
+        case .privateKeyGroup: "Groups whose members may read the key, besides root's; none if not given."
         case .providerTrust:
             "The certificates, PEM, under which providers' client certificates are good; if not given, "
                 + "providers are known by their tokens only."

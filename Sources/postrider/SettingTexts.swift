@@ -5,6 +5,12 @@ import YAML
 protocol SettingName: Hashable, CaseIterable, RawRepresentable<String> {
     /// Those that a reload takes on; all others count from the next start on.
     static var reloaded: Set<Self> { get }
+    /// Those that can be lists: in the configuration file as a list of YAML, elsewhere with commas between.
+    static var lists: Set<Self> { get }
+}
+
+extension SettingName {
+    static var lists: Set<Self> { [] }
 }
 
 /// Settings as the user has written them: an option wins over the environment, which wins over the configuration file.
@@ -47,7 +53,12 @@ struct SettingTexts<Name: SettingName> {
         do throws(YAMLError) {
             let reader = try YAMLReader.reading(text: text, file: path)
             for name in Name.allCases {
-                guard let text = try reader.string(name.rawValue) else { continue }
+                let isList = Name.lists.contains(name)
+                let found =
+                    isList
+                    ? try reader.oneOrMore(name.rawValue)?.joined(separator: ", ")
+                    : try reader.string(name.rawValue)
+                guard let text = found else { continue }
                 values[name] = Value(text: text) {
                     CommandFailure(reader.error(name.rawValue, $0).description, exitCode: 2)
                 }

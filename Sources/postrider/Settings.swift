@@ -27,6 +27,7 @@ struct Settings {
         options: ParsedOptions, environment: [String: String], readFile: (String) throws -> String?
     ) throws {
         let environment = environment.filter { !$0.value.isEmpty }
+        try EnvironmentNames.refuseMisspelt(in: environment)
         let named = options.string(Self.fileOption.name) ?? environment[Self.fileVariable]
         let path = named ?? Self.usualFile
         let text = try readFile(path)

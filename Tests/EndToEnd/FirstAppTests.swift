@@ -77,12 +77,12 @@ extension EndToEnd {
 
         /// The kit as it was built with the tests, linked without the package manager, which would build it anew.
         private static func compilation(on stage: Stage) throws -> [String] {
-            let modules = ["CLinux", "CNghttp2", "COpenSSL"].flatMap { module in
+            let modules = ["CFileAccess", "CLinux", "CNghttp2", "COpenSSL"].flatMap { module in
                 ["-Xcc", "-fmodule-map-file=\(Place.root.path)/Sources/\(module)/module.modulemap"]
             }
             let parts = [
                 "PostriderKit", "Notifications", "Transport", "HTTP2", "Courier", "Endpoints", "Schedules",
-                "Crypto",
+                "Crypto", "FileTrust",
             ]
             var objects: [String] = []
             for part in parts {

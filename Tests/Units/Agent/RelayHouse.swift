@@ -35,8 +35,8 @@ final class RelayHouse {
             validDays: 1, authority: authority)
         trustFile = write(authority.certificate, "ca.pem")
         configuration = RelayConfiguration(
-            providerAddress: try SocketAddress("127.0.0.1:0"),
-            deviceAddress: try SocketAddress("127.0.0.1:0"),
+            providerAddresses: [try SocketAddress("127.0.0.1:0")],
+            deviceAddresses: [try SocketAddress("127.0.0.1:0")],
             controlAddress: try SocketAddress(unixPath: scratch.path + "/control.sock"),
             certificateChainFile: write(leaf.certificate, "chain.pem"),
             privateKeyFile: write(leaf.key, "key.pem"),
@@ -64,7 +64,8 @@ final class RelayHouse {
     /// What an agent of this relay is told.
     func agentConfiguration(_ scratch: Scratch, key: String? = enrolmentKey) throws -> AgentConfiguration {
         var configuration = AgentConfiguration(
-            relay: .address(relay.deviceAddress), stateDirectory: scratch.state, socketPath: scratch.socket,
+            relay: .address(relay.deviceAddresses[0]), stateDirectory: scratch.state,
+            socketPath: scratch.socket,
             name: "test device", version: "test/1")
         configuration.trustFile = trustFile
         configuration.enrolmentKey = key
@@ -75,7 +76,8 @@ final class RelayHouse {
     func push(_ payload: String, to token: String) throws -> Int {
         let loop = try EventLoop()
         let server = Server(
-            .address(relay.providerAddress), tls: try TLSContext.client(trustFile: trustFile, alpn: ["h2"]))
+            .address(relay.providerAddresses[0]),
+            tls: try TLSContext.client(trustFile: trustFile, alpn: ["h2"]))
         let client = RequestClient(to: server, on: loop)
         var head = client.makeHead("POST", "/3/device/\(token)")
         head.add("authorization", "bearer \(providerToken())")

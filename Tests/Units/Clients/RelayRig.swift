@@ -25,8 +25,8 @@ final class RelayRig {
         tls = try TestTLS.shared.get()
         folder = try TemporaryFolder()
         var configuration = RelayConfiguration(
-            providerAddress: try SocketAddress("127.0.0.1:0"),
-            deviceAddress: try SocketAddress("127.0.0.1:0"),
+            providerAddresses: [try SocketAddress("127.0.0.1:0")],
+            deviceAddresses: [try SocketAddress("127.0.0.1:0")],
             controlAddress: try folder.address("control.sock"),
             certificateChainFile: folder.write(tls.chain, to: "chain.pem"),
             privateKeyFile: folder.write(tls.key, to: "key.pem"),
@@ -34,7 +34,7 @@ final class RelayRig {
             user: getuid()
         )
         configuration.deviceFetches = fetches
-        configuration.developmentProviderAddress = try SocketAddress("127.0.0.1:0")
+        configuration.developmentProviderAddresses = [try SocketAddress("127.0.0.1:0")]
         let changes = try Self.registry(signingKey.publicKey)
         relay = try await Relay.start(configuration, log: .none) {
             let store = MemoryStore()
@@ -62,8 +62,8 @@ final class RelayRig {
         await loop.turn(until: Task { await relay.stop() })
     }
 
-    var devices: Server { Server(.address(relay.deviceAddress), tls: tls.client) }
-    var providers: Server { Server(.address(relay.providerAddress), tls: tls.client) }
+    var devices: Server { Server(.address(relay.deviceAddresses[0]), tls: tls.client) }
+    var providers: Server { Server(.address(relay.providerAddresses[0]), tls: tls.client) }
     var control: Server { get throws { Server(socket: try folder.address("control.sock")) } }
 
     /// Enrols a device.
@@ -83,7 +83,7 @@ final class RelayRig {
         let tokens = ProviderTokenMaker(key: key ?? signingKey, keyIdentifier: "KEY1", team: "TEAM1")
         let address =
             environment == .production
-            ? relay.providerAddress : try #require(relay.developmentProviderAddress)
+            ? relay.providerAddresses[0] : try #require(relay.developmentProviderAddresses.first)
         return ProviderClient(to: Server(.address(address), tls: tls.client), tokens: tokens, on: loop)
     }
 

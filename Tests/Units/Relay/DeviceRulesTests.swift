@@ -222,7 +222,7 @@ struct ExpiryTests {
     func configuration() throws {
         let address = try SocketAddress("127.0.0.1:0")
         var configuration = RelayConfiguration(
-            providerAddress: address, deviceAddress: address, controlAddress: address,
+            providerAddresses: [address], deviceAddresses: [address], controlAddress: address,
             certificateChainFile: "", privateKeyFile: "", shards: 1, user: 0)
         #expect(DeviceRules(configuration).expiryMilliseconds == nil)
         #expect(DeviceRules(configuration).pushesPerSecond == Limits.pushesPerSecond)

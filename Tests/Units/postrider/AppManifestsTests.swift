@@ -67,6 +67,28 @@ struct AppManifestsTests {
         }
     }
 
+    @Test("that others can change are refused, as their programs are", .bug(id: "A16"))
+    func writableManifest() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let file = directory.appending(path: "a.yaml")
+        try Data("topic: com.example.a\nprogram: /bin/sh\n".utf8).write(to: file)
+        for (mode, reason) in [
+            (0o644, nil), (0o666, "can be changed by everybody; run chmod o-w on it"),
+            (0o664, "can be changed by the group"),
+        ] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+            guard let reason else {
+                #expect(try AppManifests.read(directory.path).count == 1)
+                continue
+            }
+            let failure = #expect(throws: CommandFailure.self) { try AppManifests.read(directory.path) }
+            #expect(failure?.sentence.hasPrefix("The manifest \(file.path) \(reason)") == true)
+            #expect(failure?.exitCode == 2)
+        }
+    }
+
     @Test("of a directory are read by name, each topic once")
     func directory() throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")

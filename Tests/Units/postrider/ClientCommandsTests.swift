@@ -19,8 +19,8 @@ struct ClientCommandsTests {
         let topics = [Topic("com.example.app")].compactMap(\.self)
         let changes = try folder.prepare(topics: topics, now: Moment(milliseconds: 1))
         let configuration = RelayConfiguration(
-            providerAddress: try SocketAddress("127.0.0.1:0"),
-            deviceAddress: try SocketAddress("127.0.0.1:0"),
+            providerAddresses: [try SocketAddress("127.0.0.1:0")],
+            deviceAddresses: [try SocketAddress("127.0.0.1:0")],
             controlAddress: try SocketAddress(unixPath: folder.controlSocket),
             certificateChainFile: folder.certificateFile, privateKeyFile: folder.privateKeyFile, shards: 1,
             user: getuid())
@@ -30,8 +30,8 @@ struct ClientCommandsTests {
             return store
         }
         var values = folder.sampleValues
-        values.providerPort = relay.providerAddress.port ?? 0
-        values.devicePort = relay.deviceAddress.port ?? 0
+        values.providerPort = relay.providerAddresses[0].port ?? 0
+        values.devicePort = relay.deviceAddresses[0].port ?? 0
         try values.write(to: folder)
         try await body(folder, values)
         await relay.stop()

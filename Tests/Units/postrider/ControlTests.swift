@@ -23,8 +23,8 @@ struct ControlTests {
         _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
         let control = try SocketAddress(unixPath: folder.controlSocket)
         let configuration = RelayConfiguration(
-            providerAddress: try SocketAddress("127.0.0.1:0"),
-            deviceAddress: try SocketAddress("127.0.0.1:0"),
+            providerAddresses: [try SocketAddress("127.0.0.1:0")],
+            deviceAddresses: [try SocketAddress("127.0.0.1:0")],
             controlAddress: control, certificateChainFile: folder.certificateFile,
             privateKeyFile: folder.privateKeyFile, shards: 2, user: geteuid())
         let relay = try await Relay.start(

@@ -31,7 +31,8 @@ struct DevFolderTests {
             #expect(
                 made.keys.sorted() == [
                     "AuthKey_DEVKEY0001.p8", "authority.key", "authority.pem", "enrolment.key",
-                    "provider.key", "provider.pem", "relay.key", "relay.pem",
+                    "provider-rsa.key", "provider-rsa.pem", "provider.key", "provider.pem", "relay.key",
+                    "relay.pem",
                 ])
             #expect(try folder.prepare(topics: topics, now: Moment(milliseconds: 1)) == first)
             #expect(try contents() == made)
@@ -81,6 +82,28 @@ struct DevFolderTests {
                 trustFile: folder.authorityFile, alpn: ["h2"],
                 certificateChainFile: folder.providerCertificateFile,
                 privateKeyFile: folder.providerCertificateKeyFile)
+        }
+    }
+
+    @Test("has one with an RSA key, for libraries that load no other", .bug(id: "R23"))
+    func rsaCertificate() throws {
+        try withFolder {
+            _ = try folder.prepare(topics: ["a.b"].compactMap(Topic.init), now: Moment(milliseconds: 1))
+            let text = try FileText.read(folder.providerRSACertificateFile, "The certificate")
+            #expect(PushExtensions(certificate: text)?.topics.first == "a.b")
+            let openssl = Process()
+            openssl.executableURL = URL(filePath: "/usr/bin/openssl")
+            openssl.arguments = ["rsa", "-in", folder.providerRSACertificateFile, "-noout", "-text"]
+            let output = Pipe()
+            openssl.standardOutput = output
+            try openssl.run()
+            let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            openssl.waitUntilExit()
+            #expect(openssl.terminationStatus == 0 && said.contains("2048 bit"))
+            _ = try TLSContext.client(
+                trustFile: folder.authorityFile, alpn: ["h2"],
+                certificateChainFile: folder.providerRSACertificateFile,
+                privateKeyFile: folder.providerRSACertificateKeyFile)
         }
     }
 

@@ -33,9 +33,9 @@ struct SettingsTests {
     @Test("that nobody has set have values that do for most")
     func usualValues() throws {
         let settings = try Self.settings().forRelay()
-        #expect(settings.relay.providerAddress.description == "0.0.0.0:2197")
-        #expect(settings.relay.developmentProviderAddress == nil)
-        #expect(settings.relay.deviceAddress.description == "0.0.0.0:5223")
+        #expect(settings.relay.providerAddresses.map(\.description) == ["0.0.0.0:2197"])
+        #expect(settings.relay.developmentProviderAddresses.isEmpty)
+        #expect(settings.relay.deviceAddresses.map(\.description) == ["0.0.0.0:5223"])
         #expect(settings.relay.fidelity == Fidelity())
         #expect(settings.relay.providerIdleSeconds == 3600)
         #expect(settings.relay.traceSample == 1)
@@ -68,7 +68,7 @@ struct SettingsTests {
             stream-limit-ramp: true
             """
         var relay = try Self.settings(Self.complete + ["-c", "f"], files: ["f": file]).forRelay().relay
-        #expect(relay.developmentProviderAddress?.description == "127.0.0.1:0")
+        #expect(relay.developmentProviderAddresses.map(\.description) == ["127.0.0.1:0"])
         #expect(relay.providerIdleSeconds == 5)
         #expect(relay.fidelity == .apple)
         let lenient = Self.complete + ["-c", "f", "--strictness", "lenient", "--stream-limit-ramp", "false"]
@@ -136,14 +136,14 @@ struct SettingsTests {
             ([], [:], "shard: 2", "f:1:1: 'shard' is not a setting; did you mean 'shards'?"),
             ([], [:], "shards: [2]", "f:1:9: 'shards' must be one value, not a list"),
             (
-                [], [:], "provider-address: localhost:1",
-                "f:1:19: 'provider-address' must be an address and a port such as 0.0.0.0:2197 or "
-                    + "[::1]:2197, not 'localhost:1'"
+                [], [:], "provider-address: example.org:1",
+                "f:1:19: 'provider-address' must be addresses with ports such as 0.0.0.0:2197, "
+                    + "[2001:db8::1]:2197, *:2197 or localhost:2197, with commas between, not 'example.org:1'"
             ),
             (
                 ["--device-address", "unix:/x"], [:], "",
-                "postrider serve: --device-address must be an address and a port such as 0.0.0.0:2197 or "
-                    + "[::1]:2197, not 'unix:/x'"
+                "postrider serve: --device-address must be addresses with ports such as 0.0.0.0:2197, "
+                    + "[2001:db8::1]:2197, *:2197 or localhost:2197, with commas between, not 'unix:/x'"
             ),
             (
                 ["--provider-address", "0.0.0.0:5223"], [:], "",

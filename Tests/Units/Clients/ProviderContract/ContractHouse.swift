@@ -28,15 +28,15 @@ final class ContractHouse {
         folder = try TemporaryFolder()
         let keys = ContractKeys()
         var configuration = RelayConfiguration(
-            providerAddress: try SocketAddress("127.0.0.1:0"),
-            deviceAddress: try SocketAddress("127.0.0.1:0"),
+            providerAddresses: [try SocketAddress("127.0.0.1:0")],
+            deviceAddresses: [try SocketAddress("127.0.0.1:0")],
             controlAddress: try folder.address("control.sock"),
             certificateChainFile: folder.write(tls.chain, to: "chain.pem"),
             privateKeyFile: folder.write(tls.key, to: "key.pem"),
             shards: 2,
             user: getuid()
         )
-        configuration.developmentProviderAddress = try SocketAddress("127.0.0.1:0")
+        configuration.developmentProviderAddresses = [try SocketAddress("127.0.0.1:0")]
         configuration.fidelity = setting.fidelity
         configuration.pushesPerSecond = setting.pushesPerSecond
         configuration.deviceExpiryDays = setting.deviceExpiryDays
@@ -84,8 +84,8 @@ final class ContractHouse {
     func connect(in environment: Notifications.Environment) throws -> RequestClient {
         let address: SocketAddress =
             switch environment {
-            case .production: relay.providerAddress
-            case .development: try #require(relay.developmentProviderAddress)
+            case .production: relay.providerAddresses[0]
+            case .development: try #require(relay.developmentProviderAddresses.first)
             }
         return RequestClient(to: Server(.address(address), tls: tls.client), on: loop)
     }

@@ -1,0 +1,28 @@
+import YAML
+
+/// The variables of the environment that Postrider's programs read.
+enum EnvironmentNames {
+    /// What all of them begin with.
+    static let prefix = "POSTRIDER_"
+
+    /// All that mean something: those of every command, and what the agent tells the apps that it starts.
+    static let known: [String] =
+        Setting.allCases.map(\.variable) + AgentSetting.allCases.map { Setting.variable($0.rawValue) } + [
+            Settings.fileVariable, AgentSettings.fileVariable, AgentSettings.keyVariable,
+            "POSTRIDER_AGENT_SOCKET", "POSTRIDER_TOPIC", "POSTRIDER_LAUNCH_REASON",
+        ]
+
+    /// Refuses a variable that is probably a misspelt one of ours. Others with our prefix are left alone: Kubernetes,
+    /// for one, sets `POSTRIDER_PORT` in every process of a namespace where a service has our name.
+    ///
+    /// - Throws: ``CommandFailure`` with exit code 2.
+    static func refuseMisspelt(in environment: [String: String]) throws(CommandFailure) {
+        for name in environment.keys.sorted() where name.hasPrefix(prefix) && !known.contains(name) {
+            let words = known.map { String($0.dropFirst(prefix.count)) }
+            let suffix = String(name.dropFirst(prefix.count))
+            guard let meant = Spelling.closest(to: suffix, of: words, atMost: 2) else { continue }
+            throw CommandFailure(
+                "\(name) in the environment is not a setting; did you mean \(prefix)\(meant)?", exitCode: 2)
+        }
+    }
+}
