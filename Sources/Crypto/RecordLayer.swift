@@ -14,7 +14,7 @@ internal import COpenSSL
 struct RecordLayer {
     /// Bytes of the head of a record: kind, version, length.
     static let headBytes = 5
-    /// The most content of a record (section 5.1).
+    /// The most content of a record, if nothing smaller was negotiated (section 5.1).
     static let mostContent = 16_384
     /// The most bytes of a record (section 5.2).
     static let mostBytes = headBytes + mostContent + 256
@@ -41,20 +41,27 @@ struct RecordLayer {
 
     private let suite: RecordSuite
     private let mostRecords: UInt64
+    /// The most content of a record in both directions, in bytes.
+    let contentLimit: Int
     private var receiving: TrafficKey
     private var sending: TrafficKey
     private var idleRecords = 0
+    private var keyUpdates = KeyUpdateReader()
     /// Whether the peer has asked for a key of ours that is new, too.
     private var owesKeyUpdate = false
 
     /// Begins with the first record of each side that is no handshake's.
     ///
-    /// - Parameter mostRecords: so many are sealed with one key.
+    /// - Parameters:
+    ///   - contentLimit: the most content of a record in bytes, as negotiated (RFC 6066, section 4).
+    ///   - mostRecords: so many are sealed with one key.
     init(
         _ suite: RecordSuite, receiving: TrafficKey, sending: TrafficKey,
-        mostRecords: UInt64 = RecordSuite.mostRecords
+        contentLimit: Int = RecordLayer.mostContent, mostRecords: UInt64 = RecordSuite.mostRecords
     ) {
+        precondition(1...Self.mostContent ~= contentLimit, "TLS has no larger records")
         self.suite = suite
+        self.contentLimit = contentLimit
         self.mostRecords = mostRecords
         self.receiving = receiving
         self.sending = sending
@@ -76,25 +83,30 @@ struct RecordLayer {
         let length = unsafe Int(bytes[3]) << 8 | Int(bytes[4])
         // The version says nothing (section 5.1). Nothing in the clear belongs behind the handshake.
         guard unsafe bytes[0] == Kind.content else {
-            throw RecordViolation(.unexpectedMessage, "a record that is not sealed")
+            throw RecordViolation(.unexpectedMessage, "a record that is not encrypted")
         }
         guard Self.headBytes + length <= Self.mostBytes else {
             throw RecordViolation(.recordOverflow, "a record is longer than TLS allows")
         }
         guard bytes.count >= Self.headBytes + length else { return nil }
         let record = unsafe UnsafeMutableBufferPointer(rebasing: bytes.prefix(Self.headBytes + length))
-        guard length > RecordSuite.tagBytes, unsafe ciphers.open(record, &receiving, suite) else {
-            throw RecordViolation(.badRecordMAC, "a record was changed on its way, or has come again")
+        guard length >= RecordSuite.tagBytes, unsafe ciphers.open(record, &receiving, suite) else {
+            throw RecordViolation(
+                .badRecordMAC, "a record fails authentication: it was changed on its way, or comes again")
+        }
+        // Content, its kind and the padding have a bound together (section 5.4).
+        guard length - RecordSuite.tagBytes <= Self.mostContent + 1 else {
+            throw RecordViolation(.recordOverflow, "a record is padded beyond what TLS allows")
         }
         // The kind is the last byte that is not zero.
         var end = record.count - RecordSuite.tagBytes
         while end > Self.headBytes, unsafe record[end - 1] == 0 { end -= 1 }
         guard end > Self.headBytes else {
-            throw RecordViolation(.unexpectedMessage, "a record without a kind")
+            throw RecordViolation(.unexpectedMessage, "a record without a content type")
         }
         let content = Self.headBytes..<end - 1
-        guard content.count <= Self.mostContent else {
-            throw RecordViolation(.recordOverflow, "a record is longer than TLS allows")
+        guard content.count <= contentLimit else {
+            throw RecordViolation(.recordOverflow, "a record is longer than was negotiated")
         }
         let arrival = try unsafe judge(
             record[end - 1], content, UnsafeBufferPointer(rebasing: record[content]), ciphers)
@@ -104,22 +116,29 @@ struct RecordLayer {
     private mutating func judge(
         _ kind: UInt8, _ place: Range<Int>, _ bytes: UnsafeBufferPointer<UInt8>, _ ciphers: RecordCiphers
     ) throws(RecordViolation) -> Arrival {
+        if keyUpdates.isInsideMessage, kind == Kind.content {
+            throw RecordViolation(.unexpectedMessage, "a record between the pieces of a KeyUpdate")
+        }
         switch kind {
         case Kind.content:
             guard bytes.isEmpty else {
                 idleRecords = 0
                 return .content(place)
             }
-            try countIdle("the peer sends one record without content after the other")
+            try countIdle("too many empty records")
             return .nothing
         case Kind.handshake:
-            try countIdle("the peer changes its keys all the time")
-            try unsafe takeKeyUpdate(bytes, ciphers)
+            try countIdle("too many KeyUpdates")
+            if let isRequest = try unsafe keyUpdates.take(bytes) {
+                receiving.advance(suite, ciphers.schedule.hkdf)
+                // However often it asks before we say something: one new key answers all.
+                if isRequest { owesKeyUpdate = true }
+            }
             return .nothing
         case Kind.alert:
             return try unsafe takeAlert(bytes)
         default:
-            throw RecordViolation(.unexpectedMessage, "a record of a kind that does not exist")
+            throw RecordViolation(.unexpectedMessage, "a record of the content type \(kind)")
         }
     }
 
@@ -128,42 +147,32 @@ struct RecordLayer {
         guard idleRecords <= Self.mostIdleRecords else { throw RecordViolation(.unexpectedMessage, sentence) }
     }
 
-    /// KeyUpdate (section 4.6.3), which ends with its record (section 5.1).
-    private mutating func takeKeyUpdate(
-        _ message: UnsafeBufferPointer<UInt8>, _ ciphers: RecordCiphers
-    ) throws(RecordViolation) {
-        guard message.count == 5, unsafe message.prefix(4).elementsEqual([24, 0, 0, 1]),
-            unsafe message[4] <= 1
-        else { throw RecordViolation(.unexpectedMessage, "a message of a handshake that is over") }
-        receiving.advance(suite, ciphers.schedule.hkdf)
-        // However often it asks before we say something: one new key answers all.
-        if unsafe message[4] == 1 { owesKeyUpdate = true }
-    }
-
-    /// An alert (section 6): its level says nothing, but for the two that end nothing by force.
+    /// Takes an alert (section 6). Its level is ignored; every alert ends the stream, except for `user_canceled`.
     private mutating func takeAlert(_ alert: UnsafeBufferPointer<UInt8>) throws(RecordViolation) -> Arrival {
-        guard alert.count == 2 else { throw RecordViolation(.decodeError, "an alert that is none") }
-        let description = unsafe alert[1]
-        switch description {
+        // Section 5.4 has an alert of its own for one without a byte.
+        guard !alert.isEmpty else { throw RecordViolation(.unexpectedMessage, "an empty alert record") }
+        guard alert.count == 2 else {
+            throw RecordViolation(.decodeError, "an alert of \(alert.count) bytes")
+        }
+        let number = unsafe alert[1]
+        switch number {
         case RecordViolation.Alert.closeNotify.rawValue: return .end
         case 90:  // user_canceled: close_notify follows.
-            try countIdle("the peer ends the connection all the time")
+            try countIdle("too many user_canceled alerts")
             return .nothing
-        default:
-            let name = unsafe String(cString: SSL_alert_desc_string_long(CInt(description)))
-            throw RecordViolation(nil, "the peer ended the connection with the alert '\(name)'")
+        default: throw RecordViolation(receivedAlert: number)
         }
     }
 
     // MARK: - Sending
 
-    /// Seals content of at most ``mostContent`` bytes, behind a new key where one is due. Answers how many bytes of
+    /// Seals content of at most ``contentLimit`` bytes, behind a new key where one is due. Answers how many bytes of
     /// `room` are to be sent; it has ``mostBytes`` and 64 more.
     mutating func seal(
         _ content: UnsafeBufferPointer<UInt8>, into room: UnsafeMutableBufferPointer<UInt8>,
         _ ciphers: RecordCiphers
     ) -> Int {
-        precondition(content.count <= Self.mostContent, "content of one record")
+        precondition(content.count <= contentLimit, "content of one record")
         var start = 0
         if owesKeyUpdate || sending.records >= mostRecords {
             start = unsafe seal(Kind.handshake, [24, 0, 0, 1, 0], into: room, ciphers)

@@ -106,7 +106,7 @@ final class RecordStream {
     ) throws(CryptoError) -> TLSStream.Transfer {
         guard !isBroken else { return .endOfStream }
         guard unsent.isEmpty else { return try resume() }
-        let content = unsafe UnsafeBufferPointer(rebasing: bytes.prefix(RecordLayer.mostContent))
+        let content = unsafe UnsafeBufferPointer(rebasing: bytes.prefix(layer.contentLimit))
         let sealed = unsafe layer.seal(content, into: ciphers.room, ciphers)
         let record = unsafe UnsafeBufferPointer(rebasing: ciphers.room[..<sealed])
         switch unsafe Self.send(record, to: descriptor) {

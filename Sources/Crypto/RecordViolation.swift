@@ -1,23 +1,32 @@
-/// Why a stream cannot go on: what the peer is told, and the end of a sentence for the log.
+/// Why a stream of TLS cannot go on: the alert that ends it, and the end of a sentence for the log.
 struct RecordViolation: Error, Equatable {
-    /// The alerts that we send (RFC 8446, 6).
+    /// The alerts that we send (RFC 8446, section 6).
     enum Alert: UInt8 {
         case closeNotify = 0
         case unexpectedMessage = 10
         case badRecordMAC = 20
         case recordOverflow = 22
+        case illegalParameter = 47
         case decodeError = 50
 
         /// Whether the stream ends in order.
         var isWarning: Bool { self == .closeNotify }
     }
 
-    /// Nil: the peer ended the stream itself.
+    /// The alert to send; nil if the peer has ended the stream with an alert of its own.
     let alert: Alert?
+    /// What happened, with the standard name of the alert, ours or the peer's.
     let sentence: String
 
-    init(_ alert: Alert?, _ sentence: String) {
+    /// The peer broke a rule of TLS and gets this alert.
+    init(_ alert: Alert, _ sentence: String) {
         self.alert = alert
-        self.sentence = sentence
+        self.sentence = "\(sentence) (\(TLSAlert.name(of: alert.rawValue)))"
+    }
+
+    /// The peer sent a fatal alert.
+    init(receivedAlert number: UInt8) {
+        alert = nil
+        sentence = "the peer ended the connection with the alert \(TLSAlert.name(of: number))"
     }
 }

@@ -169,8 +169,12 @@ internal import Glibc
         else { throw .local("OpenSSL lacks a suite, a curve or a signature algorithm that is needed") }
         unsafe SSL_CTX_set_info_callback(
             pointer,
-            { ssl, event, _ in
+            { ssl, event, value in
                 if event & SSL_CB_LOOP != 0 { unsafe TLSStream.behind(ssl)?.takesHandshakeStep() }
+                if event & SSL_CB_ALERT != 0 {
+                    unsafe TLSStream.behind(ssl)?.note(
+                        alert: UInt8(truncatingIfNeeded: value), isSent: event & SSL_CB_WRITE != 0)
+                }
             })
     }
 

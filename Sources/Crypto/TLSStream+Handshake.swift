@@ -47,7 +47,16 @@ extension TLSStream {
                 identifier: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(pointer))),
             let keys = secrets.keys(suite, ciphers.schedule.hkdf)
         else { return nil }
-        return RecordLayer(suite, receiving: keys.ofClient, sending: keys.ofServer)
+        return RecordLayer(
+            suite, receiving: keys.ofClient, sending: keys.ofServer,
+            contentLimit: unsafe contentLimit(of: pointer))
+    }
+
+    /// The most content of a record in bytes. A client may have asked for less than TLS allows (max_fragment_length,
+    /// RFC 6066, section 4), which OpenSSL grants. Of the extensions that it grants, no other obliges the records.
+    private static func contentLimit(of pointer: OpaquePointer) -> Int {
+        let code = unsafe SSL_SESSION_get_max_fragment_length(SSL_get_session(pointer))
+        return 1...4 ~= code ? 256 << Int(code) : RecordLayer.mostContent
     }
 
     /// OpenSSL goes through a step of a handshake: the first one, or in TLS 1.3 a change of keys at any time.

@@ -28,13 +28,22 @@ extension TLSStream {
 // MARK: - Why there is none
 
 extension TLSStream {
-    /// OpenSSL's reason, and when it is the peer's certificate, what is wrong with it and what to do.
+    /// OpenSSL's reason with the standard name of the alert, and when it is the peer's certificate, what is wrong with
+    /// it and what to do.
     func reason() -> String {
         let text = ErrorQueue.takeReason()
         let verdict = unsafe SSL_get_verify_result(pointer)
-        guard context.role == .client, verdict != X509_V_OK else { return text }
+        guard context.role == .client, verdict != X509_V_OK else {
+            return text + (lastAlert.map { " (\($0))" } ?? "")
+        }
         let fault = unsafe String(cString: X509_verify_cert_error_string(verdict))
         return "\(text) (\(fault))" + (Self.remedy(CInt(verdict)).map { "; \($0)" } ?? "")
+    }
+
+    /// OpenSSL has sent or received an alert.
+    func note(alert number: UInt8, isSent: Bool) {
+        guard number != RecordViolation.Alert.closeNotify.rawValue else { return }
+        lastAlert = "alert \(TLSAlert.name(of: number)) \(isSent ? "sent" : "received")"
     }
 
     private static func remedy(_ verdict: CInt) -> String? {

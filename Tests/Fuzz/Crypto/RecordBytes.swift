@@ -32,14 +32,22 @@ enum RecordBytes {
         case violation
     }
 
-    private static func meaning(of inside: [UInt8]) -> Meaning {
+    /// - Parameter begun: the beginning of a KeyUpdate that came in the records before.
+    private static func meaning(of inside: [UInt8], after begun: inout [UInt8]) -> Meaning {
         guard let last = inside.lastIndex(where: { $0 != 0 }) else { return .violation }
         let content = Array(inside[..<last])
         switch (inside[last], content) {
+        case (23, _) where !begun.isEmpty: return .violation
         case (23, []): return .nothing
         case (23, _): return .content(content)
-        case (22, [24, 0, 0, 1, 0]): return .newKey(wantsOurs: false)
-        case (22, [24, 0, 0, 1, 1]): return .newKey(wantsOurs: true)
+        case (22, _) where !content.isEmpty:
+            begun += content
+            guard begun.count == 5 else {
+                return [24, 0, 0, 1].starts(with: begun) ? .nothing : .violation
+            }
+            guard begun.starts(with: [24, 0, 0, 1]), begun[4] <= 1 else { return .violation }
+            defer { begun = [] }
+            return .newKey(wantsOurs: begun[4] == 1)
         case (21, _) where content.count == 2 && content[1] == 0: return .end
         case (21, _) where content.count == 2 && content[1] == 90: return .nothing
         default: return .violation
@@ -58,6 +66,8 @@ enum RecordBytes {
         var owes = false
         /// Records without content, one after the other.
         var idle = 0
+        /// The beginning of a KeyUpdate.
+        var begun: [UInt8] = []
 
         init(_ suite: RecordSuite) {
             self.suite = suite
@@ -71,7 +81,7 @@ enum RecordBytes {
             var record = [23, 3, 3, UInt8(length >> 8), UInt8(length & 0xFF)] + inside
             record += [UInt8](repeating: 0, count: RecordSuite.tagBytes)
             unsafe record.withUnsafeMutableBufferPointer { unsafe ciphers.seal($0, &sending, suite) }
-            let meaning = RecordBytes.meaning(of: inside)
+            let meaning = RecordBytes.meaning(of: inside, after: &begun)
             switch meaning {
             case .content: idle = 0
             case .nothing, .newKey: idle += 1

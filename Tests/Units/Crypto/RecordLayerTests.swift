@@ -27,7 +27,7 @@ import Testing
         var (peer, server) = RecordPeer.pair(suite)
         for count in [1, 15, 16, 17, 255, 4096, 16_384] {
             let content = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
-            for padding in [0, 1, 200] {
+            for padding in [0, 1, 200] where count + padding <= RecordLayer.mostContent {
                 let record = peer.record(content + [23] + [UInt8](repeating: 0, count: padding))
                 #expect(try server.take(record + [1, 2, 3], ciphers)?.1 == content)
             }
@@ -64,30 +64,104 @@ import Testing
         #expect(violation(of: first, by: &server)?.alert == .badRecordMAC)
     }
 
-    @Test(
-        "What does not belong into a record ends the stream, with the alert that TLS has for it",
-        arguments: [
-            ([], .badRecordMAC), ([0], .unexpectedMessage), ([0, 0, 0], .unexpectedMessage),
-            ([1, 20], .unexpectedMessage), ([1, 24], .unexpectedMessage), ([1, 99], .unexpectedMessage),
-            // Of a handshake: a ClientHello, a ticket, a key update that is cut, too long, two, or says something else.
-            ([1, 0, 0, 0, 22], .unexpectedMessage), ([4, 0, 0, 1, 0, 22], .unexpectedMessage),
-            ([24, 0, 0, 1, 22], .unexpectedMessage), ([24, 0, 0, 2, 0, 0, 22], .unexpectedMessage),
-            ([24, 0, 0, 1, 0, 24, 0, 0, 1, 0, 22], .unexpectedMessage),
-            ([24, 0, 0, 1, 2, 22], .unexpectedMessage), ([22], .unexpectedMessage),
-            ([21], .decodeError), ([1, 21], .decodeError), ([1, 0, 0, 21], .decodeError),
-        ] as [([UInt8], RecordViolation.Alert)])
-    func violations(inside: [UInt8], alert: RecordViolation.Alert) {
-        var (peer, server) = RecordPeer.pair(.aes128GCM)
-        #expect(violation(of: peer.record(inside), by: &server)?.alert == alert)
+    /// What a record holds, its content type last, and the alert that RFC 8446 has for it.
+    struct Violation: CustomTestStringConvertible, Sendable {
+        let inside: [UInt8]
+        let alert: RecordViolation.Alert
+        let why: String
+
+        init(_ inside: [UInt8], _ alert: RecordViolation.Alert, _ why: String) {
+            (self.inside, self.alert, self.why) = (inside, alert, why)
+        }
+
+        var testDescription: String { why }
     }
 
-    @Test("A record that is longer than TLS allows is refused, by its head or by what is in it")
+    @Test(
+        "A record that breaks the rules is answered with the alert of RFC 8446", .bug(id: "R20"),
+        arguments: [
+            Violation([], .unexpectedMessage, "5.4: no content type"),
+            Violation([0], .unexpectedMessage, "5.4: only padding"),
+            Violation([0, 0, 0], .unexpectedMessage, "5.4: only padding"),
+            Violation([1, 20], .unexpectedMessage, "5: change_cipher_spec, protected"),
+            Violation([1, 24], .unexpectedMessage, "5.1: heartbeat"),
+            Violation([1, 99], .unexpectedMessage, "5.1: a content type that nobody knows"),
+            Violation([22], .unexpectedMessage, "5.4: an empty handshake record"),
+            Violation([1, 0, 0, 0, 22], .unexpectedMessage, "4.1.2: a ClientHello after the handshake"),
+            Violation([4, 0, 0, 1, 0, 22], .unexpectedMessage, "4.6.1: a ticket from a client"),
+            Violation([11, 0, 0, 4, 0, 0, 0, 0, 22], .unexpectedMessage, "4.6.2: an unasked Certificate"),
+            Violation([20, 0, 0, 1, 0, 22], .unexpectedMessage, "4: a second Finished"),
+            Violation([24, 0, 0, 0, 22], .decodeError, "6.2: a KeyUpdate of no bytes"),
+            Violation([24, 0, 0, 2, 0, 0, 22], .decodeError, "6.2: a KeyUpdate of two bytes"),
+            Violation([24, 1, 0, 1, 0, 22], .decodeError, "6.2: a KeyUpdate of 65,537 bytes"),
+            Violation([24, 0, 0, 1, 2, 22], .illegalParameter, "4.6.3: a KeyUpdate with the request 2"),
+            Violation([24, 0, 0, 1, 255, 22], .illegalParameter, "4.6.3: a KeyUpdate with the request 255"),
+            Violation(
+                [24, 0, 0, 1, 0, 24, 0, 0, 1, 0, 22], .unexpectedMessage, "5.1: two KeyUpdates in a record"),
+            Violation([21], .unexpectedMessage, "5.4: an empty alert record"),
+            Violation([1, 21], .decodeError, "6: an alert of one byte"),
+            Violation([1, 0, 0, 21], .decodeError, "6: an alert of three bytes"),
+            Violation([1, 0, 1, 0, 21], .decodeError, "5.1: two alerts in a record"),
+        ])
+    func violations(_ violation: Violation) {
+        var (peer, server) = RecordPeer.pair(.aes128GCM)
+        #expect(self.violation(of: peer.record(violation.inside), by: &server)?.alert == violation.alert)
+    }
+
+    @Test("A KeyUpdate may be cut into records; nothing may come between them", .bug(id: "R20"))
+    func piecesOfKeyUpdates() throws {
+        for cut in 1..<5 {
+            var (peer, server) = RecordPeer.pair(.aes128GCM)
+            let message: [UInt8] = [24, 0, 0, 1, 1]
+            #expect(try server.take(peer.record(message[..<cut] + [22]), ciphers)?.0 == .nothing)
+            var (otherPeer, otherServer) = (peer, server)
+            let between = violation(of: otherPeer.record([7, 23]), by: &otherServer)
+            #expect(between?.alert == .unexpectedMessage)
+            #expect(try server.take(peer.record(message[cut...] + [22]), ciphers)?.0 == .nothing)
+            peer.sending.advance(.aes128GCM, ciphers.schedule.hkdf)
+            #expect(try server.take(peer.record([9, 23]), ciphers)?.1 == [9])
+        }
+    }
+
+    @Test("The log has the alert's standard name", .bug(id: "R20"))
+    func names() {
+        var (peer, server) = RecordPeer.pair(.aes128GCM)
+        #expect(
+            violation(of: peer.record([24, 0, 0, 1, 2, 22]), by: &server)?.sentence
+                == "a KeyUpdate with the request 2 (illegal_parameter)")
+        let names: [UInt8: String] = [
+            0: "close_notify", 10: "unexpected_message", 20: "bad_record_mac", 22: "record_overflow",
+            40: "handshake_failure", 42: "bad_certificate", 47: "illegal_parameter", 48: "unknown_ca",
+            50: "decode_error", 51: "decrypt_error", 70: "protocol_version", 80: "internal_error",
+            86: "inappropriate_fallback", 90: "user_canceled", 109: "missing_extension",
+            110: "unsupported_extension", 112: "unrecognized_name", 115: "unknown_psk_identity",
+            116: "certificate_required", 120: "no_application_protocol", 201: "alert 201",
+        ]
+        for (number, name) in names { #expect(TLSAlert.name(of: number) == name) }
+    }
+
+    @Test(
+        "A record that is longer than TLS allows is refused, by its head or by what is in it", .bug(id: "R20")
+    )
     func lengths() throws {
         var (peer, server) = RecordPeer.pair(.aes128GCM)
         let longest = [UInt8](repeating: 1, count: 16_384)
-        #expect(
-            try server.take(peer.record(longest + [23] + [UInt8](repeating: 0, count: 239)), ciphers) != nil)
+        let padded = [UInt8](repeating: 1, count: 16_000) + [23] + [UInt8](repeating: 0, count: 384)
+        #expect(try server.take(peer.record(longest + [23]), ciphers)?.1 == longest)
+        #expect(try server.take(peer.record(padded), ciphers)?.1.count == 16_000)
         #expect(violation(of: [23, 3, 3, 0x41, 0x01], by: &server)?.alert == .recordOverflow)
+        var (copy, otherServer) = (peer, server)
+        #expect(violation(of: copy.record(longest + [1, 23]), by: &otherServer)?.alert == .recordOverflow)
+        #expect(violation(of: peer.record(padded + [0]), by: &server)?.alert == .recordOverflow)
+    }
+
+    @Test("What was negotiated as the most content of a record holds for both directions", .bug(id: "R19"))
+    func contentLimit() throws {
+        var (peer, server) = RecordPeer.pair(.aes128GCM, contentLimit: 512)
+        let longest = [UInt8](repeating: 1, count: 512)
+        #expect(try server.take(peer.record(longest + [23]), ciphers)?.1 == longest)
+        var said = server.say(longest, ciphers)
+        #expect(peer.open(&said) == longest + [23])
         #expect(violation(of: peer.record(longest + [1, 23]), by: &server)?.alert == .recordOverflow)
     }
 
@@ -140,7 +214,7 @@ import Testing
         #expect(try server.take(peer.record([2, 0, 21]), ciphers)?.0 == .end)
         let end = violation(of: peer.record([1, 42, 21]), by: &server)
         #expect(end?.alert == nil)
-        #expect(end?.sentence == "the peer ended the connection with the alert 'bad certificate'")
+        #expect(end?.sentence == "the peer ended the connection with the alert bad_certificate")
     }
 
     @Test(

@@ -9,14 +9,17 @@ struct RecordPeer {
 
     /// Both ends of a stream.
     static func pair(
-        _ suite: RecordSuite, mostRecords: UInt64 = RecordSuite.mostRecords
+        _ suite: RecordSuite, contentLimit: Int = RecordLayer.mostContent,
+        mostRecords: UInt64 = RecordSuite.mostRecords
     ) -> (peer: RecordPeer, server: RecordLayer) {
         let ciphers = RecordCiphers()
         let ofClient = TrafficKey(TrafficKey.Secret(repeating: 1), suite, ciphers.schedule.hkdf)
         let ofServer = TrafficKey(TrafficKey.Secret(repeating: 2), suite, ciphers.schedule.hkdf)
         return (
             RecordPeer(suite: suite, ciphers: ciphers, sending: ofClient, receiving: ofServer),
-            RecordLayer(suite, receiving: ofClient, sending: ofServer, mostRecords: mostRecords)
+            RecordLayer(
+                suite, receiving: ofClient, sending: ofServer, contentLimit: contentLimit,
+                mostRecords: mostRecords)
         )
     }
 

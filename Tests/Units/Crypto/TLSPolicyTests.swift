@@ -110,7 +110,7 @@ import Testing
         for _ in 0..<200 { changeKeys(pair.client) }
         let error = #expect(throws: CryptoError.self) { try pair.read(pair.server) }
         #expect(error?.origin == .peer)
-        #expect(error?.description.contains("changes its keys all the time") == true)
+        #expect(error?.description.contains("too many KeyUpdates") == true)
         #expect(try pair.read(pair.server).0 == .endOfStream)
     }
 
@@ -158,6 +158,40 @@ import Testing
         #expect(pair.client.version == "TLSv1.3")
         #expect(try pair.write([1], to: pair.server) == .bytes(1))
         #expect(try pair.read(pair.client).1 == [1])
+    }
+
+    @Test(
+        "Records are no longer than a client has asked for", .bug(id: "R19"),
+        arguments: ["-tls1_3", "-tls1_2"], [512, 1024, 2048, 4096])
+    func fragments(version: String, mostBytes: Int) throws {
+        let options = [version, "-maxfraglen", String(mostBytes), "-msg"]
+        let client = try ForeignClient(context, in: paper, options)
+        #expect(try client.server.handshake(using: client.ciphers) == .complete)
+        client.server.leaveHandshake(using: client.ciphers)
+        #expect(client.server.hasLeftOpenSSL == (version == "-tls1_3"))
+        var rest = [UInt8](repeating: UInt8(ascii: "x"), count: 20_000)
+        while !rest.isEmpty {
+            guard case .bytes(let count) = try client.write(rest) else { break }
+            #expect(count <= mostBytes)
+            rest.removeFirst(count)
+        }
+        #expect(rest.isEmpty)
+        let sizes = Self.recordBytes(in: client.end())
+        // The content type and a tag, or a nonce of eight bytes and a tag.
+        let most = mostBytes + (version == "-tls1_3" ? 1 + 16 : 8 + 16)
+        #expect(sizes.max() == most)
+        #expect(sizes.count { $0 == most } == 20_000 / mostBytes)
+    }
+
+    /// The lengths of the records of application data that `openssl s_client -msg` has received.
+    private static func recordBytes(in text: String) -> [Int] {
+        // What the client prints of the content stands in front of a title, without a line's end.
+        let lines = text.split(separator: "\n")
+        return zip(lines, lines.dropFirst()).compactMap { title, line in
+            guard title.contains("<<<"), title.contains("RecordHeader") else { return nil }
+            let bytes = line.split(separator: " ").compactMap { Int($0, radix: 16) }
+            return bytes.count == 5 && bytes[0] == 23 ? bytes[3] << 8 + bytes[4] : nil
+        }
     }
 
     @Test("A client that wants to renegotiate is refused, and gets nothing else")
