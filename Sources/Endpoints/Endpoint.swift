@@ -26,6 +26,8 @@ public final class Endpoint: Transport.Session {
     private let patience: Patience
     private var hasHeard = false
     private var isClosing = false
+    /// Why the session ends that ends by itself; nil: nobody has asked it to.
+    private var endReason: CloseReason?
 
     /// An endpoint in this role for `owner`.
     public init(
@@ -53,6 +55,19 @@ public final class Endpoint: Transport.Session {
         isClosing = true
         streams.goaway(errorCode: errorCode, debug: debug)
         wire.close(reason)
+    }
+
+    /// Ends the connection without losing a stream that the peer has begun: the owner goes on answering until
+    /// ``EndpointOwner/disconnected(_:)``. The first call counts. See ``HTTP2/Session/shutDown(debug:settles:)``.
+    ///
+    /// - Parameters:
+    ///   - debug: the debug data of the GOAWAYs.
+    ///   - settles: whether to wait first until the peer has been silent for a round trip.
+    public func closeWhenAnswered(_ reason: CloseReason, debug: [UInt8] = [], settles: Bool = false) {
+        guard wire != nil, !isClosing, endReason == nil else { return }
+        endReason = reason
+        streams.shutDown(debug: debug, settles: settles)
+        setNeedsFlush()
     }
 
     /// Answers a request with JSON.
@@ -86,7 +101,7 @@ public final class Endpoint: Transport.Session {
         hasHeard = true
         do throws(SessionError) {
             try streams.receive(bytes)
-            if streams.isFinished { wire?.close(.localClose) }
+            if streams.isFinished { wire?.close(endReason ?? .localClose) }
         } catch {
             wire?.close(.protocolError(error.description))
         }
@@ -104,7 +119,8 @@ public final class Endpoint: Transport.Session {
         if streams.wantsToSend {
             wire?.setNeedsFlush()
         } else if streams.isFinished {
-            wire?.close(streams.failure.map { .protocolError($0.description) } ?? .localClose)
+            let failure = streams.failure.map { CloseReason.protocolError($0.description) }
+            wire?.close(failure ?? endReason ?? .localClose)
         }
     }
 

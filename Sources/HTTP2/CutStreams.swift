@@ -2,15 +2,21 @@
 struct CutStreams {
     /// The youngest last.
     private var streams: [Int32] = []
+    /// The youngest one that is not remembered any more.
+    private var lastForgotten: Int32 = 0
 
     /// How many are remembered; 4 bytes each.
     private static let most = 100
 
     /// A stream is closed that the peer has neither ended nor reset.
     mutating func remember(_ stream: Int32) {
-        if streams.count == Self.most { streams.removeFirst() }
+        if streams.count == Self.most { lastForgotten = max(lastForgotten, streams.removeFirst()) }
         streams.append(stream)
     }
+
+    /// Whether the peer may not have ended a closed stream before it was closed: what comes on it is borne. Of old ones
+    /// nothing is known.
+    func mayHold(_ stream: Int32) -> Bool { stream <= lastForgotten || streams.contains(stream) }
 
     /// HEADERS come on a closed stream. True, once for each that is remembered: the peer may have sent them before, and
     /// they end it.

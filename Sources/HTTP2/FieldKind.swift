@@ -19,7 +19,8 @@ enum FieldKind: UInt8, Sendable {
         case 7 where name.matches(":scheme"): self = .scheme
         case 10 where name.matches(":authority"): self = .authority
         case 14 where name.matches("content-length"): self = .contentLength
-        case 2 where name.matches("te"), 4 where name.matches("host"), 7 where name.matches("upgrade"),
+        case 2 where name.matches("te"), 4 where name.matches("host"), 6 where name.matches("expect"),
+            7 where name.matches("upgrade"),
             10 where name.matches("connection"), 10 where name.matches("keep-alive"),
             16 where name.matches("proxy-connection"), 17 where name.matches("transfer-encoding"):
             self = .special

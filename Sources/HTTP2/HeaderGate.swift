@@ -1,5 +1,6 @@
-/// Stands before the library and keeps header blocks from it: it reads them itself (``FieldDecoder``) and gives the
-/// library a frame in place of each that has the same consequences. Every other byte passes as it is.
+/// Stands before the library of a server and tells its frames apart. It keeps header blocks from the library: it reads
+/// them itself (``FieldDecoder``) and gives the library a frame in place of each that has the same consequences. Every
+/// other byte passes as it is. Without a decoder it keeps nothing.
 ///
 /// A block in which the library would find nothing wrong becomes the smallest request there is; one that it has
 /// to judge is spelled out for it, without tables and codes; one that cannot be read becomes one that it cannot read
@@ -27,7 +28,10 @@ final class HeaderGate {
     /// Whether all passes from now on.
     var isOpen = false
 
-    private var decoder: FieldDecoder
+    /// Nil for sessions with another table than the usual, or with larger blocks than one frame holds.
+    private var decoder: FieldDecoder?
+    /// The last stream that was begun with a frame of the input at hand, if nothing has come on it that may close it.
+    var justBegun: Int32 = 0
     private let mostBytes: Int
     private let mostFrameBytes: Int
     /// The block that goes on in CONTINUATION frames: its first frame's head and priority, and its bytes so far.
@@ -50,12 +54,13 @@ final class HeaderGate {
     /// A field of number 0, which there is none of.
     private static let unreadable: UInt8 = 0x80
 
-    /// Nil for sessions with other tables than the usual, or with larger blocks than one frame holds.
-    init?(role: Session.Role, settings: SessionSettings) {
-        guard role == .server, settings.headerTableSize == FieldTable.usualSize,
+    init(_ settings: SessionSettings) {
+        if settings.readsHeaderBlocks, settings.headerTableSize == FieldTable.usualSize,
             settings.maxHeaderListBytes <= FrameBuffer.payloadBytes / 2
-        else { return nil }
-        decoder = FieldDecoder(mostFields: settings.maxHeaderFields, mostBytes: settings.maxHeaderListBytes)
+        {
+            decoder = FieldDecoder(
+                mostFields: settings.maxHeaderFields, mostBytes: settings.maxHeaderListBytes)
+        }
         mostBytes = settings.maxHeaderListBytes
         mostFrameBytes = Int(settings.maxFrameSize)
     }
@@ -63,7 +68,7 @@ final class HeaderGate {
     /// Whether a frame is the gate's, and not to pass.
     func keeps(_ frame: FrameHead) -> Bool {
         if head != nil { return true }
-        return frame.kind == .headers
+        return frame.kind == .headers && decoder != nil
     }
 
     /// Whether it is not even worth waiting for.
@@ -124,12 +129,14 @@ final class HeaderGate {
     ) -> Outcome {
         let isFirst = head.stream > lastStream
         if isFirst { lastStream = head.stream }
-        switch unsafe decoder.read(bytes, into: &block) {
+        guard let verdict = unsafe decoder?.read(bytes, into: &block) else { return .violation }
+        switch verdict {
         case .plain where isFirst:
+            justBegun = head.stream
             beginFrame(head)
             replacement.append(contentsOf: isInTable ? Self.smallest : Self.first)
             isInTable = true
-            if let range = decoder.contentLength {
+            if let range = decoder?.contentLength {
                 // A literal that enters no table, whose name is number 28.
                 replacement.append(0x0F)
                 replacement.append(0x0D)

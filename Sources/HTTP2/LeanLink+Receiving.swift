@@ -44,8 +44,14 @@ extension LeanLink {
             writeWindow(0, receipts.connection)
             receipts.connection = 0
         }
-        // What was under way when a stream was refused means nothing.
-        guard frame.stream == stream, !isReset else { return .nothing }
+        guard frame.stream == stream, !isReset else {
+            // What was under way when a stream was refused or reset by us means nothing, up to its end.
+            guard cutStreams.mayHold(frame.stream) else {
+                throw .violation(ErrorCode.streamClosed, "the stream is closed")
+            }
+            if frame.endsStream { _ = cutStreams.forgive(frame.stream) }
+            return .nothing
+        }
         guard !isPeerDone else { throw .violation(ErrorCode.streamClosed, "the stream has ended") }
         let content = try content(of: frame, payload)
         receipts.stream += payload.count

@@ -1,10 +1,10 @@
-/// What is left of a session on which one stream is open, nothing is under way and neither end has a header table:
+/// What is left of a session on which one stream is open, nothing is under way and we have no header table of our own:
 /// the counters of flow control. A device's link needs no more (RFC 9113), whether it is idle for hours or carries
 /// messages all the time, where the library takes 9 KiB for it and several times the instructions for a message.
 ///
 /// It reads and writes the frames of that one stream and of the connection. Streams that the peer begins are refused,
-/// as RFC 9113, section 8.7 lets us: it may begin them on another connection. Their header blocks are not decoded,
-/// which nobody notices who keeps to the empty table.
+/// as RFC 9113, section 8.7 lets us: it may begin them on another connection. Their header blocks are not decoded, so
+/// the table that they would change is not kept either.
 final class LeanLink {
     /// What a frame of the peer means for the session.
     enum Event: Equatable {

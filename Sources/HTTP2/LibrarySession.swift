@@ -17,7 +17,7 @@ func makeLibrarySession(
     }
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
     unsafe nghttp2_option_set_no_auto_window_update(options, settings.automaticWindowUpdates ? 0 : 1)
-    unsafe nghttp2_option_set_max_deflate_dynamic_table_size(options, Int(settings.headerTableSize))
+    unsafe nghttp2_option_set_max_deflate_dynamic_table_size(options, Int(settings.encoderTableSize))
     // It counts resets of finished streams too, which honest clients send. We judge them ourselves: `ResetJudgement`.
     unsafe nghttp2_option_set_stream_reset_rate_limit(options, UInt64(Int64.max), UInt64(Int64.max))
     unsafe nghttp2_option_set_max_continuations(options, HeaderGate.mostContinuations)
@@ -55,6 +55,7 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
         let isRequest = unsafe frame?.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
         return unsafe withSession(context) { session in
             if !session.isBlockRead { session.block.removeAll() }
+            session.blockExpectsContinue = false
             if isRequest { session.resets.open() }
             return 0
         }

@@ -31,6 +31,8 @@ extension Session {
     /// Adds its field to an answer that the library has framed, from `start` on. Answers leave in the order in which
     /// they were given, but for those that were reset before.
     func addTail(_ output: inout [UInt8], sent start: Int) {
+        // `:status: 200` is a number of the static table. An interim answer may leave before, on the same stream.
+        guard output.last == 0x88 else { return }
         let stream = Int32(output.span.bigEndianWord(at: start + 5) & 0x7FFF_FFFF)
         var next = nextTail
         while next < tails.count, tails[next].stream != stream { next += 1 }

@@ -12,6 +12,7 @@ extension Session {
 
     /// Asks the peer for a sign of life (`pingAcknowledged`).
     public func ping() {
+        pingsSent += 1
         scanner.expectEmptyFrame()
         if let lean { return lean.write(.ping, stream: 0, payload: [UInt8](repeating: 0, count: 8)) }
         unsafe nghttp2_submit_ping(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)

@@ -17,6 +17,11 @@ extension Session {
     /// section 6.8). It names a stream whose head has only begun, as if it had been served.
     private func noteGoaway(_ output: inout [UInt8], _ start: Int) {
         let named = output.span.bigEndianWord(at: start + 9)
+        if let shutdown, named == Shutdown.allStreams {
+            // The library's notice comes without words.
+            output += shutdown.debug
+            return output.endFrame(from: start)
+        }
         if role == .server, named > UInt32(lastStream) {
             for byte in 0..<4 {
                 output[start + 9 + byte] = UInt8(truncatingIfNeeded: lastStream >> Int32(24 - 8 * byte))

@@ -3,10 +3,11 @@ import CNghttp2
 /// A session that lets go of the library: see ``LeanLink``.
 extension Session {
     /// Lets go of the library, for good, as soon as nothing is under way but one answer that goes on: the peer owes
-    /// nothing and is owed nothing, and neither end has a header table. That is looked for whenever something was
-    /// received or sent.
+    /// nothing and is owed nothing, and we use no header table for what we send. That is looked for whenever something
+    /// was received or sent.
     ///
-    /// From then on other streams that the peer begins are refused.
+    /// From then on other streams that the peer begins are refused. The table of what the peer sends is forgotten with
+    /// the library, for no header block is decoded any more.
     public func becomeLeanWhenQuiet() {
         isToBecomeLean = true
     }
@@ -15,8 +16,9 @@ extension Session {
     @discardableResult
     func becomeLean() -> Bool {
         if lean != nil { return true }
-        guard role == .server, settings.headerTableSize == 0, settings.automaticWindowUpdates,
-            !isAtWork, failure == nil, !hasEnded, farewell == nil, !hasMore, scanner.isBetweenFrames,
+        guard role == .server, settings.encoderTableSize == 0, settings.automaticWindowUpdates,
+            !isAtWork, failure == nil, !hasEnded, farewell == nil, shutdown == nil, !hasMore,
+            scanner.isBetweenFrames,
             acknowledgedSettings == sentSettings, announcedStreamLimit == nil,
             streamCount == 1, case let record = records[0], record.isStreaming, !record.hasEnded,
             record.isDeferred, record.outboundBytes == 0, case .open = record.ending,
@@ -69,6 +71,7 @@ extension Session {
         cutStreams = CutStreams()
         debts = []
         block = HeaderBlock()
+        gate = nil
     }
 
     /// Whether there is anybody to listen to.
@@ -135,7 +138,9 @@ extension Session {
             if isLast { peerEnded(link) }
         case .ended: peerEnded(link)
         case .reset(let errorCode): closeLean(errorCode: errorCode)
-        case .pingAcknowledged: handler.lend { $0.pingAcknowledged() }
+        case .pingAcknowledged:
+            pingsAcknowledged += 1
+            handler.lend { $0.pingAcknowledged() }
         case .settings(let most): handler.lend { $0.settingsReceived(maxConcurrentStreams: most) }
         case .goaway(let lastStream, let errorCode):
             let rest = payload.extracting(8...)
@@ -215,7 +220,7 @@ extension Session {
         return false
     }
 
-    /// Fields that enter no table: there is none.
+    /// Fields that enter no table: we have none.
     private func writeTrailers(_ trailers: HeaderBlock, of stream: Int32, into output: inout [UInt8]) {
         var block: [UInt8] = []
         trailers.forEach { name, value in block.append(spelling: name, value) }

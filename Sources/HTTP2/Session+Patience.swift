@@ -17,7 +17,7 @@ extension Session {
     /// are not waited for; nor is anything when the session is over.
     public var isKeptWaiting: Bool {
         guard failure == nil, !hasEnded else { return false }
-        return owesSomething || role == .server && streamCount > streamingCount
+        return owesSomething || shutdown != nil || role == .server && streamCount > streamingCount
     }
 
     /// A second has gone by. Streams on which the peer has kept us waiting for too long (the body of a request that
@@ -27,6 +27,7 @@ extension Session {
     public func look(_ patience: Patience) -> Debt? {
         moment += 1
         resetStalledStreams(patience)
+        hurryShutdown(patience)
         guard owesSomething else {
             debts = []
             return nil
@@ -81,6 +82,11 @@ public struct Patience: Sendable {
     public var bodySeconds = 30
     /// For a window that lets a complete answer out.
     public var answerSeconds = 20
+
+    /// At the end of a connection, for a round trip in which the peer begins no stream.
+    public var settlingSeconds = 4
+    /// At the end of a connection, for the acknowledgement that the peer knows of it.
+    public var goodbyeSeconds = 1
 
     /// The usual patience.
     public init() {}

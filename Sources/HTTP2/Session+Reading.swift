@@ -6,6 +6,9 @@ extension Session {
     func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         guard let gate else { return unsafe give(bytes) }
         var (next, given) = (0, 0)
+        gate.justBegun = 0
+        // Whether the library has not been given a RST_STREAM.
+        var owesReset = false
         while next < bytes.count, !gate.isOpen {
             if gate.passing > 0 {
                 let step = min(gate.passing, bytes.count - next)
@@ -15,6 +18,18 @@ extension Session {
             }
             let frame = gate.partial.isEmpty ? unsafe FrameHead(bytes.span, at: next) : nil
             if let frame, !gate.keeps(frame) {
+                if frame.kind == .reset {
+                    owesReset = true
+                    gate.justBegun = 0
+                } else if frame.kind == .data, frame.stream != gate.justBegun,
+                    owesReset || mayBeClosed(frame.stream)
+                {
+                    // What came before may close the stream, or begin it.
+                    let verdict = unsafe give(UnsafeBufferPointer(rebasing: bytes[given..<next]))
+                    guard verdict >= 0, !hasEnded else { return verdict }
+                    (given, owesReset) = (next, false)
+                    judge(frame)
+                }
                 next += FrameHead.byteCount
                 gate.passing = frame.count
                 continue
@@ -56,6 +71,7 @@ extension Session {
         guard !isKept else { return unsafe whole.withUnsafeBufferPointer { unsafe take(frame, $0, gate) } }
         gate.isOpen = gate.keeps(frame)
         gate.passing = frame.count
+        if frame.kind == .data { judge(frame) }
         return unsafe whole.withUnsafeBufferPointer { unsafe give($0) }
     }
 

@@ -20,6 +20,7 @@ extension Session {
                 raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
             handler.lend { $0.settingsReceived(maxConcurrentStreams: maxStreams) }
         case NGHTTP2_PING.rawValue where isAcknowledgement:
+            pingsAcknowledged += 1
             handler.lend { $0.pingAcknowledged() }
         case NGHTTP2_GOAWAY.rawValue:
             unsafe receivedGoaway(frame.pointee.goaway)
@@ -34,8 +35,20 @@ extension Session {
     /// A piece of a body.
     func receivedData(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard withAttachedRecord(stream, { _ in true }) != nil else { return }
+        if !awaitingContinue.isEmpty { awaitingContinue.removeAll { $0 == stream } }
         let bytes = unsafe bytes.span
         handler.lend { $0.data(stream, bytes) }
+    }
+
+    /// Adds a received field to the block. False: it is one too many or too large.
+    func take(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
+        unsafe block.append(name: name, value: value)
+        if name.count == 6 { unsafe noteExpectation(name.span, value.span) }
+        if block.count <= settings.maxHeaderFields, block.listBytes <= settings.maxHeaderListBytes {
+            return true
+        }
+        failure = block.count > settings.maxHeaderFields ? .tooManyHeaderFields : .headerListTooLarge
+        return false
     }
 
     private func receivedBlock(_ stream: Int32, endStream: Bool) {
@@ -47,6 +60,7 @@ extension Session {
         if role == .server { lastStream = max(lastStream, stream) }
         handler.lend { $0.headers(stream, &block, kind: kind, endStream: endStream) }
         block.giveBackMemory()
+        if blockExpectsContinue, kind == .head, !endStream { awaitingContinue.append(stream) }
         if endStream { reportEnd(stream) }
     }
 

@@ -35,8 +35,8 @@ public final class Session {
     let handler: HandlerReference
     /// The header block that is being received; blocks of one connection never interleave.
     var block = HeaderBlock()
-    /// Reads header blocks in place of the library, where it can.
-    let gate: HeaderGate?
+    /// Tells frames apart before the library does, and reads header blocks in its place where it can; nil for clients.
+    var gate: HeaderGate?
     /// Whether ``block`` holds the block already that the library is being given.
     var isBlockRead = false
     /// Streams whose bodies have been taken entirely since the handler was told last.
@@ -68,6 +68,14 @@ public final class Session {
     var tails: [Tail] = []
     var tailBytes: [UInt8] = []
     var nextTail = 0
+    /// Whether the block that is being received has `expect: 100-continue`.
+    var blockExpectsContinue = false
+    /// Streams whose peer waits for `100` before it sends the body.
+    var awaitingContinue: [Int32] = []
+    var pingsSent = 0
+    var pingsAcknowledged = 0
+    /// The end of the connection, once it has begun.
+    var shutdown: Shutdown?
     /// A GOAWAY that waits until all else is sent.
     var farewell: (errorCode: UInt32, debug: [UInt8])?
 
@@ -89,7 +97,7 @@ public final class Session {
         self.handler = HandlerReference.to(handler)
         scanner = FrameScanner(role: role)
         resets = ResetJudgement(after: role == .server ? settings.judgedStreams : 0)
-        gate = HeaderGate(role: role, settings: settings)
+        gate = role == .server ? HeaderGate(settings) : nil
         memory = SessionMemory(role: role)
         unsafe raw = makeLibrarySession(role, settings, memory)
         unsafe nghttp2_session_set_user_data(raw, Unmanaged.passUnretained(self).toOpaque())
@@ -127,6 +135,7 @@ public final class Session {
             fail(.flooded)
         }
         if let failure { throw failure }
+        if !awaitingContinue.isEmpty { sendContinue() }
         if isToBecomeLean { becomeLean() }
     }
 
@@ -145,14 +154,14 @@ public final class Session {
             memory.frames.lock.withLock { _ in sendAll(into: &output) }
             isAtWork = false
             if announcedStreamLimit != nil { writeStreamLimit(into: &output, at: start) }
-        } while (notifyEmptied() || sendLateResets() || sayFarewell())
+        } while (notifyEmptied() || sendLateResets() || advanceShutdown() || sayFarewell())
             && output.count - start < Self.drainBytes
         if isToBecomeLean { becomeLean() }
     }
 
     /// Whether `drain` would append something.
     public var wantsToSend: Bool {
-        !isBroken && (hasMore || farewell != nil)
+        !isBroken && (hasMore || farewell != nil || isShutdownStepDue)
     }
 
     /// Whether nothing more will be read or sent: close the connection.
@@ -257,16 +266,6 @@ extension Session {
         if hasEnded != true { cutStreams.remember(stream) }
         guard hasEnded != nil else { return }
         handler.lend { $0.closed(stream, errorCode: errorCode) }
-    }
-
-    /// Adds a received field to the block. False: it is one too many or too large.
-    func take(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
-        unsafe block.append(name: name, value: value)
-        if block.count <= settings.maxHeaderFields, block.listBytes <= settings.maxHeaderListBytes {
-            return true
-        }
-        failure = block.count > settings.maxHeaderFields ? .tooManyHeaderFields : .headerListTooLarge
-        return false
     }
 }
 

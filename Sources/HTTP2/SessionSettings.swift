@@ -8,12 +8,17 @@ public struct SessionSettings: Sendable {
     public var connectionWindowSize: Int32 = 1 << 20
     /// Payload of the largest frame we take.
     public var maxFrameSize: UInt32 = 16_384
-    /// Bytes of the HPACK table, ours for both directions.
+    /// Bytes of the HPACK table of what the peer sends (SETTINGS_HEADER_TABLE_SIZE). Below 4096, the initial size, the
+    /// peer must answer with a table size update (RFC 7541, section 4.2), which nginx and HAProxy do not send.
     public var headerTableSize: UInt32 = 4096
     /// Size of a decoded header block as RFC 9113, section 6.5.2 counts it. More costs the peer the
     /// connection.
     public var maxHeaderListBytes = 8000
 
+    /// Bytes of the HPACK table of what we send; 0: none. The peer is told of it with the first header block.
+    public var encoderTableSize: UInt32 = 4096
+    /// Whether a server reads header blocks itself where it can. That is faster, and takes 20 KiB for each connection.
+    public var readsHeaderBlocks = true
     /// Fields of a header block. More costs the peer the connection.
     public var maxHeaderFields = 100
     /// Frames that wait to be sent; more means that the peer provokes answers and does not read them. A

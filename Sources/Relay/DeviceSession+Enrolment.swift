@@ -9,13 +9,13 @@ extension DeviceSession {
     /// Whether a device waits to be enrolled over this connection.
     var isEnrolling: Bool { calls.values.contains { if case .enrolling = $0 { true } else { false } } }
 
-    /// The relay stops. The device is told so; a connection that carries no link is closed when nobody waits for an
-    /// answer on it any more.
+    /// The relay stops. The device is told so; a connection that carries no link is closed when the calls on it are
+    /// answered.
     func drain() {
         if linkStream != nil {
             leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
-        } else if !isEnrolling {
-            endpoint.close(.localClose)
+        } else {
+            endpoint.closeWhenAnswered(.localClose)
         }
     }
 
@@ -49,6 +49,5 @@ extension DeviceSession {
         case .failure(let refusal):
             refuse(stream, refusal.status, refusal.sentence)
         }
-        if shard.isDraining { drain() }
     }
 }

@@ -55,8 +55,10 @@ final class DeviceSession: EndpointOwner {
         settings.maxHeaderListBytes = Limits.headerListBytes
         settings.maxHeaderFields = Limits.headerFields
         settings.connectionWindowSize = 65_535
-        // Requests are few, and a link without a table can become lean.
-        settings.headerTableSize = 0
+        // Requests are few, and a link that sends without a table can become lean. The table of what the device sends
+        // has its usual size, for proxies do not speak of it (RFC 7541, section 4.2); a lean link keeps none.
+        settings.encoderTableSize = 0
+        settings.readsHeaderBlocks = false
         return settings
     }()
 

@@ -78,7 +78,6 @@ extension ProviderSession {
             say(body, on: stream)
         }
         endpoint.setNeedsFlush()
-        closeIfDrained()
     }
 
     private static func body(listing channels: [ChannelIdentity]) -> [UInt8] {

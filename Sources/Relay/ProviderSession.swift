@@ -58,13 +58,13 @@ final class ProviderSession: EndpointOwner {
         guard let request = exchanges[stream], case .waiting = request.phase else { return }
         if case .rejected(let rejection, _) = verdict { noteRefused(rejection, request, topic: nil) }
         respond(stream, verdict, request)
-        closeIfDrained()
     }
 
-    /// Answers what is open, then says goodbye; new pushes are answered with 503 `Shutdown` until then.
+    /// Answers what is open, and new pushes with 503 `Shutdown`, until the provider has had the time to learn that it
+    /// is to begin no more of them.
     func drain() {
         isDraining = true
-        closeIfDrained()
+        endpoint.closeWhenAnswered(.localClose, debug: Rejection.shutdown.body(), settles: true)
     }
 
     // MARK: EndpointOwner
@@ -120,7 +120,6 @@ final class ProviderSession: EndpointOwner {
     func closed(_ stream: Int32, errorCode: UInt32) {
         forget(stream)
         if !listings.isEmpty { listings.remove(stream) }
-        closeIfDrained()
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
@@ -221,11 +220,6 @@ final class ProviderSession: EndpointOwner {
         endpoint.setNeedsFlush()
     }
 
-    func closeIfDrained() {
-        guard isDraining, exchanges.isEmpty else { return }
-        endpoint.close(.localClose, debug: Rejection.shutdown.body())
-    }
-
     private func lookAgain(afterMilliseconds interval: Int) {
         idleTimer?.arm(afterMilliseconds: min(interval, Self.lookMilliseconds))
     }
@@ -237,6 +231,6 @@ final class ProviderSession: EndpointOwner {
         guard idleMilliseconds >= shard.providerIdleMilliseconds, exchanges.isEmpty else {
             return lookAgain(afterMilliseconds: max(1000, shard.providerIdleMilliseconds - idleMilliseconds))
         }
-        endpoint.close(.idleTimeout, debug: Rejection.idleTimeout.body())
+        endpoint.closeWhenAnswered(.idleTimeout, debug: Rejection.idleTimeout.body())
     }
 }

@@ -46,5 +46,25 @@ extension EndToEnd {
                 #expect(try await relay.program.exitCode() == 0, "\(relay.program.transcript)")
             }
         }
+
+        @Test(
+            "that is asked to end answers every push that a provider has begun, of thousands",
+            .bug(id: "R21"),
+            arguments: ["burst", "stream"])
+        func drain(_ way: String) async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let device = try await stage.startDevice(of: relay)
+                let node = try stage.start(
+                    URL(filePath: "/usr/bin/node"),
+                    [
+                        Place.programs.appending(path: "drain.mjs").path, relay.file, device.token,
+                        device.bearer, way,
+                    ])
+                #expect(try await node.exitCode() == 0, "\(node.transcript)")
+                #expect(node.output == ["every push that was begun is answered"])
+                #expect(try await relay.program.exitCode() == 0, "\(relay.program.transcript)")
+            }
+        }
     }
 }

@@ -17,11 +17,8 @@ import h2spec_hpack
 from frames import Frames
 from relay import Relay, require, say
 
-# Cases that fail, and why that is as it should be. No closed stream is remembered: a thousand of them would cost every
-# connection of a provider 300 KB.
+# Cases that fail, and why that is as it should be.
 KNOWN = {
-    "http2/5.1/8": "nghttp2 ignores DATA on a closed stream without a word; it costs nothing and has no effect",
-    "http2/5.1/11": "the same",
     "http2/5.1.1/2": "the code is STREAM_CLOSED: a stream that was passed over is closed, and is not told from others",
 }
 AT_ONCE = 16

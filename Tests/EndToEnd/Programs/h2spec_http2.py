@@ -78,6 +78,9 @@ CASES = [
         ("CONTINUATION on a closed stream", connection_error(STREAM_CLOSED, PROTOCOL_ERROR),
          [get(), until_answered, continuation(DUMMY)]),
     ),
+    # As a client sees them that is slower than the answer: the stream is closed by then.
+    *group("http2/5.1/5, answered", ("DATA on a stream that it has ended", CLOSED, [get(), until_answered, data()])),
+    *group("http2/6.1/2, answered", ("DATA on a stream that is not open", CLOSED, [get(), until_answered, data()])),
     *group(
         "http2/5.1.1",
         ("a request on an even stream", ENDS, [get(2)]),

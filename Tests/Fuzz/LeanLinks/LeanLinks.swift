@@ -102,7 +102,7 @@ final class LeanLinkEnd: SessionHandler {
 
     init(isLean: Bool, isNarrow: Bool) {
         var settings = SessionSettings()
-        settings.headerTableSize = 0
+        settings.encoderTableSize = 0
         settings.connectionWindowSize = 65_535
         if isNarrow { settings.initialWindowSize = 1000 }
         self.settings = settings

@@ -13,7 +13,7 @@ final class LongCall {
         isLean: Bool = true
     ) throws {
         var settings = SessionSettings()
-        settings.headerTableSize = 0
+        settings.encoderTableSize = 0
         change(&settings)
         pair = Pair(client: client, server: settings)
         pair.atServer.onHeaders = { [unowned pair] stream, _ in
@@ -254,7 +254,7 @@ struct LeanLinkTests {
 
     @Test("is never lean with header tables, after the end, or by a client")
     func never() throws {
-        let table = try LongCall(server: { $0.headerTableSize = 4096 }, isLean: false)
+        let table = try LongCall(server: { $0.encoderTableSize = 4096 }, isLean: false)
         #expect(!table.pair.server.becomeLean())
         let call = try LongCall(isLean: false)
         #expect(!call.pair.client.becomeLean())
