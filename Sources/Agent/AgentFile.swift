@@ -61,5 +61,6 @@ final class AgentFile: DatabaseFile {
             DeadLetters.schemaStep + ProcessRegister.schemaStep,
             AlertRegister.schemaStep,
             "ALTER TABLE seen DROP COLUMN received_at",
+            Inbox.collapseStep,
         ])
 }

@@ -45,6 +45,10 @@ extension AppDesk {
         keeper.handle(.needed, topic)
     }
 
+    private func isUnderWay(_ row: Int64) -> Bool {
+        attachments.values.contains { $0.streams.contains { $0.isUnderWay(row) } }
+    }
+
     /// These topics' rows are looked through from the first again.
     func retry(_ topics: Set<String>) {
         for topic in topics {
@@ -61,6 +65,12 @@ extension AppDesk {
             sickbay.rest(failure.row, of: failure.topic, attempts: failure.attempts)
         }
         for row in outcome.gone { sickbay.discharge(row) }
+        for replaced in outcome.replaced {
+            sickbay.discharge(replaced.row)
+            // The relay hears of what an app has been told when the app has handled it.
+            guard let identity = replaced.reported, !isUnderWay(replaced.row) else { continue }
+            reporter.note(.replaced, of: identity)
+        }
         for failure in outcome.dead {
             sickbay.discharge(failure.row)
             log.warning(

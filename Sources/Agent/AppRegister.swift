@@ -85,7 +85,7 @@ final class AppRegister {
 
     /// Replaces what is known of an app. One that is no longer wanted loses what waits for it from the relay.
     func put(_ record: AppRecord) throws(StoreError) {
-        guard records[record.topic.text] != record else { return }
+        guard let former = records[record.topic.text], former != record else { return }
         try database.transaction { () throws(StoreError) in
             update.bind(Int64(record.user))
             update.bind(record.environment.rawValue)
@@ -93,6 +93,14 @@ final class AppRegister {
             update.bind(record.isWanted ? 1 : 0)
             update.bind(record.number)
             try update.run()
+            if former.token != record.token {
+                // Pushes of another registration replace none of this one's.
+                for table in ["inbox", "dead_letters"] {
+                    try database.execute(
+                        "UPDATE \(table) SET collapse = NULL WHERE app = \(record.number) "
+                            + "AND kind = \(Parcel.remoteKind)")
+                }
+            }
             guard !record.isWanted else { return }
             for table in ["inbox", "dead_letters"] {
                 try database.execute(

@@ -61,6 +61,9 @@ final class AppStream {
         say(parcel.message(number))
     }
 
+    /// Whether what lies in a row is under way here.
+    func isUnderWay(_ row: Int64) -> Bool { rowsUnderWay.contains(row) }
+
     /// What has been under way for longest.
     var oldestUnderWay: Handover? { rows.min { $0.key < $1.key }?.value }
 

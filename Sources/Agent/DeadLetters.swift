@@ -41,8 +41,8 @@ final class DeadLetters {
             "UPDATE inbox SET attempts = attempts + 1 WHERE row = ? RETURNING attempts, app")
         bury = try database.prepare(
             """
-            INSERT INTO dead_letters(row, app, priority, message, kind, attempts, reason, died_at)
-            SELECT row, app, priority, message, kind, attempts, ?2, ?3 FROM inbox WHERE row = ?1
+            INSERT INTO dead_letters(row, app, priority, message, kind, collapse, attempts, reason, died_at)
+            SELECT row, app, priority, message, kind, collapse, attempts, ?2, ?3 FROM inbox WHERE row = ?1
             """)
         removeFromInbox = try database.prepare("DELETE FROM inbox WHERE row = ?")
         bound = try database.prepare(
@@ -56,8 +56,8 @@ final class DeadLetters {
         find = try database.prepare("SELECT app FROM dead_letters WHERE row = ?")
         revive = try database.prepare(
             """
-            INSERT INTO inbox(row, app, priority, message, kind)
-            SELECT row, app, priority, message, kind FROM dead_letters WHERE row = ?
+            INSERT INTO inbox(row, app, priority, message, kind, collapse)
+            SELECT row, app, priority, message, kind, collapse FROM dead_letters WHERE row = ?
             """)
         remove = try database.prepare("DELETE FROM dead_letters WHERE row = ?")
     }

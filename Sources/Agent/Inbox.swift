@@ -39,6 +39,15 @@ final class Inbox {
         var dead: [Failure] = []
         /// Rows of failures that are not there any more.
         var gone: [Int64] = []
+        /// Gave way to newer ones with their collapse identifiers.
+        var replaced: [Replaced] = []
+    }
+
+    /// A notification that gave way to a newer one.
+    struct Replaced: Equatable {
+        let row: Int64
+        /// The push whose relay wants to know that; nil: there is none.
+        let reported: NotificationIdentity?
     }
 
     /// Told of everything that is stored, within the transaction.
@@ -48,6 +57,7 @@ final class Inbox {
     private let deadLetters: DeadLetters
     private let see: Statement
     private let note: Statement
+    private let replace: [Statement]
     private let append: Statement
     private let remove: Statement
     private let count: Statement
@@ -55,14 +65,27 @@ final class Inbox {
     private let forget: Statement
     private let pending: Statement
 
+    /// The collapse identifier of what is replaced by a newer one. Rows that are older than this step have none, and
+    /// are handed over.
+    static let collapseStep = """
+        ALTER TABLE inbox ADD COLUMN collapse TEXT;
+        ALTER TABLE dead_letters ADD COLUMN collapse TEXT;
+        CREATE INDEX inbox_collapse ON inbox(app, kind, collapse) WHERE collapse IS NOT NULL;
+        """
+
     init(_ database: Database, deadLetters: DeadLetters) throws(StoreError) {
         self.database = database
         self.deadLetters = deadLetters
         see = try database.prepare(
             "INSERT INTO seen(app, identity) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING row")
         note = try database.prepare("UPDATE subscriptions SET last = ? WHERE app = ? AND channel = ?")
+        let replace = { (table: String) throws(StoreError) in
+            try database.prepare(
+                "DELETE FROM \(table) WHERE app = ? AND kind = ? AND collapse = ? RETURNING row, message")
+        }
+        self.replace = [try replace("inbox"), try replace("dead_letters")]
         append = try database.prepare(
-            "INSERT INTO inbox(row, app, priority, message, kind) VALUES (?, ?, ?, ?, ?)")
+            "INSERT INTO inbox(row, app, priority, message, kind, collapse) VALUES (?, ?, ?, ?, ?, ?)")
         remove = try database.prepare("DELETE FROM inbox WHERE row = ?")
         count = try database.prepare("SELECT count(*) FROM inbox WHERE app = ?")
         drop = try database.prepare(
@@ -110,7 +133,7 @@ final class Inbox {
     func store(_ arrivals: [Arrival]) throws(StoreError) -> Outcome {
         var outcome = Outcome()
         for arrival in arrivals {
-            if try store(arrival) { outcome.stored += 1 } else { outcome.repeated += 1 }
+            if try store(arrival, &outcome) { outcome.stored += 1 } else { outcome.repeated += 1 }
         }
         for app in Set(arrivals.map(\.app)) { outcome.dropped += try bound(app) }
         return outcome
@@ -154,7 +177,7 @@ final class Inbox {
     }
 
     /// False: its identity was seen before.
-    private func store(_ arrival: Arrival) throws(StoreError) -> Bool {
+    private func store(_ arrival: Arrival, _ outcome: inout Outcome) throws(StoreError) -> Bool {
         if case .remote(let deliver) = arrival.parcel, let channel = deliver.channel {
             note.bind(deliver.identity.bytes)
             note.bind(arrival.app)
@@ -166,14 +189,35 @@ final class Inbox {
         var row: Int64?
         while try see.step() { row = see.integer(0) }
         guard let row else { return false }
+        if let collapse = arrival.parcel.collapse {
+            outcome.replaced += try makeWay(for: arrival, collapse)
+        }
         append.bind(row)
         append.bind(arrival.app)
         append.bind(Int64(arrival.parcel.priority.rawValue))
         append.bind(arrival.parcel.bytes)
         append.bind(arrival.parcel.kind)
+        append.bind(arrival.parcel.collapse)
         try append.run()
         try whenStored?(arrival)
         return true
+    }
+
+    /// Removes what an arrival replaces: what waits, and the dead letters. What is under way to the app is not
+    /// recalled, but if the app fails at it, it does not come again. The relay does the same with what is in flight.
+    private func makeWay(for arrival: Arrival, _ collapse: String) throws(StoreError) -> [Replaced] {
+        var replaced: [Replaced] = []
+        for statement in replace {
+            statement.bind(arrival.app)
+            statement.bind(arrival.parcel.kind)
+            statement.bind(collapse)
+            while try statement.step() {
+                let kind = arrival.parcel.kind
+                let older = statement.withBytes(1) { bytes in try? Parcel(kind: kind, decoding: bytes) }
+                replaced.append(Replaced(row: statement.integer(0), reported: older?.reported))
+            }
+        }
+        return replaced
     }
 
     /// Keeps an app to its bounds; the answer is how many notifications that cost.

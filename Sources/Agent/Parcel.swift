@@ -57,6 +57,16 @@ enum Parcel: Hashable {
         }
     }
 
+    /// Of two of an app and kind with the same of these, the newer replaces the older; nil: it replaces nothing.
+    var collapse: String? {
+        switch self {
+        case .remote(let deliver): deliver.channel == nil ? deliver.collapseIdentifier : nil
+        case .fired(let fired): fired.notice.request.identifier
+        // Each is something that the user has done.
+        case .responded: nil
+        }
+    }
+
     /// What is dropped last when an app's part of the inbox is full.
     var priority: Priority {
         switch self {

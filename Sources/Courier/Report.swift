@@ -11,6 +11,8 @@ public struct Report: CourierMessage {
         case shown = 2
         /// The user has acted on it.
         case actedOn = 3
+        /// A newer one with its collapse identifier took its place on the device before its app was given it.
+        case replaced = 4
     }
 
     /// One thing that became of one notification.

@@ -133,13 +133,16 @@ public struct TraceEvent: Hashable, Sendable {
         case broadcast = 15
         /// It was not, because too much waited there; the detail is the same.
         case skipped = 16
+        /// The device reported that a newer one with its collapse identifier took its place there, before its app was
+        /// given it; the detail is as with ``handedOver``.
+        case replacedOnDevice = 17
 
         /// Whether the relay is done with the push. One that was replaced may be recalled.
         public var isEnding: Bool {
             switch self {
             case .acknowledged, .replaced, .merged, .expired, .discarded, .dropped: true
             case .started, .stored, .sent, .returned, .recalled, .handedOver, .shown, .actedOn, .broadcast,
-                .skipped:
+                .skipped, .replacedOnDevice:
                 false
             }
         }

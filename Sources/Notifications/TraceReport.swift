@@ -1,7 +1,8 @@
 /// What a device said of a notification that it was delivered. It names no row, since devices know of none: whoever
 /// reads the trace believes it of pushes to that very device.
 public struct TraceReport: Hashable, Sendable {
-    /// ``TraceEvent/Kind/handedOver``, ``TraceEvent/Kind/shown`` or ``TraceEvent/Kind/actedOn``.
+    /// ``TraceEvent/Kind/handedOver``, ``TraceEvent/Kind/shown``, ``TraceEvent/Kind/actedOn`` or
+    /// ``TraceEvent/Kind/replacedOnDevice``.
     public let kind: TraceEvent.Kind
     /// When the relay was told.
     public let moment: Moment

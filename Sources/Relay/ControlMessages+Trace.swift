@@ -94,7 +94,7 @@ extension Control {
         /// When.
         public var at: Int64
         /// One of `started`, `stored`, `sent`, `returned`, `recalled`, `acknowledged`, `replaced`, `merged`, `expired`,
-        /// `discarded`, `dropped`, `handedOver`, `shown`, `actedOn`, `broadcast`, `skipped`.
+        /// `discarded`, `dropped`, `handedOver`, `shown`, `actedOn`, `replacedOnDevice`, `broadcast`, `skipped`.
         public var what: String
         /// Of `sent`: the shard of the connection; of `broadcast` and `skipped`: of the devices.
         public var shard: Int?
@@ -108,7 +108,7 @@ extension Control {
         public var otherRow: Int64?
         /// Of these, where it is known: the other's `apns-id`.
         public var other: String?
-        /// Of `handedOver`, `shown` and `actedOn`: when, by the device's clock.
+        /// Of `handedOver`, `shown`, `actedOn` and `replacedOnDevice`: when, by the device's clock.
         public var deviceAt: Int64?
         /// Of these in a ``TraceFeed``, where the row is 0: the `apns-id` and the device that tells of it.
         public var identity: String?
@@ -198,7 +198,7 @@ extension Control.TracedEvent {
             otherRow = event.detail
             other = names[QueueRow(event.detail)]?.description
         case .broadcast, .skipped: (shard, devices) = (event.connection.shard, event.connection.number)
-        case .handedOver, .shown, .actedOn: deviceAt = event.detail
+        case .handedOver, .shown, .actedOn, .replacedOnDevice: deviceAt = event.detail
         default: break
         }
     }

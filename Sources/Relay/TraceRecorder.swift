@@ -121,6 +121,7 @@ final class TraceRecorder {
             case .handedOver: .handedOver
             case .shown: .shown
             case .actedOn: .actedOn
+            case .replaced: .replacedOnDevice
             }
         let report = TraceReport(kind, at: now, onDevice: event.moment, of: event.identity, by: device)
         add(.report(report))

@@ -117,6 +117,8 @@ enum TraceListing {
         case "handedOver": return "the app has taken it" + onDevice(event)
         case "shown": return "the user was shown it" + onDevice(event)
         case "actedOn": return "the user has acted on it" + onDevice(event)
+        case "replacedOnDevice":
+            return "a newer one took its place before the app was given it" + onDevice(event)
         default: return event.what
         }
     }

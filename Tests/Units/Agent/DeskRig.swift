@@ -52,10 +52,12 @@ final class DeskRig {
         lastDelivery = 0
     }
 
-    func arrive(_ identities: UInt64..., topic: String = "com.example.one") {
+    func arrive(_ identities: UInt64..., topic: String = "com.example.one", collapse: String? = nil) {
         for identity in identities {
             lastDelivery += 1
-            desk.delivered(.sample(lastDelivery, identity: identity, topic: topic))
+            desk.delivered(
+                .sample(
+                    lastDelivery, identity: identity, topic: topic, collapse: collapse, wantsReport: true))
         }
     }
 }

@@ -16,6 +16,8 @@ final class DeskWorld {
     private var streams: [Stream] = []
     /// The topic of each notification, by its identity.
     private var topics: [UInt64: String] = [:]
+    /// The collapse identifiers of those that have one.
+    private var collapses: [UInt64: String] = [:]
     /// What the relay has no word of, in its order.
     private var unacknowledged: [UInt64] = []
     /// The identity of each delivery on the link, from number 1 on.
@@ -129,6 +131,7 @@ final class DeskWorld {
     private func push() {
         let identity = UInt64(topics.count + 1)
         topics[identity] = once(in: 2) ? Self.topics[0] : Self.topics[1]
+        if once(in: 4) { collapses[identity] = once(in: 2) ? "a" : "b" }
         unacknowledged.append(identity)
         arrive(identity)
     }
@@ -136,7 +139,7 @@ final class DeskWorld {
     private func arrive(_ identity: UInt64) {
         deliveries.append(identity)
         if !stored.contains(identity), !arrived.contains(identity) { arrived.append(identity) }
-        rig.arrive(identity, topic: topics[identity] ?? "")
+        rig.arrive(identity, topic: topics[identity] ?? "", collapse: collapses[identity])
     }
 
     private func attach(_ wanted: [String]) {
@@ -216,7 +219,7 @@ final class DeskWorld {
         for number in rig.line.acknowledged {
             let identity = deliveries[Int(number) - 1]
             unacknowledged.removeAll { $0 == identity }
-            if let index = arrived.firstIndex(of: identity) { stored += [arrived.remove(at: index)] }
+            if let index = arrived.firstIndex(of: identity) { store(arrived.remove(at: index)) }
         }
         rig.line.acknowledged = []
         for stream in streams { listen(to: stream) }
@@ -226,6 +229,16 @@ final class DeskWorld {
         rig.desk.linkEnded()
         arrived = []
         for identity in unacknowledged { arrive(identity) }
+    }
+
+    /// What is safe replaces what it collapses with and nobody has handled.
+    private func store(_ identity: UInt64) {
+        if let collapse = collapses[identity] {
+            stored.removeAll {
+                collapses[$0] == collapse && topics[$0] == topics[identity] && handled[$0] == nil
+            }
+        }
+        stored.append(identity)
     }
 
     private func listen(to stream: Stream) {

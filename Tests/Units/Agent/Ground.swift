@@ -98,7 +98,8 @@ extension Deliver {
     static func sample(
         _ delivery: UInt64, identity: UInt64, topic: String = "com.example.one",
         priority: Priority = .immediate,
-        payload: String = "{}", channel: ChannelIdentity? = nil
+        payload: String = "{}", channel: ChannelIdentity? = nil, collapse: String? = nil,
+        wantsReport: Bool = false
     ) -> Deliver {
         Deliver(
             delivery: delivery,
@@ -107,10 +108,11 @@ extension Deliver {
             payload: Array(payload.utf8),
             priority: priority,
             expiration: .nowOrNever,
-            collapseIdentifier: nil,
+            collapseIdentifier: collapse,
             pushType: nil,
             acceptedAt: Moment(milliseconds: 1),
-            channel: channel
+            channel: channel,
+            wantsReport: wantsReport
         )
     }
 }

@@ -11,11 +11,7 @@ struct ReporterTests {
     init() throws { rig = try DeskRig() }
 
     private func deliver(_ identity: UInt64, wantsReport: Bool = true) -> Deliver {
-        let sample = Deliver.sample(1, identity: identity)
-        return Deliver(
-            delivery: identity, identity: sample.identity, topic: sample.topic, payload: sample.payload,
-            priority: sample.priority, expiration: sample.expiration, collapseIdentifier: nil, pushType: nil,
-            acceptedAt: sample.acceptedAt, wantsReport: wantsReport)
+        .sample(identity, identity: identity, wantsReport: wantsReport)
     }
 
     private var reported: [String] {
