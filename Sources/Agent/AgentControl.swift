@@ -38,6 +38,10 @@ public enum AgentControl {
         public var notifications: String
         /// Notifications that wait for it.
         public var inbox: Int
+        /// Seconds for which it has settled none of what is under way to it, from ten on; nil: it goes on.
+        public var busySeconds: Int?
+        /// Notifications that are under way to it then.
+        public var underWay: Int?
     }
 
     /// One of `GET /v1/inbox` and `GET /v1/dead-letters`.

@@ -45,6 +45,37 @@ extension AppDesk {
         keeper.handle(.needed, topic)
     }
 
+    func makeHandlerWatch(_ scheduler: any Scheduler) -> HandlerWatch {
+        let watch = HandlerWatch(scheduler, log: log)
+        watch.boundMilliseconds = { [unowned self] topic in
+            guard let manifest = keeper?.status(of: topic)?.supervisor.manifest else {
+                return Limits.handlerSeconds.usual * 1000
+            }
+            return manifest.handlerSeconds.map { $0 * 1000 }
+        }
+        watch.stuck = { [unowned self] in stuck($0, $1) }
+        return watch
+    }
+
+    /// An app does not come back from what it was given: that has failed, as if the app had crashed. A process that the
+    /// agent has started is ended; any other loses its stream, so that it, or another one of the app, can come anew.
+    private func stuck(_ stream: AppStream, _ business: AppStream.Business) {
+        let topic = business.topic
+        // An older stream of the topic holds nothing up.
+        guard attachments[topic]?.streams.last === stream, let oldest = stream.oldestUnderWay else { return }
+        stream.isStuck = true
+        let reason = "The app had not handled it after \(business.milliseconds / 1000) s."
+        failures.append(Inbox.Failure(row: oldest.row, topic: topic, reason: reason))
+        if keeper?.isProcess(stream.process, of: topic) == true {
+            keeper?.handle(.stuck("\(business), and is ended"), topic)
+        } else {
+            log.warning("\(topic) \(business), and is disconnected")
+            stream.end(
+                .deadlineExceeded,
+                "The app \(business): it is disconnected, and is handed over again what it holds.")
+        }
+    }
+
     private func isUnderWay(_ row: Int64) -> Bool {
         attachments.values.contains { $0.streams.contains { $0.isUnderWay(row) } }
     }

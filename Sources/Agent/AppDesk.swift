@@ -14,7 +14,7 @@ final class AppDesk {
     let state: AgentState
     /// Whose the topics are that the operator has declared.
     var declarations: [String: UInt32]
-    private let scheduler: any Scheduler
+    let scheduler: any Scheduler
     let log: Log
     /// The link; its owner, which also owns this, sets it.
     weak var line: (any RelayLine)? { didSet { reporter.line = line } }
@@ -41,11 +41,13 @@ final class AppDesk {
     private var handled: [Int64] = []
     /// Their topics, until that is safe.
     private var unsettled: Set<String> = []
-    private var failures: [Inbox.Failure] = []
+    var failures: [Inbox.Failure] = []
     /// How often an app is handed over what it does not handle.
     var mostAttempts = Limits.deliveryAttempts.usual
     /// What failed, and waits for its next attempt.
     private(set) lazy var sickbay = Sickbay(scheduler) { [unowned self] in retry($0) }
+    /// What finds apps that are stuck.
+    private(set) lazy var handlers = makeHandlerWatch(scheduler)
     /// The declared apps; its owner, which also owns this, sets it.
     weak var keeper: AppKeeper?
     /// Topics that may have something to be handed over.
@@ -116,7 +118,7 @@ final class AppDesk {
 
     /// An app is done with deliveries. False: one of them was never sent to it.
     func handled(_ deliveries: [UInt64], by stream: AppStream) -> Bool {
-        guard let rows = stream.settle(deliveries) else { return false }
+        guard let rows = stream.settle(deliveries, at: scheduler.now) else { return false }
         handled += rows.map(\.row)
         unsettled.formUnion(rows.map(\.topic))
         for identity in rows.compactMap(\.reported) { reporter.note(.handedOver, of: identity) }
@@ -129,7 +131,7 @@ final class AppDesk {
 
     /// An app could not handle a delivery. False: it was never sent to it.
     func failed(_ failed: Failed, by stream: AppStream) -> Bool {
-        guard let rows = stream.settle([failed.delivery]) else { return false }
+        guard let rows = stream.settle([failed.delivery], at: scheduler.now) else { return false }
         for handover in rows {
             // Nothing of this row is handed over before the failure is counted.
             sickbay.admit(handover.row, of: handover.topic)
@@ -148,7 +150,8 @@ final class AppDesk {
     func left(_ stream: AppStream, isBroken: Bool = false) {
         center.left(stream)
         system.left(stream)
-        if isBroken, let oldest = stream.oldestUnderWay,
+        handlers.forget(stream)
+        if isBroken, !stream.isStuck, let oldest = stream.oldestUnderWay,
             attachments[oldest.topic]?.streams.last === stream
         {
             failures.append(Inbox.Failure(row: oldest.row, topic: oldest.topic, reason: Self.brokenReason))
@@ -274,7 +277,7 @@ final class AppDesk {
         else { return }
         do throws(StoreError) {
             try state.inbox.forEachPending(of: record.number, after: present.lastRow) { row, parcel in
-                if !sickbay.holds(row) { stream.send(parcel, from: row) }
+                if !sickbay.holds(row) { stream.send(parcel, from: row, at: scheduler.now) }
                 present.lastRow = row
                 return stream.hasRoom
             }
@@ -282,5 +285,6 @@ final class AppDesk {
             log.error("\(error)")
         }
         attachments[topic] = present
+        handlers.watch(stream)
     }
 }

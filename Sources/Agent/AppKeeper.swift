@@ -131,6 +131,12 @@ final class AppKeeper {
         apps[topic].map { ($0.supervisor, $0.process?.identifier) }
     }
 
+    /// Whether the process at the other end of a stream is the one that the agent has started for an app.
+    func isProcess(_ process: Int32?, of topic: String) -> Bool {
+        guard let own = apps[topic]?.process?.identifier else { return false }
+        return process == nil || process == own
+    }
+
     /// Something has happened; false: there is no such app.
     @discardableResult
     func handle(_ event: AppSupervisor.Event, _ topic: String) -> Bool {

@@ -1,3 +1,5 @@
+import Notifications
+
 /// How an app is declared to the agent: whose it is and, where the agent is to start it, how.
 public struct AppManifest: Sendable, Equatable {
     /// The app.
@@ -14,6 +16,8 @@ public struct AppManifest: Sendable, Equatable {
     public var mayRunInBackground: Bool
     /// Whether it ends when it leaves the foreground.
     public var exitsOnSuspend: Bool
+    /// Seconds for which it may be busy with one notification; nil: as long as it likes.
+    public var handlerSeconds: Int? = Limits.handlerSeconds.usual
     /// What it is called on a screen; nil: as its topic.
     public var name: String?
     /// The name or file of its icon there.

@@ -69,7 +69,10 @@ final class AppSession: EndpointOwner {
         endpoint.setNeedsFlush()
         let app = AppStream(
             user: user, process: endpoint.peer?.credentials?.process,
-            countUnsent: { [unowned self] in endpoint.streams.outboundBytes(stream) }
+            countUnsent: { [unowned self] in endpoint.streams.outboundBytes(stream) },
+            end: { [unowned self] status, sentence in
+                if let caller = callers[stream] { end(caller, status, sentence) }
+            }
         ) {
             [unowned self] message in say(message, on: stream)
         }

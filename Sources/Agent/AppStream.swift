@@ -17,7 +17,13 @@ final class AppStream {
     /// The topics of which the app decides how their alerts are presented.
     var decisions: Set<String> = []
 
+    /// Since which nanosecond something is under way and the app has settled nothing; nil: nothing is under way.
+    private(set) var busySince: UInt64?
+    /// Whether it was found to be stuck: nothing more is handed over to it.
+    var isStuck = false
+
     private let say: (AgentMessage) -> Void
+    private let end: (GRPCStatus, String) -> Void
     private let countUnsent: () -> Int
     private var window = DeliveryWindow(size: Limits.appWindow)
     private var rows: [UInt64: Handover] = [:]
@@ -33,14 +39,17 @@ final class AppStream {
 
     /// A stream of a process of `user`, at the end of which `say` speaks.
     ///
-    /// - Parameter countUnsent: the bytes of what it has said that the app has not taken yet.
+    /// - Parameters:
+    ///   - countUnsent: the bytes of what it has said that the app has not taken yet.
+    ///   - end: ends it with a status and a sentence.
     init(
         user: UInt32, process: Int32? = nil, countUnsent: @escaping () -> Int = { 0 },
-        say: @escaping (AgentMessage) -> Void
+        end: @escaping (GRPCStatus, String) -> Void = { _, _ in }, say: @escaping (AgentMessage) -> Void
     ) {
         self.user = user
         self.process = process
         self.countUnsent = countUnsent
+        self.end = end
         self.say = say
     }
 
@@ -48,14 +57,18 @@ final class AppStream {
     var isListening: Bool { countUnsent() < Limits.unsentBytesPerStream }
 
     /// Whether another delivery may be sent.
-    var hasRoom: Bool { !isLeaving && window.hasRoom }
+    var hasRoom: Bool { !isLeaving && !isStuck && window.hasRoom }
 
     /// Says anything but a delivery.
     func tell(_ message: AgentMessage) { say(message) }
 
+    /// Ends the stream, which leaves the desk before this returns.
+    func end(_ status: GRPCStatus, _ sentence: String) { end(status, sentence) }
+
     /// Sends what lies in a row, unless it is under way here already.
-    func send(_ parcel: Parcel, from row: Int64) {
+    func send(_ parcel: Parcel, from row: Int64, at now: UInt64) {
         guard !rowsUnderWay.contains(row), let number = window.advance() else { return }
+        busySince = busySince ?? now
         rows[number] = Handover(row: row, topic: parcel.topic, reported: parcel.reported)
         rowsUnderWay.insert(row)
         say(parcel.message(number))
@@ -68,11 +81,19 @@ final class AppStream {
     var oldestUnderWay: Handover? { rows.min { $0.key < $1.key }?.value }
 
     /// The rows of deliveries that the app is done with; nil when one of them is not under way.
-    func settle(_ deliveries: [UInt64]) -> [Handover]? {
+    func settle(_ deliveries: [UInt64], at now: UInt64) -> [Handover]? {
         guard window.acknowledge(deliveries) == nil else { return nil }
         let settled = deliveries.compactMap { rows.removeValue(forKey: $0) }
         rowsUnderWay.subtract(settled.map(\.row))
+        busySince = rows.isEmpty ? nil : now
         return settled
+    }
+
+    /// What the app is busy with; nil: nothing.
+    func business(at now: UInt64) -> Business? {
+        guard let busySince, let topic = oldestUnderWay?.topic else { return nil }
+        let nanoseconds = now > busySince ? now - busySince : 0
+        return Business(topic: topic, milliseconds: Int(nanoseconds / 1_000_000), count: rows.count)
     }
 }
 

@@ -16,8 +16,8 @@ struct AppSupervisor {
         case started, notStarted(String)
         /// The app has a stream to the agent, or none any more.
         case attached, detached
-        /// The app has handled something.
-        case handled
+        /// The app has handled something, or does not come back from what it was given.
+        case handled, stuck(String)
         /// The process that the agent has started is over.
         case exited(ProcessEnding)
         /// The time has come that was asked for last.
@@ -62,21 +62,17 @@ struct AppSupervisor {
     /// Whether the app is what the device is used for.
     private(set) var isActive = false
     /// Whether it was found to end again and again for nothing.
-    private(set) var isCrashLooping = false
+    var isCrashLooping: Bool { crashes.isLooping }
     /// Whether it was started because somebody wants to use it.
     private(set) var isLaunchedForUse = false
 
     private(set) var isNeeded = false
     private var isUseWanted = false
-    /// Whether it is being ended because it did not attach.
+    /// Whether it is being ended because it did not attach, or is stuck.
     private var isFault = false
     private(set) var isStopping = false
     private var hasHandled = false
-    private var backoff = AppSupervisor.usualBackoff
-    /// When it has ended without having handled anything, in milliseconds.
-    private var fruitlessExits: [Int] = []
-    private static let usualBackoff = Backoff(
-        baseMilliseconds: 1000, capMilliseconds: 60_000, stableMilliseconds: .max)
+    private var crashes = CrashHistory()
 
     init(_ manifest: AppManifest) { self.manifest = manifest }
 
@@ -103,6 +99,7 @@ struct AppSupervisor {
         case .attached: attached()
         case .detached: detached()
         case .handled: handled()
+        case .stuck(let sentence): stuck(sentence)
         case .exited(let ending): exited(ending, now, random)
         case .timeIsUp: timeIsUp()
         case .stop: stop()
@@ -155,9 +152,7 @@ struct AppSupervisor {
 
     private mutating func handled() -> [Action] {
         hasHandled = true
-        isCrashLooping = false
-        fruitlessExits = []
-        backoff = Self.usualBackoff
+        crashes.handled()
         return []
     }
 
@@ -166,8 +161,7 @@ struct AppSupervisor {
     private mutating func activate() -> [Action] {
         switch state {
         case .idle, .resting:
-            fruitlessExits = []
-            isCrashLooping = false
+            crashes.forgive()
             isUseWanted = true
             return [.disarm] + begin()
         case .starting:
@@ -206,6 +200,13 @@ struct AppSupervisor {
     private mutating func terminate() -> [Action] {
         state = .ending(.terminated)
         return [.terminate, .arm(milliseconds: Limits.farewellMilliseconds)]
+    }
+
+    /// What does not come back has crashed.
+    private mutating func stuck(_ sentence: String) -> [Action] {
+        guard state == .running, hasProcess else { return [] }
+        isFault = true
+        return [.report(sentence)] + terminate()
     }
 
     private mutating func detached() -> [Action] {
@@ -247,20 +248,11 @@ struct AppSupervisor {
         guard !isStopping else { return over() }
         state = .resting
         isActive = false
-        let wasLooping = isCrashLooping
-        let recent = fruitlessExits.filter { now - $0 < Limits.crashLoopWindowMilliseconds } + [now]
-        fruitlessExits = recent.suffix(Limits.crashLoopExits)
-        isCrashLooping = fruitlessExits.count >= Limits.crashLoopExits
-        guard isCrashLooping else {
-            let delay = backoff.delayMilliseconds(afterLinkUp: 0, retryAfterMilliseconds: 0, random: random)
-            return [.arm(milliseconds: delay)]
-        }
-        let pause = Limits.crashLoopPauseMilliseconds
-        let delay = pause + Int(random.multipliedFullWidth(by: UInt64(pause / 4)).high)
+        let (delay, isNews) = crashes.ended(at: now, random: random)
         let report = Action.report(
             "is in a crash loop, \(Limits.crashLoopExits) ends without having handled anything; "
                 + "the next start is in \(delay / 1000) s, or upon 'postrider agent activate'")
-        return (wasLooping ? [] : [report]) + [.arm(milliseconds: delay)]
+        return (isNews ? [report] : []) + [.arm(milliseconds: delay)]
     }
 
     private mutating func timeIsUp() -> [Action] {

@@ -65,6 +65,10 @@ extension Limits {
     public static let deliveryAttempts = (least: 1, usual: 5, most: 100)
     /// Milliseconds until the second attempt after a handler's failure; twice as long before each further one.
     static let redeliveryMilliseconds = 1000
+    /// Seconds for which an app may be busy with one notification before it counts as stuck, and what a manifest can set.
+    public static let handlerSeconds = (least: 1, usual: 60, most: 86_400)
+    /// Milliseconds after which the log is told that an app is busy with one notification.
+    static let handlerNoticeMilliseconds = 10_000
     /// Dead letters of one topic; the oldest go. At 5 KiB each: 500 KiB on the disk.
     static let deadLettersPerTopic = 100
     /// Bytes of a text that a user has written in response to an alert.

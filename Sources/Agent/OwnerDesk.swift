@@ -81,6 +81,8 @@ final class OwnerDesk {
             let kept = keeper.status(of: topic)
             var waiting = 0
             if let record { waiting = try state.inbox.count(of: record.number) }
+            let business = desk.attachments[topic]?.streams.last?.business(at: desk.scheduler.now)
+            let stay = business.flatMap { $0.milliseconds < Limits.handlerNoticeMilliseconds ? nil : $0 }
             apps.append(
                 AgentControl.App(
                     topic: topic, user: kept?.supervisor.manifest.user ?? record?.user ?? 0,
@@ -89,7 +91,8 @@ final class OwnerDesk {
                     process: kept?.process, isDeclared: kept != nil, isRegistered: record?.token != nil,
                     notifications: (record.flatMap { state.centers[$0.number]?.status } ?? .notDetermined)
                         .word,
-                    inbox: waiting))
+                    inbox: waiting, busySeconds: stay.map { $0.milliseconds / 1000 },
+                    underWay: stay?.count))
         }
         return apps
     }

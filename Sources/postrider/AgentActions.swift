@@ -132,11 +132,16 @@ enum AgentActions {
             ["TOPIC", "USER", "STATE", "PROCESS", "DECLARED", "REGISTERED", "NOTIFICATIONS", "INBOX"],
             apps.map { app in
                 [
-                    app.topic, "\(app.user)", app.state, app.process.map(String.init) ?? "-",
+                    app.topic, "\(app.user)", state(of: app), app.process.map(String.init) ?? "-",
                     app.isDeclared ? "yes" : "no", app.isRegistered ? "yes" : "no", app.notifications,
                     "\(app.inbox)",
                 ]
             })
+    }
+
+    private static func state(of app: AgentControl.App) -> String {
+        guard let seconds = app.busySeconds, let count = app.underWay else { return app.state }
+        return "\(app.state), busy for \(seconds) s with \(count) notification\(count == 1 ? "" : "s")"
     }
 
     static func describe(_ letters: [AgentControl.Letter]) -> String {

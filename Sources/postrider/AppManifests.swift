@@ -61,6 +61,7 @@ enum AppManifests {
             manifest.mayRunInBackground = try reader.boolean("background") ?? false
             manifest.exitsOnSuspend = try reader.boolean("exits-on-suspend") ?? false
             manifest.environment = try environment(reader)
+            manifest.handlerSeconds = try handlerSeconds(reader)
             manifest.name = try reader.string("name")
             manifest.icon = try reader.string("icon")
             manifest.desktopFile = try reader.string("desktop-file")
@@ -77,6 +78,17 @@ enum AppManifests {
         } catch {
             throw CommandFailure(error.description, exitCode: 2)
         }
+    }
+
+    /// Whole seconds, or `none`.
+    private static func handlerSeconds(_ reader: YAMLReader) throws(YAMLError) -> Int? {
+        let limits = Limits.handlerSeconds
+        guard let text = try reader.string("handler-timeout") else { return limits.usual }
+        if text == "none" { return nil }
+        if let seconds = Int(text), (limits.least...limits.most).contains(seconds) { return seconds }
+        throw reader.error(
+            "handler-timeout",
+            "must be whole seconds from \(limits.least) to \(limits.most), or none, not '\(text)'")
     }
 
     /// `NAME=VALUE`, each in a line of a list.

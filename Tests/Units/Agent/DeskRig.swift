@@ -67,8 +67,16 @@ final class RecordedApp {
     static let topic = "com.example.one"
 
     var told: [AgentMessage] = []
-    private(set) lazy var stream = AppStream(user: user, process: process) { [unowned self] in told.append($0)
-    }
+    /// How the agent has ended its stream, and what happens then.
+    private(set) var ended: [GRPCStatus] = []
+    var whenEnded: (() -> Void)?
+    private(set) lazy var stream = AppStream(
+        user: user, process: process,
+        end: { [unowned self] status, _ in
+            ended.append(status)
+            whenEnded?()
+        },
+        say: { [unowned self] in told.append($0) })
     private let user: UInt32
     private let process: Int32?
 
