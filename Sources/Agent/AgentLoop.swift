@@ -47,6 +47,7 @@ final class AgentLoop {
         _ configuration: AgentConfiguration, relay: Server, on loop: EventLoop, log: Log,
         failed: @escaping (AgentFailure) -> Void
     ) throws {
+        try loop.reapOrphansAsFirstProcess()
         state = try AgentState(directory: configuration.stateDirectory, log: log)
         guard try configuration.enrolmentKey != nil || state.device() != nil else {
             throw AgentFailure.notEnrolled(configuration)

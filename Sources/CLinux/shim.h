@@ -25,6 +25,13 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 int pthread_setname_np(pthread_t thread, const char *name);
 int pthread_setaffinity_np(pthread_t thread, size_t size, const unsigned long *mask);
 
+// A child that has ended and that nobody has waited for, which still has to be done; 0 or less: there is none.
+static inline pid_t clinux_ended_child(void)
+{
+    siginfo_t information = {0};
+    return waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0 ? information.si_pid : -1;
+}
+
 // What SO_PEERCRED answers: struct ucred.
 struct clinux_credentials {
     pid_t process;

@@ -80,6 +80,9 @@ public final class ChildProcess: EventSource {
         loop.unwatch(descriptor.number)
         var status: Int32 = 0
         let result = systemCall("waitpid") { unsafe Int(waitpid(identifier, &status, WNOHANG)) }
+        loop.children.remove(identifier)
+        // The kernel names orphans behind it only now.
+        loop.reaper?.reap()
         guard case .done(Int(identifier)) = result else { return ended(.unknown) }
         let signal = status & 0x7F
         ended(signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal))
@@ -98,10 +101,12 @@ extension EventLoop {
     ) throws(TransportError) -> ChildProcess {
         do throws(SystemError) {
             let identifier = try Self.spawn(start)
+            children.insert(identifier)
             do throws(SystemError) {
                 return try watch(identifier, ended)
             } catch {
                 Self.withdraw(identifier)
+                children.remove(identifier)
                 throw error
             }
         } catch {

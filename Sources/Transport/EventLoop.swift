@@ -62,6 +62,11 @@ internal import Glibc
     var isStopping = false
     var isInTurn = false
 
+    /// The processes that it has started and not waited for yet.
+    var children: Set<Int32> = []
+    /// What waits for those that others have started; nil: nobody here.
+    var reaper: OrphanReaper?
+
     private var rung: [any LetterSource] = []
     var unread: [Token] = []
     var departed: [(session: any Session, reason: CloseReason)] = []

@@ -13,9 +13,10 @@ enum Termination {
 
     private static let signals = [SIGTERM, SIGINT, SIGHUP]
 
-    /// Keeps the signals from all threads that are still to be started. For `main` only.
+    /// Keeps the signals from all threads that are still to be started. For `main` only. SIGCHLD is for an agent that
+    /// is the first process of a container; nobody else hears it.
     static func block(for command: any Command.Type) {
-        Signals.block(command.reloads ? signals : [SIGTERM, SIGINT])
+        Signals.block(command.reloads ? signals + [SIGCHLD] : [SIGTERM, SIGINT])
     }
 
     /// Every request from now on; a thread of its own hears them. For a command that ``Command/endsInGoodOrder``.

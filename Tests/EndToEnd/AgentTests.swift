@@ -82,13 +82,15 @@ extension Stage {
     /// Starts an agent and returns when apps may connect. One that is started again on the same stage has the same
     /// state.
     func startAgent(
-        of relay: RelayUnderTest, options: [String] = [], environment: [String: String] = [:]
+        of relay: RelayUnderTest, options: [String] = [], environment: [String: String] = [:],
+        within container: [String] = []
     ) async throws -> Program {
         // The machine's own bus is nobody's business here.
         let noBus = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"]
+        let command = container + [product("postrider").path]
         let agent = try start(
-            product("postrider"),
-            [
+            URL(filePath: command[0]),
+            command.dropFirst() + [
                 "agent", "--relay", "\(relay.description.host):\(relay.description.devicePort)",
                 "--ca", relay.description.authorityFile,
                 "--enrolment-key-file", relay.description.enrolmentKeyFile,
