@@ -23,10 +23,10 @@ public enum AgentControl {
     public struct App: Codable, Sendable {
         /// Which app it is.
         public var topic: String
-        /// Whose it is.
-        public var user: UInt32
-        /// How it is: `active`, `background`, `starting`, `ending`, `not running`, `waiting` (to be started again) or
-        /// `crash loop`.
+        /// Whose it is; nil: it has not come yet, and nobody has declared it.
+        public var user: UInt32?
+        /// How it is: `active`, `background`, `starting`, `ending`, `not running`, `waiting` (to be started again),
+        /// `crash loop`, or `not seen yet`: the owner has decided about an app that has not come.
         public var state: String
         /// The process that the agent has started.
         public var process: Int32?

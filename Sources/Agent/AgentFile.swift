@@ -12,6 +12,7 @@ final class AgentFile: DatabaseFile {
     let inbox: Inbox
     let alerts: AlertRegister
     let processes: ProcessRegister
+    let consents: ConsentRegister
 
     init(path: String) throws(StoreError) {
         database = try Database(path: path, schema: Self.schema)
@@ -23,12 +24,14 @@ final class AgentFile: DatabaseFile {
         inbox = try Inbox(database, deadLetters: deadLetters)
         alerts = try AlertRegister(database)
         processes = try ProcessRegister(database)
+        consents = try ConsentRegister(database)
     }
 
     func reload() throws(StoreError) {
         try apps.load()
         try centers.load()
         try processes.load()
+        try consents.load()
     }
 
     static let schema = Schema(
@@ -62,5 +65,6 @@ final class AgentFile: DatabaseFile {
             AlertRegister.schemaStep,
             "ALTER TABLE seen DROP COLUMN received_at",
             Inbox.collapseStep,
+            ConsentRegister.schemaStep,
         ])
 }

@@ -102,6 +102,7 @@ final class AgentLoop {
     func start() {
         timer.arm(afterMilliseconds: Self.lookMilliseconds)
         keeper.start()
+        desk.center.applyDecisions()
         presenter.start()
         desk.center.start()
         // The zone that the next one differs from.
@@ -138,6 +139,7 @@ final class AgentLoop {
         take(configuration)
         desk.declare(configuration.declarations)
         let (added, removed) = keeper.declare(configuration.manifests)
+        desk.center.applyDecisions()
         for topic in removed { desk.forgetUndeclared(topic) }
         for topic in added { desk.stir(topic) }
         let changes = [("added", added), ("removed", removed)].filter { !$0.1.isEmpty }

@@ -24,6 +24,8 @@ final class AgentState {
     let deadLetters: DeadLetters
     /// The processes of those that the agent has started.
     let processes: ProcessRegister
+    /// What was decided before they came, and what users were asked.
+    let consents: ConsentRegister
 
     /// Told at the end of each transaction whether its changes are made.
     var whenTransactionEnds: ((_ isCommitted: Bool) -> Void)? {
@@ -51,6 +53,7 @@ final class AgentState {
         inbox = file.inbox
         alerts = file.alerts
         processes = file.processes
+        consents = file.consents
     }
 
     /// Whether the disk has failed, and nothing is changed before ``renew()`` has succeeded.

@@ -22,7 +22,10 @@ extension AppDesk {
     /// The owner of the device has the agent forget an app: its registration, its channels, what waits for it, what it
     /// has scheduled and may. False: nobody knows of such an app. It may come back, as one that was never here.
     func forgetApp(_ topic: String) throws(StoreError) -> Bool {
-        guard let record = state.apps[topic] else { return false }
+        let wasDecided = state.consents[topic] != ConsentRegister.Record()
+        presenter?.consent.withdraw(topic)
+        try state.consents.put(ConsentRegister.Record(), of: topic)
+        guard let record = state.apps[topic] else { return wasDecided }
         try state.clear(record)
         arrivals.removeAll { $0.app == record.number }
         try center.setAlarm()

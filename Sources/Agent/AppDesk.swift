@@ -88,6 +88,7 @@ final class AppDesk {
     func register(_ text: String, in environment: Environment = .production, for stream: AppStream) {
         do {
             let record = try admit(text, in: environment, for: stream)
+            try center.applyDecision(about: record)
             attach(stream, to: text)
             if let token = record.token {
                 stream.tell(

@@ -1,3 +1,4 @@
+public import Courier
 import Notifications
 
 /// How an app is declared to the agent: whose it is and, where the agent is to start it, how.
@@ -18,6 +19,9 @@ public struct AppManifest: Sendable, Equatable {
     public var exitsOnSuspend: Bool
     /// Seconds for which it may be busy with one notification; nil: as long as it likes.
     public var handlerSeconds: Int? = Limits.handlerSeconds.usual
+    /// Whether it may notify, until the owner of the device says something else; `notDetermined`: the manifest does not
+    /// say.
+    public var notifications = AuthorizationStatus.notDetermined
     /// What it is called on a screen; nil: as its topic.
     public var name: String?
     /// The name or file of its icon there.

@@ -42,6 +42,7 @@ extension CenterDesk {
     private func admit(_ topic: String, for stream: AppStream) throws -> AppRecord {
         let record = try desk.admit(topic, in: nil, for: stream)
         if state.centers[record.number] == nil { try state.centers.put(CenterRecord(), of: record.number) }
+        try applyDecision(about: record)
         return record
     }
 
@@ -142,6 +143,7 @@ extension CenterDesk {
                 throw CenterRefusal.tooManyWaiting
             }
             waiting[topic, default: []].append((call, stream))
+            desk.presenter?.consent.ask(about: topic, of: desk.owner(of: record))
             return nil
         }
         return .authorization(status(of: record))

@@ -146,12 +146,16 @@ final class CenterDesk {
 
     // MARK: The owner of the device
 
-    /// The owner of the device lets an app alert, or does not; false: there is no such app.
+    /// The owner of the device lets an app alert, or does not. What is said of an app that has not come yet is kept for
+    /// it; false: there is no room for that.
     func decide(_ status: AuthorizationStatus, about topic: String) throws(StoreError) -> Bool {
-        guard let record = state.apps[topic], var center = state.centers[record.number] else { return false }
+        guard let record = state.apps[topic] else { return try decideInAdvance(status, about: topic) }
+        var center = state.centers[record.number] ?? CenterRecord()
+        defer { desk.presenter?.consent.withdraw(topic) }
         guard center.status != status else { return true }
         center.status = status
         try state.centers.put(center, of: record.number)
+        try state.consents.put(ConsentRegister.Record(), of: topic)
         desk.isReceptionStale = true
         desk.tell(topic, .authorization(Authorization(topic: topic, status: status)))
         if status != .authorized { desk.presenter?.revoke(nil, of: topic) }

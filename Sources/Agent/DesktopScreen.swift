@@ -37,6 +37,9 @@ final class DesktopScreen {
         line.lost = { [unowned self] in went() }
     }
 
+    /// The user whose desktop it is; nil: it is not there.
+    var user: UInt32? { line.current?.user }
+
     /// Goes for the bus.
     func start() { line.start() }
 

@@ -65,7 +65,8 @@ extension Limits {
     public static let deliveryAttempts = (least: 1, usual: 5, most: 100)
     /// Milliseconds until the second attempt after a handler's failure; twice as long before each further one.
     static let redeliveryMilliseconds = 1000
-    /// Seconds for which an app may be busy with one notification before it counts as stuck, and what a manifest can set.
+    /// Seconds for which an app may be busy with one notification before it counts as stuck, and what a manifest can
+    /// set.
     public static let handlerSeconds = (least: 1, usual: 60, most: 86_400)
     /// Milliseconds after which the log is told that an app is busy with one notification.
     static let handlerNoticeMilliseconds = 10_000
@@ -91,6 +92,10 @@ extension Limits {
     /// Alerts of one topic that are shown, or wait to be; the oldest goes. At 8 KiB each: 256 KiB, and as much on the
     /// disk.
     static let alertsPerTopic = 32
+    /// Questions to a user whether an app may notify that are closed without an answer; then there are no more.
+    static let promptsPerTopic = 3
+    /// Topics about which the owner has decided before their apps came. At about 300 bytes each: 75 KiB.
+    static let decisionsInAdvance = 256
     /// Questions how an alert is presented that wait for an app. At about 200 bytes each: 50 KiB.
     static let openQuestions = 256
     /// Milliseconds that an app has to decide how an alert is presented.

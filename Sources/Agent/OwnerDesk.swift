@@ -76,7 +76,8 @@ final class OwnerDesk {
 
     private func apps() throws(StoreError) -> [AgentControl.App] {
         var apps: [AgentControl.App] = []
-        for topic in Set(state.apps.records.keys).union(keeper.topics).sorted() {
+        let topics = Set(state.apps.records.keys).union(keeper.topics).union(state.consents.decided)
+        for topic in topics.sorted() {
             let record = state.apps[topic]
             let kept = keeper.status(of: topic)
             var waiting = 0
@@ -85,16 +86,21 @@ final class OwnerDesk {
             let stay = business.flatMap { $0.milliseconds < Limits.handlerNoticeMilliseconds ? nil : $0 }
             apps.append(
                 AgentControl.App(
-                    topic: topic, user: kept?.supervisor.manifest.user ?? record?.user ?? 0,
-                    state: kept?.supervisor.word
-                        ?? (desk.attachments[topic] == nil ? "not running" : "active"),
+                    topic: topic, user: kept?.supervisor.manifest.user ?? record?.user,
+                    state: kept?.supervisor.word ?? word(of: record),
                     process: kept?.process, isDeclared: kept != nil, isRegistered: record?.token != nil,
-                    notifications: (record.flatMap { state.centers[$0.number]?.status } ?? .notDetermined)
+                    notifications: (record.map { desk.center.status(of: $0) } ?? state.consents[topic].status)
                         .word,
                     inbox: waiting, busySeconds: stay.map { $0.milliseconds / 1000 },
                     underWay: stay?.count))
         }
         return apps
+    }
+
+    /// How an app without a manifest is.
+    private func word(of record: AppRecord?) -> String {
+        guard let record else { return "not seen yet" }
+        return desk.attachments[record.topic.text] == nil ? "not running" : "active"
     }
 
     private func inbox() throws(StoreError) -> [AgentControl.Letter] {
@@ -170,9 +176,14 @@ final class OwnerDesk {
         guard let decision = try? JSONDecoder().decode(AgentControl.Decision.self, from: Data(body)) else {
             return Self.refusal(400, "A decision says whether the app isAllowed to notify.")
         }
+        guard Topic(topic) != nil else {
+            return Self.refusal(400, "'\(topic)' is not a topic: give the app's bundle identifier.")
+        }
         guard try desk.center.decide(decision.isAllowed ? .authorized : .denied, about: topic) else {
             return Self.refusal(
-                404, "No app \(topic) has used its notification centre yet: start it, then decide.")
+                409,
+                "The owner has decided about \(Limits.decisionsInAdvance) apps that have not come yet: "
+                    + "'postrider agent forget TOPIC' drops one.")
         }
         return Self.done
     }

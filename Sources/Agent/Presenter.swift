@@ -16,6 +16,12 @@ final class Presenter {
     private var manifests: [String: AppManifest] = [:]
     private var machine: PresentationDesk
     private var screen: DesktopScreen?
+    /// What asks users whether apps may notify.
+    private(set) lazy var consent = ConsentDesk(
+        state.consents, center: desk.center, screen: screen, log: log,
+        name: { [unowned self] topic in
+            manifests[topic]?.name ?? topic
+        })
     /// What is being stored, in this transaction.
     private var storing: [Alert] = []
     /// What has been stored since the last turn's end.
@@ -128,6 +134,7 @@ final class Presenter {
     }
 
     private func heard(_ event: DesktopScreen.Event) {
+        if consent.heard(event) { return }
         switch event {
         case .came(let server):
             handle(.screenCame(server: server))

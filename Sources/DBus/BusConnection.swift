@@ -103,6 +103,16 @@ internal import Glibc
         return overflow ? nil : nanoseconds
     }
 
+    /// The user whose bus it is: who listens there, as the kernel says (`SO_PEERCRED`); nil: nobody has answered yet.
+    public var user: UInt32? {
+        var credentials: OpaquePointer?
+        guard unsafe !isClosed && sd_bus_get_owner_creds(bus, UInt64(SD_BUS_CREDS_EUID), &credentials) >= 0
+        else { return nil }
+        defer { unsafe sd_bus_creds_unref(credentials) }
+        var user: uid_t = 0
+        return unsafe sd_bus_creds_get_euid(credentials, &user) >= 0 ? user : nil
+    }
+
     /// Whether the bus has let us in.
     public var isReady: Bool { unsafe !isClosed && sd_bus_is_ready(bus) > 0 }
 

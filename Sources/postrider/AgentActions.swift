@@ -42,10 +42,10 @@ enum AgentActions {
         order("drop", "NUMBER", "Drop a dead letter.") { number in
             ("DELETE", "/v1/dead-letters/\(number)", "", "\(number) is dropped.")
         },
-        order("allow", "TOPIC", "Let an app notify.") { topic in
+        order("allow", "TOPIC", "Let an app notify, also one that has not run yet.") { topic in
             ("PUT", "/v1/authorizations/\(topic)", #"{"isAllowed":true}"#, "\(topic) may notify.")
         },
-        order("deny", "TOPIC", "Let an app not notify.") { topic in
+        order("deny", "TOPIC", "Let an app not notify, also one that has not run yet.") { topic in
             ("PUT", "/v1/authorizations/\(topic)", #"{"isAllowed":false}"#, "\(topic) may not notify.")
         },
         order("forget", "TOPIC", "Forget an app that is gone, and all that waits for it.") { topic in
@@ -132,7 +132,8 @@ enum AgentActions {
             ["TOPIC", "USER", "STATE", "PROCESS", "DECLARED", "REGISTERED", "NOTIFICATIONS", "INBOX"],
             apps.map { app in
                 [
-                    app.topic, "\(app.user)", state(of: app), app.process.map(String.init) ?? "-",
+                    app.topic, app.user.map { "\($0)" } ?? "-", state(of: app),
+                    app.process.map(String.init) ?? "-",
                     app.isDeclared ? "yes" : "no", app.isRegistered ? "yes" : "no", app.notifications,
                     "\(app.inbox)",
                 ]

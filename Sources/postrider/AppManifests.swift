@@ -1,4 +1,5 @@
 import Agent
+import Courier
 import FileTrust
 import Foundation
 import Notifications
@@ -62,6 +63,7 @@ enum AppManifests {
             manifest.exitsOnSuspend = try reader.boolean("exits-on-suspend") ?? false
             manifest.environment = try environment(reader)
             manifest.handlerSeconds = try handlerSeconds(reader)
+            manifest.notifications = try notifications(reader)
             manifest.name = try reader.string("name")
             manifest.icon = try reader.string("icon")
             manifest.desktopFile = try reader.string("desktop-file")
@@ -89,6 +91,16 @@ enum AppManifests {
         throw reader.error(
             "handler-timeout",
             "must be whole seconds from \(limits.least) to \(limits.most), or none, not '\(text)'")
+    }
+
+    /// As the agent's setting of this name.
+    private static func notifications(_ reader: YAMLReader) throws(YAMLError) -> AuthorizationStatus {
+        switch try reader.string("notifications") {
+        case "allow": return .authorized
+        case "deny": return .denied
+        case "ask", nil: return .notDetermined
+        case let text?: throw reader.error("notifications", "must be ask, allow or deny, not '\(text)'")
+        }
     }
 
     /// `NAME=VALUE`, each in a line of a list.

@@ -68,6 +68,29 @@ extension EndToEnd {
                 #expect(try await first.exitCode() == 128 + SIGKILL)
             }
         }
+
+        @Test("asks the user whether an app may notify, and does what the user says", .bug(id: "A15"))
+        func consent() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let desktop = try await stage.startDesktop()
+                let agent = try await stage.startAgent(
+                    of: relay, options: ["--session-bus", desktop.address])
+                let app = try stage.start(
+                    "postrider-example-app",
+                    ["--topic", relay.topic, "--socket", stage.path("agent.sock"), "--remind", "1"])
+                try await desktop.shows("Allow notifications of \(relay.topic)?", count: 1)
+                // The menu of actions; the one who chooses takes Allow.
+                try stage.answer("Allow")
+                try await desktop.control("context")
+                try await desktop.shows("Tea", count: 1)
+                #expect(try await stage.agentSays(["apps"]).contains { $0.contains(" allow ") })
+                app.send(SIGTERM)
+                _ = try await app.exitCode()
+                agent.send(SIGTERM)
+                #expect(try await agent.exitCode() == 0)
+            }
+        }
     }
 }
 
@@ -121,8 +144,7 @@ extension Stage {
             ])
         let display = ":" + (try await screen.line { Int($0) != nil })
         let address = try await startBus()
-        let chooser = try write("#!/bin/sh\ngrep Stop\n", to: "choose")
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: chooser)
+        try answer("Stop")
         let rules = """
             [global]
             font = Sans 11
@@ -131,7 +153,7 @@ extension Stage {
             show_indicators = no
             width = 360
             offset = 12x12
-            dmenu = \(chooser)
+            dmenu = \(path("choose"))
             markup = full
             idle_threshold = 0
             [urgency_normal]
@@ -144,6 +166,12 @@ extension Stage {
         let desktop = Desktop(stage: self, address: address, environment: environment, server: server)
         try await repeats("dunstctl count displayed", environment: environment)
         return desktop
+    }
+
+    /// Whoever is shown a menu of actions chooses this one.
+    fileprivate func answer(_ action: String) throws {
+        let chooser = try write("#!/bin/sh\ngrep '^#\(action) '\n", to: "choose")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: chooser)
     }
 
     /// Repeats a command until it succeeds, in one process: each costs the tests' own a descriptor.

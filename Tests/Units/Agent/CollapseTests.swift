@@ -19,7 +19,7 @@ struct CollapseTests {
 
     private func push(_ identities: UInt64..., collapse: String? = "score", topic: String? = nil) {
         for identity in identities {
-            rig.arrive(identity, topic: topic ?? self.topic, collapse: collapse)
+            rig.arrive(identity, topic: topic ?? self.topic, collapse: collapse, wantsReport: true)
         }
         rig.desk.endTurn()
     }

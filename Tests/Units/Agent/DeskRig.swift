@@ -52,12 +52,16 @@ final class DeskRig {
         lastDelivery = 0
     }
 
-    func arrive(_ identities: UInt64..., topic: String = "com.example.one", collapse: String? = nil) {
+    func arrive(
+        _ identities: UInt64..., topic: String = "com.example.one", collapse: String? = nil,
+        wantsReport: Bool = false
+    ) {
         for identity in identities {
             lastDelivery += 1
             desk.delivered(
                 .sample(
-                    lastDelivery, identity: identity, topic: topic, collapse: collapse, wantsReport: true))
+                    lastDelivery, identity: identity, topic: topic, collapse: collapse,
+                    wantsReport: wantsReport))
         }
     }
 }

@@ -58,7 +58,7 @@ struct OwnerDeskTests {
     @Test("takes the owner's word about an app's alerts")
     func decisions() throws {
         let path = "/v1/authorizations/\(topic)"
-        #expect(order("PUT", path, #"{"isAllowed":true}"#) == 404)
+        #expect(order("PUT", "/v1/authorizations/a%20b", #"{"isAllowed":true}"#) == 400)
         let app = RecordedApp()
         rig.desk.center.attach(topic, for: app.stream)
         #expect(order("PUT", path, "yes") == 400)
@@ -66,6 +66,23 @@ struct OwnerDeskTests {
         #expect(app.told.last == .authorization(Authorization(topic: topic, status: .authorized)))
         let apps: [AgentControl.App] = try ask("/v1/apps")
         #expect(apps[0].notifications == "allow")
+    }
+
+    @Test("takes the owner's word about an app that has not come, lists it, and forgets it", .bug(id: "A15"))
+    func decisionsInAdvance() throws {
+        let other = "com.example.other"
+        func apps() throws -> [AgentControl.App] { try ask("/v1/apps") }
+        #expect(order("PUT", "/v1/authorizations/\(other)", #"{"isAllowed":true}"#) == 200)
+        let listed = try #require(try apps().first { $0.topic == other })
+        #expect(listed.state == "not seen yet" && listed.notifications == "allow" && listed.user == nil)
+        #expect(order("DELETE", "/v1/apps/\(other)") == 200)
+        #expect(order("DELETE", "/v1/apps/\(other)") == 404)
+        #expect(try apps().map(\.topic) == [topic])
+        for number in 1...Limits.decisionsInAdvance {
+            #expect(order("PUT", "/v1/authorizations/a.b\(number)", #"{"isAllowed":false}"#) == 200)
+        }
+        #expect(order("PUT", "/v1/authorizations/\(other)", #"{"isAllowed":true}"#) == 409)
+        #expect(order("PUT", "/v1/authorizations/a.b7", #"{"isAllowed":true}"#) == 200)
     }
 
     @Test("starts a declared app, and no other")

@@ -1,4 +1,5 @@
 import Agent
+import Courier
 import Foundation
 import Testing
 
@@ -24,12 +25,13 @@ struct AppManifestsTests {
             icon: app
             desktop-file: org.example.app
             handler-timeout: 90
+            notifications: deny
             """
         var expected = AppManifest(
             topic: "com.example.app", user: 1234, program: "/bin/sh", arguments: ["-c", "exit 0"],
             environment: ["A": "b=c", "D": ""], mayRunInBackground: true, exitsOnSuspend: true)
         (expected.name, expected.icon, expected.desktopFile) = ("An app", "app", "org.example.app")
-        expected.handlerSeconds = 90
+        (expected.handlerSeconds, expected.notifications) = (90, .denied)
         #expect(try manifest(text) == expected)
         #expect(try manifest("topic: a.b\nprogram: /bin/sh\nhandler-timeout: none").handlerSeconds == nil)
         let least = try manifest("topic: com.example.app\nprogram: /bin/sh", by: 7)
@@ -47,6 +49,7 @@ struct AppManifestsTests {
             ("topic: a.b\nprogram: /bin/sh\nuser: 8", "run the agent as root"),
             ("topic: a.b\nprogram: /bin/sh\nbackground: maybe", "true or false"),
             ("topic: a.b\nprogram: /bin/sh\ndesktop-file: /a/b", "a name without .desktop"),
+            ("topic: a.b\nprogram: /bin/sh\nnotifications: yes", "must be ask, allow or deny"),
             ("topic: a.b\nprogram: /bin/sh\nhandler-timeout: 0", "whole seconds from 1 to 86400, or none"),
             ("topic: a.b\nprogram: /bin/sh\nenvironment: [A]", "NAME=VALUE"),
             ("topic: a.b\nprogram: /bin/sh\nenvironment: [POSTRIDER_TOPIC=x]", "the agent does"),

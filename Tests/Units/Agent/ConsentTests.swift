@@ -1,0 +1,204 @@
+import Courier
+import Notifications
+import Testing
+
+@testable import Agent
+
+/// A desktop that writes down what it is asked to show.
+private final class RecordedScreen: PromptScreen {
+    var user: UInt32? = 1000
+    var capabilities: Set<String> = ["actions", "body-markup"]
+    private(set) var shown: [DesktopNotification] = []
+    private(set) var closed: [UInt32] = []
+    /// Answers what is asked last, with the number of a notification.
+    var answer: ((UInt32?) -> Void)?
+
+    func show(
+        _ notification: DesktopNotification, replacing number: UInt32, _ shown: @escaping (UInt32?) -> Void
+    ) {
+        self.shown.append(notification)
+        answer = shown
+    }
+
+    func close(_ number: UInt32) { closed.append(number) }
+}
+
+@Suite("Whether an app may notify")
+struct ConsentTests {
+    private let topic = CenterRig.topic
+
+    private func status(_ rig: CenterRig) -> CenterAnswer.Content? { rig.ask(.settings).last }
+
+    @Test(
+        "can be said before it has run, and holds when it comes", .bug(id: "A15"),
+        arguments: [AuthorizationStatus.authorized, .denied])
+    func inAdvance(_ status: AuthorizationStatus) throws {
+        let rig = try DeskRig()
+        #expect(try rig.desk.center.decide(status, about: topic))
+        try rig.kill()
+        let app = RecordedApp()
+        rig.desk.center.attach(topic, for: app.stream)
+        #expect(app.told.last == .authorization(Authorization(topic: topic, status: status)))
+        #expect(rig.ground.state.consents.decided.isEmpty)
+        // What is said later counts, and what was forgotten is not known any more.
+        #expect(try rig.desk.center.decide(.denied, about: topic))
+        try rig.kill()
+        let next = RecordedApp()
+        rig.desk.center.attach(topic, for: next.stream)
+        #expect(rig.ground.state.apps[topic].map { rig.desk.center.status(of: $0) } == .denied)
+    }
+
+    @Test("is said in advance also of an app that only registers: its alerts are shown", .bug(id: "A15"))
+    func registration() throws {
+        let rig = try DeskRig()
+        #expect(try rig.desk.center.decide(.authorized, about: topic))
+        let presenter = Presenter(
+            rig.ground.state, desk: rig.desk, manifests: [], line: nil, scheduler: rig.clock, log: .none)
+        rig.desk.presenter = presenter
+        rig.desk.left(rig.attached().stream)
+        rig.desk.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
+        rig.desk.endTurn()
+        #expect(presenter.alerts.count == 1)
+        // So is what the owner says of one that has never asked.
+        let other = RecordedApp()
+        rig.desk.register("com.example.two", for: other.stream)
+        #expect(try rig.desk.center.decide(.authorized, about: "com.example.two"))
+        #expect(
+            rig.ground.state.apps["com.example.two"].map { rig.desk.center.status(of: $0) } == .authorized)
+    }
+
+    @Test("follows from its manifest until the owner says something else", .bug(id: "A15"))
+    func manifest() throws {
+        var manifest = AppManifest.sample()
+        manifest.notifications = .authorized
+        let rig = try DeskRig(manifests: [manifest])
+        func known() -> AuthorizationStatus? {
+            rig.ground.state.apps[topic].map { rig.desk.center.status(of: $0) }
+        }
+        rig.desk.left(rig.attached().stream)
+        #expect(known() == .authorized)
+        #expect(try rig.desk.center.decide(.denied, about: topic))
+        rig.desk.left(rig.attached().stream)
+        rig.desk.center.applyDecisions()
+        #expect(known() == .denied)
+        // An app whose manifest comes later.
+        let two = RecordedApp()
+        rig.desk.register("com.example.two", for: two.stream)
+        var other = AppManifest.sample("com.example.two")
+        other.notifications = .denied
+        _ = rig.keeper.declare([manifest, other])
+        rig.desk.center.applyDecisions()
+        #expect(rig.ground.state.apps["com.example.two"].map { rig.desk.center.status(of: $0) } == .denied)
+    }
+
+    /// A question to the user, from the app's request on.
+    private final class Question {
+        let rig: CenterRig
+        let screen = RecordedScreen()
+        private(set) var desk: ConsentDesk
+
+        init() throws {
+            rig = try CenterRig(status: .notDetermined)
+            desk = Self.desk(rig, screen)
+        }
+
+        private static func desk(_ rig: CenterRig, _ screen: RecordedScreen) -> ConsentDesk {
+            ConsentDesk(
+                rig.rig.ground.state.consents, center: rig.center, screen: screen, log: .none,
+                name: { _ in "<b>Tea</b>" })
+        }
+
+        /// The app asks; the answers so far are returned.
+        func ask() -> [CenterAnswer.Content] {
+            let answers = rig.ask(.requestAuthorization(options: 7))
+            if answers.isEmpty { desk.ask(about: CenterRig.topic, of: 1000) }
+            return answers
+        }
+
+        func restart() throws {
+            try rig.restart()
+            desk = Self.desk(rig, screen)
+        }
+    }
+
+    @Test(
+        "is asked of the user of the desktop, whose answer holds for good", .bug(id: "A15"),
+        arguments: [("allow", AuthorizationStatus.authorized), ("deny", .denied)])
+    func prompt(_ key: String, _ status: AuthorizationStatus) throws {
+        let question = try Question()
+        #expect(question.ask().isEmpty && question.screen.shown.isEmpty)
+        #expect(!question.desk.heard(.came(server: "one")))
+        let shown = try #require(question.screen.shown.last)
+        #expect(shown.actions == ["allow", "Allow", "deny", "Deny"] && shown.timeout == 0)
+        #expect(shown.body.contains(topic) && shown.summary.contains("<b>Tea</b>"))
+        question.screen.answer?(7)
+        // Somebody else's notification, and one more request.
+        #expect(!question.desk.heard(.chosen(number: 8, key: "allow")))
+        #expect(question.ask().isEmpty && question.screen.shown.count == 1)
+        #expect(question.desk.heard(.chosen(number: 7, key: key)))
+        question.desk.withdraw(topic)
+        let answers = question.rig.app.told.compactMap { message in
+            if case .answer(let answer) = message, case .authorization(let status) = answer.content {
+                status as AuthorizationStatus?
+            } else {
+                nil
+            }
+        }
+        #expect(answers == [status, status] && question.screen.closed == [7])
+        #expect(!question.desk.heard(.closed(number: 7, reason: 3)))
+        try question.restart()
+        #expect(question.ask() == [.authorization(status)])
+    }
+
+    @Test("is asked again when the question was closed without an answer, so many times", .bug(id: "A15"))
+    func unanswered() throws {
+        let question = try Question()
+        _ = question.desk.heard(.came(server: "one"))
+        for count in 1...Limits.promptsPerTopic {
+            #expect(question.ask().isEmpty && question.screen.shown.count == count)
+            question.screen.answer?(UInt32(count))
+            #expect(question.desk.heard(.closed(number: UInt32(count), reason: 2)))
+            #expect(status(question.rig) == .authorization(.notDetermined))
+            let told = question.rig.app.told.filter {
+                if case .answer(let answer) = $0 { answer.call == UInt64(2 * count - 1) } else { false }
+            }
+            #expect(told.count == 1)
+        }
+        #expect(question.ask().isEmpty && question.screen.shown.count == Limits.promptsPerTopic)
+        try question.restart()
+        _ = question.desk.heard(.came(server: "one"))
+        #expect(question.ask().isEmpty && question.screen.shown.count == Limits.promptsPerTopic)
+    }
+
+    @Test("is asked of nobody but the app's own user, who can answer", .bug(id: "A15"))
+    func users() throws {
+        let question = try Question()
+        question.screen.user = 1001
+        _ = question.desk.heard(.came(server: "one"))
+        #expect(question.ask().isEmpty && question.screen.shown.isEmpty)
+        question.screen.user = nil
+        #expect(question.ask().isEmpty && question.screen.shown.isEmpty)
+        question.screen.user = 1000
+        question.screen.capabilities = ["body"]
+        #expect(question.ask().isEmpty && question.screen.shown.isEmpty)
+        question.screen.capabilities.insert("actions")
+        #expect(question.ask().isEmpty && question.screen.shown.count == 1)
+    }
+
+    @Test("can be answered after the agent's end, and is shown again by another server", .bug(id: "A15"))
+    func restart() throws {
+        let question = try Question()
+        _ = question.desk.heard(.came(server: "one"))
+        _ = question.ask()
+        question.screen.answer?(7)
+        _ = question.desk.heard(.went)
+        _ = question.desk.heard(.came(server: "two"))
+        #expect(question.screen.shown.count == 2)
+        question.screen.answer?(9)
+        try question.restart()
+        _ = question.desk.heard(.came(server: "two"))
+        #expect(question.screen.shown.count == 2)
+        #expect(question.desk.heard(.chosen(number: 9, key: "allow")))
+        #expect(status(question.rig) == .authorization(.authorized))
+    }
+}
