@@ -118,6 +118,10 @@ final class SimulatedProvider: EndpointOwner {
             number, isOwed: !isHalfClosed && lastStream.map { stream <= $0 } ?? false)
     }
 
-    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) { self.lastStream = lastStream }
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
+        // The first one names no stream; the connection may be cut before the last one.
+        if lastStream < .max { self.lastStream = lastStream }
+    }
+
     func disconnected(_ reason: CloseReason) { isOpen = false }
 }
