@@ -27,6 +27,8 @@ public struct AgentConfiguration: Sendable {
     public var version: String
     /// The wished seconds between signs of life on the link; 0 leaves it to the relay.
     public var keepaliveSeconds: UInt32 = 0
+    /// What becomes of the device's identity when another machine uses it too.
+    public var onClone = ClonePolicy.wait
     /// The declared topics, each with the user whose processes may be that app.
     public var apps: [String: UInt32] = [:]
 
@@ -75,6 +77,14 @@ public struct AgentConfiguration: Sendable {
         self.name = name
         self.version = version
     }
+}
+
+/// What an agent does that the relay turns away because another machine uses the same identity.
+public enum ClonePolicy: String, CaseIterable, Sendable {
+    /// Enrols anew by its enrolment key: this machine becomes another device, with other tokens.
+    case enrolAnew = "enrol-anew"
+    /// Waits until the other machine is gone.
+    case wait
 }
 
 /// When a device saves power: the relay sends it notifications of priority 5 in groups.

@@ -13,6 +13,7 @@ final class AgentFile: DatabaseFile {
     let alerts: AlertRegister
     let processes: ProcessRegister
     let consents: ConsentRegister
+    let clock: ClockRegister
 
     init(path: String) throws(StoreError) {
         database = try Database(path: path, schema: Self.schema)
@@ -25,6 +26,7 @@ final class AgentFile: DatabaseFile {
         alerts = try AlertRegister(database)
         processes = try ProcessRegister(database)
         consents = try ConsentRegister(database)
+        clock = try ClockRegister(database)
     }
 
     func reload() throws(StoreError) {
@@ -66,5 +68,6 @@ final class AgentFile: DatabaseFile {
             "ALTER TABLE seen DROP COLUMN received_at",
             Inbox.collapseStep,
             ConsentRegister.schemaStep,
+            ClockRegister.schemaStep,
         ])
 }

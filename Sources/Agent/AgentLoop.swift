@@ -83,6 +83,11 @@ final class AgentLoop {
         desk.keeper = keeper
         owner.isLinked = { [unowned link] in link.isUp }
         desk.center.alarm = alarm
+        let boot = Self.bootIdentifier
+        desk.center.readClock = {
+            ClockReading(
+                bootIdentifier: boot, offsetMilliseconds: EventLoop.wallOffsetNanoseconds / 1_000_000)
+        }
         desk.center.latenessMilliseconds = configuration.latenessMilliseconds
         take(configuration)
         desk.system.sleepLock = login
@@ -96,6 +101,12 @@ final class AgentLoop {
             log.notice("another time zone is noticed hourly only: \(error)")
         }
         try door.open(try SocketAddress(unixPath: configuration.socketPath), on: loop)
+    }
+
+    /// Which start of the machine this is (random(4)).
+    private static var bootIdentifier: String {
+        let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+        return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
     }
 
     /// Goes for the relay.

@@ -26,6 +26,8 @@ final class AgentState {
     let processes: ProcessRegister
     /// What was decided before they came, and what users were asked.
     let consents: ConsentRegister
+    /// By which clock their moments were written.
+    let clock: ClockRegister
 
     /// Told at the end of each transaction whether its changes are made.
     var whenTransactionEnds: ((_ isCommitted: Bool) -> Void)? {
@@ -54,6 +56,7 @@ final class AgentState {
         alerts = file.alerts
         processes = file.processes
         consents = file.consents
+        clock = file.clock
     }
 
     /// Whether the disk has failed, and nothing is changed before ``renew()`` has succeeded.

@@ -35,6 +35,9 @@ final class CenterDesk {
     var waiting: [String: [(call: UInt64, stream: AppStream)]] = [:]
     /// Armed while the disk refuses what has to be written.
     private lazy var retry = scheduler.makeTimer { [unowned self] in settle() }
+    /// Reads the clocks of the device; nil: nobody knows what happened to them while no agent ran.
+    var readClock: (() -> ClockReading)?
+    private var judge: ClockJudge?
     /// How far the clock was set, where the timetable has yet to be told; nil: it knows.
     private var shift: Int64? = 0
 
@@ -54,7 +57,35 @@ final class CenterDesk {
     // MARK: Time
 
     /// Settles what came due while the agent was away, and sets the alarm.
-    func start() { settle() }
+    func start() {
+        do throws(StoreError) { try judgeClock() } catch { log.error("\(error)") }
+        settle()
+    }
+
+    /// How far was the clock set while no agent ran?
+    private func judgeClock() throws(StoreError) {
+        guard let reading = readClock?() else { return }
+        let (judge, step) = ClockJudge.start(after: try state.clock.record(), reading: reading)
+        self.judge = judge
+        shift = (shift ?? 0) + step
+        tellStep(step)
+    }
+
+    /// The relay has welcomed the device, and says what its clock shows.
+    func relayShows(_ moment: Moment) {
+        guard let reading = readClock?(), moment.milliseconds > 0 else { return }
+        let ahead = moment.milliseconds - now.milliseconds
+        guard let step = judge?.relayIsAhead(byMilliseconds: ahead, reading: reading) else { return }
+        tellStep(step)
+        shift = (shift ?? 0) + step
+        settle()
+    }
+
+    private func tellStep(_ step: Int64) {
+        guard abs(step) >= 60_000 else { return }
+        log.notice(
+            "the clock was set by \(step / 1000) s while no agent ran: intervals count the time that went by")
+    }
 
     /// The moment that the alarm was set to has come.
     func alarmRang() { settle() }
@@ -62,19 +93,21 @@ final class CenterDesk {
     /// The clock was set by so much, or the device has slept, or may be in another zone.
     func clockChanged(byMilliseconds shift: Int64) {
         self.shift = (self.shift ?? 0) + shift
+        if let reading = readClock?() { judge?.clockChanged(byMilliseconds: shift, reading: reading) }
         settle()
     }
 
     /// Finds the moments anew where the clock was set, or may have been. Until that is safe none of them counts.
     ///
-    /// An interval moves along with the clock, and is no longer than it is, should the agent have been started by
-    /// another clock than it ended by. What clock and calendar decide may have another zone or another date by now.
-    /// What a clock that ran ahead has made missed waits again.
+    /// An interval moves along with the clock, also where that was set while no agent ran, as far as ``ClockJudge``
+    /// finds out; and it is no longer than it is. What clock and calendar decide may have another zone or another date
+    /// by now. What a clock that ran ahead has made missed waits again.
     func lookAgain() throws(StoreError) {
         guard let shift else { return }
         let (now, zone) = (now, zone())
         try state.transaction { () throws(StoreError) in
             if shift != 0 { try state.timetable.shiftIntervals(byMilliseconds: shift) }
+            if let judge { try state.clock.put(judge.record) }
             try state.timetable.recallMissed(after: now)
             for entry in try state.timetable.pending(after: now) {
                 guard let trigger = entry.notice.request.trigger,

@@ -24,6 +24,9 @@ extension Limits {
     /// Nanoseconds of one turn of the agent's loop in which calls of apps are begun: whoever else waits for the loop,
     /// the relay and systemd's watchdog among them, waits for so long and for one call.
     static let callNanosecondsPerTurn: UInt64 = 50_000_000
+    /// Milliseconds, at random from 0, until an agent asks again whose identity or enrolment key the relay refuses: at
+    /// first, and, doubled each time, at most.
+    static let refusedPauseMilliseconds = (least: 1000, most: 60 * 60 * 1000)
     /// Pages of the write-ahead log after which it is copied into the database: 4 MiB.
     static let logPages = 1024
 }

@@ -27,12 +27,23 @@ final class RelayLink: RelayLine {
     /// Whether the device sleeps: nobody connects.
     private var isAsleep = false
     private var isEnrolling = false
+    /// Whether the identity is of no use any more, and the device enrols anew before it connects.
+    private var needsEnrolment = false
+    private var policy: IdentityPolicy
+    /// Whether the relay has welcomed the device on the last link.
+    private var wasWelcomed = false
+    /// By which the relay knows this process.
+    private lazy var processInstance = max(1, entropy.next())
     /// Who the device is, while the disk refuses to keep it: the relay knows it already.
     private var unkept: EnrollResponse?
     private var reception = Reception.usual
     /// Whether there is no going on; somebody has been told why.
     private(set) var hasFailed = false
     private var backoff = Backoff()
+    /// For what does not get better in a minute: the relay refuses the identity or the enrolment key.
+    private var slowBackoff = Backoff(
+        baseMilliseconds: Limits.refusedPauseMilliseconds.least,
+        capMilliseconds: Limits.refusedPauseMilliseconds.most, stableMilliseconds: .max)
     private lazy var retry = loop.makeTimer { [unowned self] in start() }
 
     /// How long the link rests while the disk refuses what comes down it.
@@ -43,6 +54,7 @@ final class RelayLink: RelayLine {
         on loop: EventLoop, log: Log, failed: @escaping (AgentFailure) -> Void
     ) {
         self.configuration = configuration
+        policy = IdentityPolicy(configuration)
         self.relay = relay
         self.state = state
         self.desk = desk
@@ -55,6 +67,10 @@ final class RelayLink: RelayLine {
     func start() {
         guard !isStopping, !isAsleep else { return }
         isPausing = false
+        if needsEnrolment {
+            client = nil
+            return unkept.map { keep($0) } ?? enrol()
+        }
         if let client { return client.start() }
         if let unkept { return keep(unkept) }
         do throws(StoreError) {
@@ -94,6 +110,8 @@ final class RelayLink: RelayLine {
             relay: relay, identity: device.deviceIdentity, secret: device.deviceSecret,
             agent: self.configuration.version)
         configuration.keepaliveSeconds = self.configuration.keepaliveSeconds
+        configuration.processInstance = processInstance
+        configuration.returnsWhenReplaced = true
         let client = DeviceClient(
             configuration, topics: state.apps.wanted, on: loop, random: { [entropy] in entropy.next() },
             delegate: self)
@@ -128,22 +146,30 @@ final class RelayLink: RelayLine {
         do throws(EnrolmentError) {
             keep(try result.get())
         } catch {
-            guard !error.isVerdict else {
-                return fail(
-                    AgentFailure(
-                        description: "The device cannot be enrolled at \(relay.destination): \(error)."))
+            let delay = error.isVerdict ? slowDelay() : nextDelay()
+            let line = "not enrolled at \(relay.destination): \(error)"
+            if error.isVerdict {
+                log.error("\(line); correct the enrolment key; next attempt in \(delay) ms")
+            } else {
+                log.warning("\(line); next attempt in \(delay) ms")
             }
-            let delay = backoff.delayMilliseconds(
-                afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
-            log.warning("not enrolled at \(relay.destination): \(error); next attempt in \(delay) ms")
             retry.arm(afterMilliseconds: delay)
         }
+    }
+
+    private func nextDelay() -> Int {
+        backoff.delayMilliseconds(afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
+    }
+
+    private func slowDelay() -> Int {
+        slowBackoff.delayMilliseconds(afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
     }
 
     private func keep(_ device: EnrollResponse) {
         do throws(StoreError) {
             try state.setDevice(device)
             unkept = nil
+            needsEnrolment = false
             log.notice("enrolled as device \(device.deviceIdentity)")
             if !isAsleep { connect(as: device) }
         } catch {
@@ -188,13 +214,18 @@ final class RelayLink: RelayLine {
 extension RelayLink: DeviceClientDelegate {
     func linkWillConnect() {
         log.debug("connecting to \(relay.destination)")
+        wasWelcomed = false
         tell(.willConnect)
     }
 
     func linkDidConnect(_ welcome: Welcome) {
         log.notice("connected to \(relay.destination), \(welcome.pending) notifications wait there")
         isUp = true
+        wasWelcomed = true
+        policy.welcomed()
+        slowBackoff.reset()
         tell(.didConnect)
+        desk.center.relayShows(Moment(milliseconds: welcome.nowMilliseconds))
         desk.welcomed(welcome.registrations)
         desk.subscribeAnew()
         desk.reporter.linkIsUp()
@@ -228,14 +259,18 @@ extension RelayLink: DeviceClientDelegate {
         if let nextAttemptMilliseconds {
             log.notice(
                 "no link to \(relay.destination): \(end); next attempt in \(nextAttemptMilliseconds) ms")
-        } else if end.isFinal, !isStopping {
-            let remedy =
-                end.isUnknownDevice
-                ? "enrol again with another state directory than \(configuration.stateDirectory)"
-                : "another agent uses a copy of \(configuration.stateDirectory); give each its own"
-            fail(AgentFailure(description: "The link has ended for good (\(end)): \(remedy)."))
+        } else if end.isUnknownDevice, !isStopping {
+            needsEnrolment = policy.unknown(end, wasConnected: wasWelcomed, log: log) == .enrolAnew
+            retry.arm(afterMilliseconds: slowDelay())
         }
+        guard end.isReplacement, !isStopping, policy.replaced(end, now: loop.now, log: log) == .enrolAnew
+        else { return }
+        needsEnrolment = true
+        client?.stop()
+        retry.arm(afterMilliseconds: slowDelay())
     }
+
+    func keepaliveChanged(_ change: KeepaliveChange) { log.notice("\(change)") }
 
     func registered(_ registration: Registered) { desk.registered(registration) }
 
@@ -253,15 +288,4 @@ extension RelayLink: DeviceClientDelegate {
     func unsubscribed(_ end: Unsubscribed) { desk.unsubscribed(end) }
 
     func broadcast(_ deliver: Deliver) { desk.broadcast(deliver) }
-}
-
-extension EnrolmentError {
-    /// Whether asking again is of no use.
-    fileprivate var isVerdict: Bool {
-        switch self {
-        case .refused(let status, _):
-            [.unauthenticated, .permissionDenied, .invalidArgument, .unimplemented].contains(status)
-        case .unanswered, .malformed: false
-        }
-    }
 }

@@ -69,11 +69,12 @@ final class Timetable {
         let entries = "SELECT row, app, request, moment FROM notices WHERE kind = \(Self.pendingKind)"
         upTo = try database.prepare(entries + " AND moment <= ? ORDER BY moment, row LIMIT ?")
         after = try database.prepare(entries + " AND moment > ?")
+        let missed = NoticeKind.missed.rawValue
         shift = try database.prepare(
             """
-            UPDATE notices SET moment = moment + ? WHERE kind = \(Self.pendingKind) AND is_interval = 1
+            UPDATE notices SET moment = moment + ?
+            WHERE kind IN (\(Self.pendingKind), \(missed)) AND is_interval = 1
             """)
-        let missed = NoticeKind.missed.rawValue
         recall = try database.prepare(
             "UPDATE OR IGNORE notices SET kind = \(Self.pendingKind) WHERE kind = \(missed) AND moment > ?")
     }
@@ -148,7 +149,7 @@ final class Timetable {
         }
     }
 
-    /// Moves what counts the time that goes by along with a clock that was set.
+    /// Moves what counts the time that goes by along with a clock that was set, pending or missed.
     func shiftIntervals(byMilliseconds milliseconds: Int64) throws(StoreError) {
         shift.bind(milliseconds)
         try shift.run()

@@ -23,6 +23,11 @@ public final class DeviceClient {
         public var agent: String
         /// The wished seconds between PINGs; 0 leaves it to the relay.
         public var keepaliveSeconds: UInt32 = 0
+        /// A number that this process drew when it started, the same for all of its links; 0 leaves it out.
+        public var processInstance: UInt64 = 0
+        /// Whether the client comes back, ever later, when another connection of its identity has taken its place or
+        /// keeps it; else that end is final.
+        public var returnsWhenReplaced = false
         /// For the connection to each address of the relay. Milliseconds.
         public var connectMilliseconds = 10_000
         /// From the connection to the welcome. Milliseconds.
@@ -51,7 +56,7 @@ public final class DeviceClient {
 
     let configuration: Configuration
     let loop: EventLoop
-    private unowned let delegate: any DeviceClientDelegate
+    unowned let delegate: any DeviceClientDelegate
     private let random: () -> UInt64
     private var backoff: Backoff
     private var state = State.stopped
@@ -60,6 +65,10 @@ public final class DeviceClient {
     private var unwanted: Set<String> = []
     private var reception = Reception.usual
     private var whenStopped: [() -> Void] = []
+    /// What is known of the network paths that were used.
+    var paths = PathKeepalives()
+    /// How often in a row another connection took this one's place.
+    private var replacements = 0
     private lazy var pause = loop.makeTimer { [unowned self] in connect() }
 
     /// A client that does nothing before ``start()``.
@@ -195,12 +204,24 @@ public final class DeviceClient {
         }
     }
 
+    /// Milliseconds before which a client that was replaced does not come back, so that two machines with one identity
+    /// do not throw each other out all the time.
+    private func replacedMilliseconds(_ end: LinkEnd, upMilliseconds: Int) -> UInt32 {
+        let pause = Limits.replacedPauseMilliseconds
+        if upMilliseconds >= pause.most { replacements = 0 }
+        guard end.isReplacement else { return 0 }
+        defer { replacements += 1 }
+        return UInt32(min(pause.least << min(replacements, 20), pause.most))
+    }
+
     /// The connection is gone. `upMilliseconds`: since the welcome.
     func connectionEnded(_ end: LinkEnd, upMilliseconds: Int) {
-        if case .linked = state, !end.isFinal {
+        let isFinal = end.isUnknownDevice || end.isReplacement && !configuration.returnsWhenReplaced
+        if case .linked = state, !isFinal {
+            let least = replacedMilliseconds(end, upMilliseconds: upMilliseconds)
             let delay = backoff.delayMilliseconds(
-                afterLinkUp: upMilliseconds, retryAfterMilliseconds: end.retryAfterMilliseconds,
-                random: random())
+                afterLinkUp: upMilliseconds,
+                retryAfterMilliseconds: max(end.retryAfterMilliseconds, least), random: random())
             state = .waiting
             pause.arm(afterMilliseconds: delay)
             delegate.linkDidDisconnect(end, nextAttemptMilliseconds: delay)

@@ -24,6 +24,10 @@ public protocol DeviceClientDelegate: AnyObject {
     ///   stopped or the end is final.
     func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?)
 
+    /// PINGs are sent more or less often over a network path, because a link was cut there in silence, or none was for
+    /// long.
+    func keepaliveChanged(_ change: KeepaliveChange)
+
     /// A registration is alive.
     func registered(_ registration: Registered)
 
@@ -50,6 +54,8 @@ public protocol DeviceClientDelegate: AnyObject {
 extension DeviceClientDelegate {
     /// Nothing; for whom the end is soon enough.
     public func linkWillDisconnect(_ end: LinkEnd) {}
+    /// Nothing; for whoever keeps no log.
+    public func keepaliveChanged(_ change: KeepaliveChange) {}
     /// Nothing; for devices without channels, as the two that follow.
     public func subscribed(to channel: ChannelIdentity) {}
     /// Nothing.

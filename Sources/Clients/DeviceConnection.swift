@@ -28,7 +28,17 @@ final class DeviceConnection: EndpointOwner {
     /// Runs until the welcome, then from PING to PING, last for the goodbye.
     private var timer: (any LoopTimer)?
     private var phase = Phase.greeting
-    private var keepaliveMilliseconds = 0
+    /// Seconds between PINGs that the relay has granted.
+    private var grantedSeconds = 0
+    /// What names the network path; nil before the connection.
+    private var path: String?
+    /// When something was sent or came last.
+    private var spokenAt: UInt64 = 0
+    /// Seconds of silence before the last PING.
+    private var silentSeconds = 0
+    /// The longest silence that the link bore, in seconds.
+    private var borneSeconds = 0
+    private var isUnanswered = false
     /// Runs while a PING is unanswered.
     private lazy var pongTimer = loop.makeTimer { [unowned self] in pongIsOverdue() }
 
@@ -44,8 +54,8 @@ final class DeviceConnection: EndpointOwner {
         loop = client.loop
         let hello = Hello(
             deviceIdentity: configuration.identity, deviceSecret: configuration.secret,
-            keepaliveSeconds: configuration.keepaliveSeconds, agent: configuration.agent, reception: reception
-        )
+            keepaliveSeconds: configuration.keepaliveSeconds, agent: configuration.agent,
+            reception: reception, processInstance: configuration.processInstance)
         link = DeviceLink(hello: hello, wanted: wanted, unwanted: unwanted)
     }
 
@@ -107,6 +117,7 @@ final class DeviceConnection: EndpointOwner {
         let bytes = frame
         endpoint.streams.send(stream, bytes.span)
         endpoint.setNeedsFlush()
+        spokenAt = loop.now
     }
 
     /// Ends this side of the stream.
@@ -121,10 +132,10 @@ final class DeviceConnection: EndpointOwner {
         switch event {
         case .welcomed(let welcome, let messages):
             welcomedAt = loop.now
-            keepaliveMilliseconds = Int(welcome.keepaliveSeconds) * 1000
+            grantedSeconds = Int(welcome.keepaliveSeconds)
             if phase == .greeting {
                 phase = .linked
-                arm(keepaliveMilliseconds)
+                arm(keepaliveSeconds * 1000)
             }
             for message in messages { say(message) }
         case .goodbye(let goodbye): end = .goodbye(goodbye)
@@ -137,6 +148,7 @@ final class DeviceConnection: EndpointOwner {
 
     func opened() {
         do throws(SessionError) {
+            path = endpoint.wire?.pathName
             stream = try endpoint.streams.openRequest(requestHead)
             say(link.start())
             arm(configuration.welcomeMilliseconds)
@@ -156,6 +168,8 @@ final class DeviceConnection: EndpointOwner {
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        borneSeconds = max(borneSeconds, secondsOfSilence)
+        spokenAt = loop.now
         framing.feed(bytes)
         do throws(CourierError) {
             while let message = try framing.next(RelayMessage.self) {
@@ -179,11 +193,18 @@ final class DeviceConnection: EndpointOwner {
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
-    func pingAcknowledged() { pongTimer.disarm() }
+    func pingAcknowledged() {
+        pongTimer.disarm()
+        spokenAt = loop.now
+        borneSeconds = max(borneSeconds, silentSeconds)
+        guard silentSeconds * 10 >= keepaliveSeconds * 9 else { return }
+        client?.pathBore(path ?? "", silentSeconds: silentSeconds, granted: grantedSeconds)
+    }
 
     func disconnected(_ reason: CloseReason) {
         timer = nil
         pongTimer.disarm()
+        judgePath(reason)
         stream = nil
         dialing = nil
         let upMilliseconds = welcomedAt.map { Int((loop.now - $0) / 1_000_000) } ?? 0
@@ -216,9 +237,10 @@ final class DeviceConnection: EndpointOwner {
         case .leaving: endpoint.wire?.abort(.localClose)
         case .linked:
             endpoint.streams.forgiveEmptyFrames()
+            if !pongTimer.isArmed { silentSeconds = secondsOfSilence }
             endpoint.streams.ping()
             endpoint.setNeedsFlush()
-            arm(keepaliveMilliseconds)
+            arm(keepaliveSeconds * 1000)
             guard !pongTimer.isArmed else { return }
             _ = endpoint.takeHeard()
             pongTimer.arm(afterMilliseconds: configuration.pongMilliseconds)
@@ -230,7 +252,30 @@ final class DeviceConnection: EndpointOwner {
         if endpoint.takeHeard() {
             pongTimer.arm(afterMilliseconds: configuration.pongMilliseconds)
         } else {
+            isUnanswered = true
             endpoint.wire?.abort(.idleTimeout)
         }
+    }
+
+    // MARK: What the path bears
+
+    /// Seconds between PINGs on this path.
+    private var keepaliveSeconds: Int {
+        client?.keepaliveSeconds(on: path ?? "", granted: grantedSeconds) ?? grantedSeconds
+    }
+
+    private var secondsOfSilence: Int { Int((loop.now - min(spokenAt, loop.now)) / 1_000_000_000) }
+
+    /// The connection has ended. Where nobody said why, the path may not bear silence for so long.
+    private func judgePath(_ reason: CloseReason) {
+        guard phase == .linked, end == nil else { return }
+        switch reason {
+        case .peerReset, .peerClosed, .idleTimeout: break
+        default: return
+        }
+        let cut = PathKeepalive.Cut(
+            isUnanswered: isUnanswered, silentSeconds: isUnanswered ? silentSeconds : secondsOfSilence,
+            borneSeconds: borneSeconds)
+        if let cut { client?.pathWasCut(path ?? "", cut, granted: grantedSeconds) }
     }
 }

@@ -12,10 +12,6 @@ public enum LinkEnd: Sendable, Equatable, CustomStringConvertible {
     /// The relay broke the device protocol.
     case protocolError(CourierError)
 
-    /// Whether coming back is of no use: the identity is not good any more (only a new enrolment helps), or
-    /// another connection has taken it over and would be thrown out in turn.
-    public var isFinal: Bool { isUnknownDevice || isReplacement }
-
     /// Whether the relay does not know the identity, or its secret is wrong: only a new enrolment helps.
     public var isUnknownDevice: Bool {
         switch self {
@@ -25,8 +21,18 @@ public enum LinkEnd: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    private var isReplacement: Bool {
-        if case .goodbye(let goodbye) = self { goodbye.reason == .replaced } else { false }
+    /// Whether another connection of the identity has taken this one's place, or keeps it.
+    public var isReplacement: Bool {
+        if case .goodbye(let goodbye) = self {
+            goodbye.reason == .replaced || goodbye.reason == .duplicated
+        } else {
+            false
+        }
+    }
+
+    /// Whether the relay is certain that another machine uses the identity.
+    public var isDuplicate: Bool {
+        if case .goodbye(let goodbye) = self { goodbye.reason == .duplicated } else { false }
     }
 
     /// Milliseconds before which the relay does not want to see the device; 0: it did not say.

@@ -20,6 +20,9 @@ public struct Backoff: Sendable {
         ceiling = baseMilliseconds
     }
 
+    /// Begins anew with the base: what was waited for has come.
+    public mutating func reset() { ceiling = baseMilliseconds }
+
     /// Milliseconds to wait before the next attempt.
     ///
     /// - Parameters:

@@ -86,11 +86,14 @@ public struct Hello: CourierMessage {
     public let agent: String
     /// How it wants to be sent what waits for it; what waited before the hello, too.
     public internal(set) var reception: Reception
+    /// A number that the device's process drew when it started, by which the relay tells a device that comes back from
+    /// a second machine with the same identity; 0 if unknown.
+    public let processInstance: UInt64
 
     /// A hello from its parts.
     public init(
         deviceIdentity: DeviceIdentity, deviceSecret: [UInt8], keepaliveSeconds: UInt32, agent: String,
-        reception: Reception = .usual
+        reception: Reception = .usual, processInstance: UInt64 = 0
     ) {
         precondition(deviceSecret.count == Limits.deviceSecretBytes, "a device secret has 32 bytes")
         self.deviceIdentity = deviceIdentity
@@ -98,6 +101,7 @@ public struct Hello: CourierMessage {
         self.keepaliveSeconds = keepaliveSeconds
         self.agent = agent
         self.reception = reception
+        self.processInstance = processInstance
     }
 
     /// The keepalive that a relay grants: the wished one within ``Notifications/Limits/keepaliveSeconds``,
@@ -115,6 +119,7 @@ public struct Hello: CourierMessage {
         var keepaliveSeconds: UInt32 = 0
         var agent = ""
         var reception = Reception.usual
+        var processInstance: UInt64 = 0
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identity = try field.bytes(in: bytes)
@@ -122,6 +127,7 @@ public struct Hello: CourierMessage {
             case 3: keepaliveSeconds = try field.uint32()
             case 4: agent = try field.text(in: bytes, limit: Limits.courierTextBytes)
             case 5: reception = try Reception(decoding: bytes.extracting(try field.range()))
+            case 6: processInstance = try field.uint64()
             default: break
             }
         }
@@ -130,7 +136,8 @@ public struct Hello: CourierMessage {
             deviceSecret: try checkedSecret(field: 2, secret),
             keepaliveSeconds: keepaliveSeconds,
             agent: agent,
-            reception: reception
+            reception: reception,
+            processInstance: processInstance
         )
     }
 
@@ -141,6 +148,7 @@ public struct Hello: CourierMessage {
         output.appendField(3, UInt64(keepaliveSeconds))
         output.appendField(4, agent)
         if reception != .usual { output.appendField(5, message: reception.encode) }
+        output.appendField(6, processInstance)
     }
 }
 

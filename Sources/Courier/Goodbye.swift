@@ -14,12 +14,15 @@ public struct Goodbye: CourierMessage {
         case overloaded = 4
         /// The other side broke the protocol; the detail says how.
         case protocolError = 5
+        /// Another machine uses the same identity, and keeps the link. A device of an older version takes it for
+        /// ``unspecified`` and returns.
+        case duplicated = 6
 
         /// The status with which a relay ends the stream after a goodbye of this reason.
         public var status: GRPCStatus {
             switch self {
             case .unspecified, .shutdown: .unavailable
-            case .replaced: .aborted
+            case .replaced, .duplicated: .aborted
             case .removed: .unauthenticated
             case .overloaded: .resourceExhausted
             case .protocolError: .failedPrecondition

@@ -88,13 +88,20 @@ public struct Welcome: CourierMessage {
     public let registrations: [Registered]
     /// Notifications that wait for the device.
     public let pending: UInt64
+    /// The relay's clock, in milliseconds since 1970; 0 from a relay of an older version. By it a device notices that
+    /// its own clock was wrong.
+    public let nowMilliseconds: Int64
 
     /// A welcome from its parts.
-    public init(keepaliveSeconds: UInt32, window: UInt32, registrations: [Registered], pending: UInt64) {
+    public init(
+        keepaliveSeconds: UInt32, window: UInt32, registrations: [Registered], pending: UInt64,
+        nowMilliseconds: Int64 = 0
+    ) {
         self.keepaliveSeconds = keepaliveSeconds
         self.window = window
         self.registrations = registrations
         self.pending = pending
+        self.nowMilliseconds = nowMilliseconds
     }
 
     /// The message that these bytes are.
@@ -102,13 +109,14 @@ public struct Welcome: CourierMessage {
         var reader = ProtobufReader()
         var (keepaliveSeconds, window) = (UInt32(0), UInt32(0))
         var registrations = [Registered]()
-        var pending: UInt64 = 0
+        var (pending, nowMilliseconds) = (UInt64(0), Int64(0))
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: keepaliveSeconds = try field.uint32()
             case 2: window = try field.uint32()
             case 3: registrations.append(try Registered(decoding: bytes.extracting(try field.range())))
             case 4: pending = try field.uint64()
+            case 5: nowMilliseconds = try field.int64()
             default: break
             }
         }
@@ -116,7 +124,8 @@ public struct Welcome: CourierMessage {
             keepaliveSeconds: keepaliveSeconds,
             window: window,
             registrations: registrations,
-            pending: pending
+            pending: pending,
+            nowMilliseconds: nowMilliseconds
         )
     }
 
@@ -134,5 +143,6 @@ public struct Welcome: CourierMessage {
         output.appendField(2, UInt64(window))
         for registration in registrations { output.appendField(3, message: registration.encode) }
         output.appendField(4, pending)
+        output.appendField(5, UInt64(bitPattern: nowMilliseconds))
     }
 }

@@ -85,16 +85,17 @@ public struct RelayLink: Sendable {
     }
 
     /// The welcome to send, after a hello that was found good. The link is open then.
-    public mutating func welcome(keepaliveSeconds: UInt32, registrations: [Registered], pending: UInt64)
-        -> Welcome
-    {
+    public mutating func welcome(
+        keepaliveSeconds: UInt32, registrations: [Registered], pending: UInt64, nowMilliseconds: Int64 = 0
+    ) -> Welcome {
         guard case .awaitingWelcome = state else { preconditionFailure("a welcome answers a hello, once") }
         state = .open(DeliveryWindow(size: windowSize))
         return Welcome(
             keepaliveSeconds: keepaliveSeconds,
             window: UInt32(windowSize),
             registrations: registrations,
-            pending: pending
+            pending: pending,
+            nowMilliseconds: nowMilliseconds
         )
     }
 

@@ -111,8 +111,33 @@ public enum Limits {
     public static let groupMilliseconds: Int64 = 5 * 60 * 1000
     /// Topics that one device may register.
     public static let registrationsPerDevice = 256
-    /// Seconds between a device's keepalive PINGs: the least, the usual and the most.
-    public static let keepaliveSeconds = (least: 5, usual: 60, most: 1800)
+    /// Seconds between a device's keepalive PINGs: the least, the usual and the most. The usual is below the 50 seconds
+    /// after which proxies commonly close a silent connection (HAProxy's `timeout client 50s`).
+    public static let keepaliveSeconds = (least: 5, usual: 45, most: 1800)
+    /// Seconds between PINGs that a device goes down to by itself where a path cuts silent links. Each PING wakes a
+    /// radio: a path that bears less is not for a device on a battery.
+    public static let shortenedKeepaliveSeconds = 10
+    /// Seconds for which a path bears a shortened interval before a longer one is tried: at first, and at most.
+    public static let keepaliveTrialSeconds = (least: 60 * 60, most: 24 * 60 * 60)
+    /// Network paths of which a device remembers what they bear. At about 100 bytes each: 2 KiB.
+    public static let keepalivePaths = 16
+
+    // Two machines with one device identity.
+
+    /// Milliseconds for which a relay remembers who was replaced by whom: whoever comes back within it is one of two.
+    public static let replacedMilliseconds: Int64 = 60 * 60 * 1000
+    /// Connections of a device that a relay remembers to have been replaced. At about 80 bytes each: 640 bytes for a
+    /// device that was replaced.
+    public static let replacedConnections = 8
+    /// Returns of connections that are known by their address alone, within ten minutes, from which a relay concludes
+    /// that there are two machines.
+    public static let returnsByAddress = (count: 3, milliseconds: Int64(10 * 60 * 1000))
+    /// Milliseconds after which the machine that was turned away may ask again: a minute.
+    public static let duplicateRetryMilliseconds: UInt32 = 60 * 1000
+    /// Milliseconds between two lines about one device: an hour.
+    public static let duplicateLineMilliseconds: Int64 = 60 * 60 * 1000
+    /// Milliseconds until a device that was replaced comes back, doubled each time: the least and the most.
+    public static let replacedPauseMilliseconds = (least: 10_000, most: 60 * 60 * 1000)
     /// Milliseconds from a device connection's first byte to its hello.
     public static let helloMilliseconds = 10_000
 

@@ -187,6 +187,10 @@ public enum Control {
         public var isConnected: Bool
         /// Notifications that wait for it.
         public var pending: Int
+        /// The addresses of two machines that use its identity, where the relay has noticed that.
+        public var duplicates: [String]?
+        /// When they met last.
+        public var duplicatedAt: Int64?
         /// Its good registrations.
         public var registrations: [Registration]
     }

@@ -17,6 +17,8 @@ final class DeviceSeat {
     var session: DeviceSession?
     /// Requests that have not been answered; the first is with the ledger.
     var requests: [(request: Request, session: DeviceSession)] = []
+    /// Who has replaced whom; nil until a connection is replaced. Boxed: of most devices none ever is.
+    private var clones: CloneBox?
     /// How soon it acknowledges.
     var promptness = Promptness()
     /// What it may report to the trace.
@@ -65,6 +67,25 @@ final class DeviceSeat {
     func keepWaiting(_ session: DeviceSession, _ hello: Hello) {
         arrival?.session.leave(.replaced, "the device has a newer connection")
         arrival = (session, hello)
+    }
+
+    /// Whether two machines use the identity, as far as is known.
+    var duplicate: CloneWatch.Duplicate? { clones?.watch.duplicate }
+
+    /// A connection comes while another one is open. The log is told what is said.
+    func judge(
+        _ arriving: CloneWatch.Party, beside holding: CloneWatch.Party, at now: Moment, log: Log
+    ) -> CloneWatch.Verdict {
+        let box = clones ?? CloneBox()
+        clones = box
+        let verdict = box.watch.judge(arriving, beside: holding, at: now)
+        if box.watch.isNews(at: now) {
+            log.warning(
+                "two machines use the identity of device \(identity) (\(device.record.name)): one at "
+                    + "\(holding.address), one at \(arriving.address); give each a state directory of its "
+                    + "own, or set on-clone: enrol-anew at their agents")
+        }
+        return verdict
     }
 
     /// The connection that waits, if it still does.
@@ -117,4 +138,8 @@ struct ReportAllowance {
         left -= 1
         return true
     }
+}
+
+private final class CloneBox {
+    var watch = CloneWatch()
 }

@@ -24,6 +24,8 @@ final class DeviceSession: EndpointOwner {
     private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
     /// The device at the other end, once its home has let it in.
     private(set) var seat: DeviceSeat?
+    /// The process at the other end, once it has said hello.
+    private(set) var party = CloneWatch.Party(instance: 0, address: "")
     /// The same, while this is the device's connection.
     var ownSeat: DeviceSeat? { seat.flatMap { $0.session === self ? $0 : nil } }
     var calls: [Int32: Call] = [:]
@@ -166,12 +168,14 @@ final class DeviceSession: EndpointOwner {
     /// The device is let in: it is told what it has, and what waits for it follows.
     func welcome(_ seat: DeviceSeat, _ hello: Hello, registrations: [Registered]) {
         self.seat = seat
+        party = self.party(of: hello)
         keepaliveSeconds = hello.grantedKeepaliveSeconds
         let pending = UInt64(seat.device.pendingCount)
         let welcome = link.welcome(
             keepaliveSeconds: keepaliveSeconds,
             registrations: registrations,
-            pending: pending
+            pending: pending,
+            nowMilliseconds: shard.now.milliseconds
         )
         say(.welcome(welcome))
         _ = endpoint.takeHeard()
@@ -217,7 +221,7 @@ final class DeviceSession: EndpointOwner {
             guard farewell == nil, link.outstandingCount > 0 else { return end(reason.status, detail) }
             farewell = (reason.status, detail)
             arm(seconds: Self.farewellSeconds)
-        case .replaced, .removed, .protocolError, .unspecified:
+        case .replaced, .duplicated, .removed, .protocolError, .unspecified:
             end(reason.status, detail)
         }
     }
@@ -236,6 +240,11 @@ final class DeviceSession: EndpointOwner {
     /// Ends the link as the relay's goodbye said, or well where the device is the one who leaves.
     func endAsSaid() {
         end(farewell?.status ?? .ok, farewell?.detail ?? "")
+    }
+
+    /// The process that has said this hello.
+    func party(of hello: Hello) -> CloneWatch.Party {
+        CloneWatch.Party(instance: hello.processInstance, address: endpoint.wire?.remoteHost ?? "")
     }
 
     /// Whether the device still waits for its welcome.

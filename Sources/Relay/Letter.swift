@@ -126,6 +126,8 @@ struct DeviceReport: Sendable {
     let record: DeviceRecord
     let isConnected: Bool
     let pending: Int
+    /// The two machines that use its identity, if there are.
+    let duplicate: CloneWatch.Duplicate?
     /// The good registrations, with the token of each.
     let registrations: [(topic: Topic, token: DeviceToken, environment: Environment)]
 }

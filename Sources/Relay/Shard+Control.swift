@@ -75,6 +75,7 @@ extension Shard {
             record: seat.device.record,
             isConnected: seat.device.isConnected,
             pending: seat.pendingCount,
+            duplicate: seat.duplicate,
             registrations: seat.device.registrations
                 .filter { $0.value.unregisteredAt == nil }
                 .map { ($0.value.topic, seal.seal(identity, $0.key), $0.key.environment) }
@@ -185,6 +186,8 @@ extension Control.Device {
             enrolledAt: report.record.enrolledAt.milliseconds,
             isConnected: report.isConnected,
             pending: report.pending,
+            duplicates: report.duplicate?.addresses,
+            duplicatedAt: report.duplicate?.at.milliseconds,
             registrations: report.registrations.map {
                 Registration(topic: $0.topic.text, token: $0.token.hex, environment: $0.environment)
             }

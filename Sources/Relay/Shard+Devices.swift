@@ -103,6 +103,14 @@ extension Shard {
                 "many devices have returned at once; come back then")
             return
         }
+        if let older = seat.session,
+            seat.judge(session.party(of: hello), beside: older.party, at: now, log: log) == .isTurnedAway
+        {
+            session.leave(
+                .duplicated, retryAfterMilliseconds: Limits.duplicateRetryMilliseconds,
+                "another machine, at \(older.party.address), uses the identity of this device")
+            return
+        }
         if let older = seat.session {
             seat.session = nil
             older.leave(.replaced, "the device has a newer connection")

@@ -25,6 +25,7 @@ extension Connection {
 
     /// The socket is connected; TLS comes next.
     func connected() {
+        (session as? DialAttempt)?.connected()
         guard tls == nil else {
             phase = .handshaking
             setDeadline(limits.handshakeMilliseconds)

@@ -10,6 +10,9 @@ public struct ConnectionLimits: Sendable {
 
     /// From the first byte of TCP to the end of the TLS handshake. Milliseconds.
     public var handshakeMilliseconds = 5_000
+    /// How long an attempt to connect may stay unanswered until one to the host's next address begins beside it (RFC
+    /// 8305, section 5: 250 ms, and not below 100 ms). Milliseconds.
+    public var attemptMilliseconds = 250
     /// How long output may wait for the peer until all of it has gone. Milliseconds.
     public var writeMilliseconds = 20_000
     /// How long a closed connection listens for the peer's own end, so that our last words are not lost to a

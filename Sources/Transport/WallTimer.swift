@@ -73,12 +73,16 @@ public final class WallTimer: EventSource {
         clockChanged((now - before + (now >= before ? 500_000 : -500_000)) / 1_000_000)
     }
 
-    private static func readOffset() -> Int64 {
-        Int64(EventLoop.read(CLOCK_REALTIME)) - Int64(EventLoop.read(CLOCK_BOOTTIME))
-    }
+    private static func readOffset() -> Int64 { EventLoop.wallOffsetNanoseconds }
 }
 
 extension EventLoop {
+    /// Wall-clock time less the time since the machine's start, in nanoseconds, suspended time included: only setting
+    /// the clock changes it.
+    public static var wallOffsetNanoseconds: Int64 {
+        Int64(read(CLOCK_REALTIME)) - Int64(read(CLOCK_BOOTTIME))
+    }
+
     /// An alarm clock, not yet set.
     ///
     /// - Parameters:

@@ -16,3 +16,17 @@ public protocol Wire: AnyObject {
     /// Whether output waits for the socket; then the session is not asked to flush.
     var isBlocked: Bool { get }
 }
+
+extension Wire {
+    /// The address of the other end without its port; nil for a Unix socket, and in a simulation.
+    public var remoteHost: String? { (try? SocketAddress(peer.address))?.host }
+
+    /// What names the network path of a connection: the address of this machine and that of the other end. Empty for a
+    /// Unix socket, and in a simulation.
+    public var pathName: String {
+        guard let connection = self as? Connection,
+            let local = Socket.localAddress(connection.number)?.host
+        else { return "" }
+        return "\(local) to \(connection.peer.address)"
+    }
+}

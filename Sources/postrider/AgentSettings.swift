@@ -24,6 +24,7 @@ enum AgentSetting: String, SettingName {
     case reports
     case keyboardUser = "keyboard-user"
     case savePower = "save-power"
+    case onClone = "on-clone"
     case sessionBus = "session-bus"
     case logLevel = "log-level"
 
@@ -84,6 +85,10 @@ enum AgentSetting: String, SettingName {
                 rawValue, "WHEN",
                 "When notifications that are considerate of power may come in groups: always, never, or auto "
                     + "(if not given), on battery.")
+        case .onClone:
+            .value(
+                rawValue, "WHAT",
+                "What to do if another machine uses the same identity: wait (if not given), or enrol-anew.")
         case .logLevel: .value(rawValue, "LEVEL", "error, warning, notice, info (if not given) or debug.")
         }
     }
@@ -180,6 +185,7 @@ struct AgentSettings {
         }
         agent.sessionBus = try Self.sessionBus(texts, environment)
         agent.reports = try texts.boolean(.reports) ?? true
+        agent.onClone = try texts.choice(.onClone, of: ClonePolicy.self) ?? .wait
         agent.powerSaving = (try texts.choice(.savePower, of: PowerWish.self) ?? .auto).powerSaving
         let user = try texts.value(.keyboardUser, form: Self.userForm, UserAccount.identifier(of:))
         if let user { agent.keyboardUser = user }

@@ -33,7 +33,14 @@ enum DevicesCommand: OperatorCommand {
                 ]
             })
         let lines = table.split(separator: "\n").map(String.init)
-        let apps = devices.map { $0.registrations.map { "  \($0.topic)  \($0.token)  \($0.environment)" } }
+        let apps = devices.map { device in
+            let machines = device.duplicates.map { addresses in
+                "  two machines use this identity: \(addresses.joined(separator: " and ")), last at "
+                    + Listing.time(device.duplicatedAt ?? 0)
+            }
+            return [machines].compactMap { $0 }
+                + device.registrations.map { "  \($0.topic)  \($0.token)  \($0.environment)" }
+        }
         return (lines[0...0] + zip(lines.dropFirst(), apps).flatMap { [$0] + $1 }).joined(separator: "\n")
     }
 }

@@ -72,7 +72,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         guard nextAttemptMilliseconds == nil, !isStopping else { return }
         let advice =
             end.isUnknownDevice
-            ? order.adviceToEnrol : "another device uses the same identity; stop one of them"
+            ? order.adviceToEnrol : "another machine uses the same identity; stop one of them"
         failure = CommandFailure("The relay does not let the device in (\(end)): \(advice).")
         loop.stop()
     }

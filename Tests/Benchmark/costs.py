@@ -32,7 +32,7 @@ KEPT = 0.75
 # `fs.nr_open` of Linux: descriptors that a process may be allowed.
 DESCRIPTORS = 1_048_576
 # Of Sources/Notifications/Limits.swift.
-KEEPALIVE_SECONDS, LETTERS = 60, 65_536
+KEEPALIVE_SECONDS, LETTERS = 45, 65_536
 # A TLS 1.3 record besides what is in it: its head, its type and its tag.
 RECORD_BYTES = 22
 
@@ -74,7 +74,7 @@ def handshake_bytes(port, authority):
 
 class Costs(Harness):
     def devices(self):
-        """Devices that are there and say nothing but their keepalive; a minute of it."""
+        """Devices that are there and say nothing but their keepalive; the time of one of it."""
         folder = self.folder / "devices"
         relay, values = self.relay(folder, *OPEN, pinned=SERVER)
         sent, received = handshake_bytes(values["devicePort"], values["authorityFile"])
@@ -171,7 +171,7 @@ def measured(found):
     one = [
         ["connected device: memory of the relay", f"{found['device KiB']:.1f} KiB", "proportional set size, 5000 held"],
         ["connected device: memory of the kernel", f"{found['kernel KiB']:.1f} KiB", "slab, half of both ends"],
-        ["connected device: a minute of it, one keepalive", f"{found['keepalive µs']:.0f} µs", ""],
+        ["connected device: the time of one keepalive", f"{found['keepalive µs']:.0f} µs", ""],
         ["device that enrols: connection, TLS, enrolment, registration", f"{found['enrol µs']:.0f} µs", ""],
         ["device that returns: connection, TLS, its secret", f"{found['return µs']:.0f} µs",
          f"{found['return sent']:.0f} bytes in, {found['return received']:.0f} out, of HTTP/2 after the handshake"],

@@ -127,8 +127,8 @@ struct AgentTests {
         await house.relay.stop()
     }
 
-    @Test("says why it cannot go on: no key, a wrong key, an identity that the relay does not know")
-    func failures() async throws {
+    @Test("says why it cannot start without a key, or with one that it cannot read")
+    func keyless() async throws {
         let house = try await RelayHouse()
         var keyless = try house.agentConfiguration(scratch, key: nil)
         keyless.unreadableKeyFile = "/etc/postrider/enrolment.key"
@@ -136,20 +136,98 @@ struct AgentTests {
             try await Agent.start(keyless, log: .none)
         }
         #expect(failure?.description.contains("the file /etc/postrider/enrolment.key cannot be read") == true)
-        let wrong = try await Agent.start(house.agentConfiguration(scratch, key: "enrol-wrong"), log: .none)
-        await #expect(throws: AgentFailure.self) { try await wrong.untilEnd() }
+        await house.relay.stop()
+    }
 
-        let agent = try await Agent.start(house.agentConfiguration(scratch), log: .none)
+    /// What the agent says, and a log that writes it down.
+    private func makeLog() -> (lines: Journal<String>, log: Log) {
+        let lines = Journal<String>()
+        return (lines, Log { _, line in lines.note(line) })
+    }
+
+    private func line(_ text: String, in lines: Journal<String>) async {
+        while !lines.events.contains(where: { $0.contains(text) }) { await Task.yield() }
+    }
+
+    @Test("goes on with a wrong key, says so, and is there for the apps", .bug(id: "A10"))
+    func wrongKey() async throws {
+        let house = try await RelayHouse()
+        let (lines, log) = makeLog()
+        var configuration = try house.agentConfiguration(scratch, key: "enrol-wrong")
+        configuration.authorization = .authorized
+        let agent = try await Agent.start(configuration, log: log)
+        await line("correct the enrolment key; next attempt in", in: lines)
+        try await expectLocalNotification()
+        await agent.stop()
+        try await agent.untilEnd()
+        await house.relay.stop()
+    }
+
+    /// A local notification is scheduled and handed over.
+    private func expectLocalNotification() async throws {
+        let application = Application(
+            topic: RelayHouse.topic, socketPath: scratch.socket, dispatcher: dispatcher)
+        let center = application.userNotificationCenter
+        #expect(try await center.requestAuthorization())
+        let content = NotificationContent()
+        let trigger = TimeIntervalNotificationTrigger(timeInterval: 3600, repeats: false)
+        try await center.add(NotificationRequest(identifier: "a", content: content, trigger: trigger))
+        #expect(try await center.pendingNotificationRequests().map(\.identifier) == ["a"])
+        await application.end()
+    }
+
+    @Test(
+        "enrols anew where the relay does not know it any more, and its apps get new tokens", .bug(id: "A10"))
+    func restoredRelay() async throws {
+        let house = try await RelayHouse()
         let journal = Journal<UserInfo>()
         let (application, observation) = application(journal)
-        _ = try await application.registerForRemoteNotifications()
+        var configuration = try house.agentConfiguration(scratch)
+        configuration.authorization = .authorized
+        let agent = try await Agent.start(configuration, log: .none)
+        let token = try await application.registerForRemoteNotifications()
         await agent.stop()
-        await application.end()
-        withExtendedLifetime(observation) {}
-        let other = try await RelayHouse()
-        let lost = try await Agent.start(other.agentConfiguration(scratch), log: .none)
-        await #expect(throws: AgentFailure.self) { try await lost.untilEnd() }
         await house.relay.stop()
+        // The same relay without this device.
+        let other = try await RelayHouse()
+        let (lines, log) = makeLog()
+        configuration = try other.agentConfiguration(scratch)
+        configuration.authorization = .authorized
+        let next = try await Agent.start(configuration, log: log)
+        await line("enrolling anew", in: lines)
+        while application.deviceToken == token || application.deviceToken == nil { await Task.yield() }
+        let fresh = try #require(application.deviceToken)
+        #expect(try other.push(#"{"number":1}"#, to: fresh) == 200)
+        #expect(await journal.first(1).map { $0["number"]?.integer } == [1])
+        await application.end()
+        try await expectLocalNotification()
+        await next.stop()
+        try await next.untilEnd()
         await other.relay.stop()
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test(
+        "waits for a relay that does not know it where it has no key, and is there for the apps",
+        .bug(id: "A10"))
+    func unknownWithoutKey() async throws {
+        let house = try await RelayHouse()
+        let first = try await Agent.start(house.agentConfiguration(scratch), log: .none)
+        let (application, observation) = application(Journal<UserInfo>())
+        _ = try await application.registerForRemoteNotifications()
+        await application.end()
+        await first.stop()
+        await house.relay.stop()
+        let other = try await RelayHouse()
+        let (lines, log) = makeLog()
+        var configuration = try other.agentConfiguration(scratch, key: nil)
+        configuration.authorization = .authorized
+        let agent = try await Agent.start(configuration, log: log)
+        await line("give the agent an enrolment key", in: lines)
+        try await expectLocalNotification()
+        await agent.stop()
+        try await agent.untilEnd()
+        await other.relay.stop()
+        withExtendedLifetime(observation) {}
     }
 }

@@ -19,6 +19,7 @@ final class CenterRig {
     private(set) var app = RecordedApp()
     private var lastCall: UInt64 = 0
     private var zone = "Europe/Berlin"
+    private var reading: ClockReading?
 
     init(status: AuthorizationStatus = .authorized) throws {
         rig = try DeskRig()
@@ -37,6 +38,7 @@ final class CenterRig {
     private func attend() {
         center.alarm = alarm
         center.zone = { [unowned self] in TimeZone(identifier: zone) ?? .gmt }
+        if let reading { center.readClock = { reading } }
         center.start()
         app = RecordedApp()
         center.attach(Self.topic, for: app.stream)
@@ -46,8 +48,10 @@ final class CenterRig {
     func endTurn() { rig.desk.endTurn() }
 
     /// The agent is killed, comes back at this moment, and so does the app.
-    func restart(at moment: Moment? = nil) throws {
+    /// - Parameter reading: what the clocks of the device show then; nil: nobody knows.
+    func restart(at moment: Moment? = nil, reading: ClockReading? = nil) throws {
         try rig.kill()
+        self.reading = reading
         if let moment { now = moment }
         attend()
     }

@@ -123,7 +123,7 @@ struct DeviceClientTests {
         let client = try ground.makeClient()
         client.start()
         loop.turn { recorder.ends.count == 1 }
-        #expect(recorder.ends[0].end.isFinal && !recorder.ends[0].end.isUnknownDevice)
+        #expect(recorder.ends[0].end.isReplacement && !recorder.ends[0].end.isUnknownDevice)
         #expect(recorder.ends[0].nextAttemptMilliseconds == nil)
         loop.turnAFewTimes()
         #expect(relay.links.count == 1)

@@ -80,12 +80,14 @@ final class DeviceHouse {
     }
 
     /// The device of this number connects and says hello.
-    func connect(_ number: Int = 0, by reception: Reception = .usual) throws -> DeviceLine {
+    func connect(
+        _ number: Int = 0, by reception: Reception = .usual, instance: UInt64 = 0
+    ) throws -> DeviceLine {
         let line = try DeviceLine(
             shard,
             Hello(
                 deviceIdentity: Self.identity(number), deviceSecret: Self.secret, keepaliveSeconds: 1800,
-                agent: "test/1", reception: reception))
+                agent: "test/1", reception: reception, processInstance: instance))
         lines.append(line)
         try run()
         return line

@@ -1,3 +1,5 @@
+import Crypto
+import Glibc
 import Testing
 
 @testable import Transport
@@ -11,10 +13,43 @@ struct DialerTests {
         return listener.address
     }
 
-    private func makeDialer(for session: Probe, on loop: EventLoop) -> Dialer {
-        Dialer(for: session, on: loop) { [unowned loop] address, dialer in
-            loop.connect(to: address, session: dialer)
+    private func makeDialer(
+        for session: Probe, on loop: EventLoop, clock: (any Scheduler)? = nil, tls: TLSContext? = nil
+    ) -> Dialer {
+        Dialer(for: session, on: loop, scheduler: clock ?? loop, staggerMilliseconds: 250) {
+            [unowned loop] address, attempt in
+            loop.connect(to: address, tls: tls.map { ($0, "localhost") }, session: attempt)
         }
+    }
+
+    @Test("goes past an address that does not answer when the stagger is over, and drops it", .bug(id: "A11"))
+    func blackHole() throws {
+        let (loop, clock) = (try EventLoop(), HandClock())
+        let (server, client) = (Probe.echo(), Probe())
+        let listener = try loop.listen(SocketAddress("127.0.0.1:0")) { _ in server }
+        let hole = try BlackHole()
+        makeDialer(for: client, on: loop, clock: clock).begin([hole.address, listener.address])
+        clock.advance(byMilliseconds: 249)
+        loop.turnAFewTimes()
+        #expect(client.openings == 0 && listener.acceptedCount == 0)
+        clock.advance(byMilliseconds: 1)
+        loop.turn { client.openings == 1 && server.openings == 1 }
+        #expect(loop.connectionCount == 2)
+        clock.advance(byMilliseconds: 60_000)
+        loop.turnAFewTimes()
+        #expect(listener.acceptedCount == 1 && client.reasons.isEmpty)
+    }
+
+    @Test("tries the next address where one that answers fails the handshake", .bug(id: "A11"))
+    func brokenHandshake() throws {
+        let (loop, clock, tls) = (try EventLoop(), HandClock(), try TestTLS())
+        let (server, client) = (Probe.echo(), Probe())
+        let closing = try loop.listen(SocketAddress("127.0.0.1:0")) { _ in nil }
+        let listener = try loop.listen(SocketAddress("127.0.0.1:0"), tls: tls.server) { _ in server }
+        makeDialer(for: client, on: loop, clock: clock, tls: tls.client)
+            .begin([closing.address, listener.address])
+        loop.turn { client.openings == 1 && server.openings == 1 }
+        #expect(client.reasons.isEmpty)
     }
 
     @Test("tries one address after the other, and leaves its place to the session")
@@ -140,5 +175,63 @@ struct DestinationTests {
     func missingLink() {
         let error = #expect(throws: TransportError.self) { try Destination("[fe80::1%nowhere]:1") }
         #expect(error?.description.contains("no network interface nowhere") == true)
+    }
+}
+
+/// An address that answers no SYN: a listener of the loopback whose queue is full.
+private final class BlackHole {
+    let address: SocketAddress
+    private let listening: Descriptor
+    /// What fills the queue: a backlog of 0 holds one connection.
+    private let first: Descriptor
+    private let second: Descriptor
+
+    init() throws {
+        listening = try Socket.make(AF_INET)
+        first = try Socket.make(AF_INET)
+        second = try Socket.make(AF_INET)
+        try Socket.bind(listening.number, to: SocketAddress("127.0.0.1:0"))
+        #expect(listen(listening.number, 0) == 0)
+        address = try #require(Socket.localAddress(listening.number))
+        _ = Socket.connect(first.number, to: address)
+        _ = Socket.connect(second.number, to: address)
+    }
+}
+
+/// A clock that is moved by hand.
+private final class HandClock: Scheduler {
+    private final class Timer: LoopTimer {
+        let fire: () -> Void
+        private unowned let clock: HandClock
+        var dueAt: UInt64?
+
+        init(_ clock: HandClock, _ fire: @escaping () -> Void) {
+            self.clock = clock
+            self.fire = fire
+        }
+
+        func arm(afterMilliseconds milliseconds: Int) { dueAt = clock.now + UInt64(milliseconds) * 1_000_000 }
+        func disarm() { dueAt = nil }
+        var isArmed: Bool { dueAt != nil }
+    }
+
+    private struct Known { weak var timer: Timer? }
+
+    private(set) var now: UInt64 = 0
+    var wallMilliseconds: Int64 { 0 }
+    private var known: [Known] = []
+
+    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer {
+        let timer = Timer(self, fire)
+        known.append(Known(timer: timer))
+        return timer
+    }
+
+    func advance(byMilliseconds interval: Int) {
+        now += UInt64(interval) * 1_000_000
+        for timer in known.compactMap(\.timer) where timer.dueAt ?? .max <= now {
+            timer.disarm()
+            timer.fire()
+        }
     }
 }

@@ -153,6 +153,10 @@ struct AgentSettingsTests {
                 "f:1:13: 'save-power' must be one of always, never, auto, not 'often'"
             ),
             (
+                [], [:], "on-clone: maybe",
+                "f:1:11: 'on-clone' must be one of enrol-anew, wait, not 'maybe'"
+            ),
+            (
                 [], ["POSTRIDER_LOG_LEVEL": "loud"], "",
                 "POSTRIDER_LOG_LEVEL must be one of error, warning, notice, info, debug, not 'loud'"
             ),

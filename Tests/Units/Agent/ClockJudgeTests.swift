@@ -1,0 +1,85 @@
+import Courier
+import Notifications
+import Testing
+
+@testable import Agent
+
+@Suite("A clock that was set while no agent ran")
+struct ClockJudgeTests {
+    private let rig: CenterRig
+    private static let day: Int64 = 86_400
+    /// What the clock shows where it is right.
+    private let right = Moment.utc("2026-06-01T06:30:00Z")
+    private var wrong: Moment { right.after(-60 * Self.day) }
+
+    init() throws { rig = try CenterRig() }
+
+    private func interval(_ days: Int64) -> Trigger {
+        .interval(milliseconds: days * Self.day * 1000, repeats: false)
+    }
+
+    /// The agent starts, on a machine of this start, whose wall clock is this far ahead of its time since then.
+    private func start(boot: String, offset: Int64, at moment: Moment) throws {
+        try rig.restart(
+            at: moment, reading: ClockReading(bootIdentifier: boot, offsetMilliseconds: offset * 1000))
+    }
+
+    @Test(
+        "leaves a 20-day interval due when it is due, on a machine that was not started again",
+        .bug(id: "A19"))
+    func sameBoot() throws {
+        try start(boot: "a", offset: 1000, at: wrong)
+        #expect(rig.add("tea", interval(20)) == .done)
+        // An hour later, by the time since the machine's start.
+        try start(boot: "a", offset: 1000 + 60 * Self.day, at: right.after(3600))
+        #expect(rig.list(.missed).isEmpty && rig.list(.pending) == ["tea"] && rig.fired.isEmpty)
+        #expect(rig.alarm.moment == right.after(20 * Self.day))
+        rig.pass(until: right.after(20 * Self.day))
+        #expect(rig.fired == ["tea"])
+    }
+
+    @Test("is judged by the relay's where the machine was started again", .bug(id: "A19"))
+    func otherBoot() throws {
+        try start(boot: "a", offset: 1000, at: wrong)
+        rig.center.relayShows(right)
+        #expect(rig.add("tea", interval(20)) == .done)
+        try start(boot: "b", offset: 2000, at: right.after(3600))
+        #expect(rig.list(.missed) == ["tea"])
+        rig.center.relayShows(right.after(3601))
+        rig.endTurn()
+        #expect(rig.list(.missed).isEmpty && rig.list(.pending) == ["tea"] && rig.fired.isEmpty)
+        #expect(rig.alarm.moment == right.after(20 * Self.day - 1))
+    }
+
+    @Test("that is right counts the time in which the machine was off", .bug(id: "A19"))
+    func machineOff() throws {
+        try start(boot: "a", offset: 1000, at: right)
+        rig.center.relayShows(right)
+        #expect(rig.add("tea", interval(20)) == .done)
+        try start(boot: "b", offset: 2000, at: right.after(30 * Self.day))
+        rig.center.relayShows(right.after(30 * Self.day + 2))
+        rig.endTurn()
+        #expect(rig.list(.missed) == ["tea"] && rig.list(.pending).isEmpty)
+    }
+
+    @Test("stays doubtful over starts of the agent until the relay is heard", .bug(id: "A19"))
+    func staysDoubtful() throws {
+        try start(boot: "a", offset: 1000, at: wrong)
+        rig.center.relayShows(right)
+        #expect(rig.add("tea", interval(20)) == .done)
+        for _ in 0..<2 { try start(boot: "b", offset: 2000, at: right.after(3600)) }
+        rig.center.relayShows(right.after(3600))
+        #expect(rig.alarm.moment == right.after(20 * Self.day))
+    }
+
+    @Test(
+        "is not judged by a relay whose clock jumps, on a machine that was not started again", .bug(id: "A19")
+    )
+    func relayJumps() throws {
+        try start(boot: "a", offset: 1000, at: right)
+        rig.center.relayShows(right)
+        #expect(rig.add("tea", interval(20)) == .done)
+        rig.center.relayShows(right.after(400 * Self.day))
+        #expect(rig.alarm.moment == right.after(20 * Self.day))
+    }
+}
