@@ -53,11 +53,12 @@ let package = Package(
         library("SeededRandom"),
         library("YAML", ["CYAML"]),
 
-        // 2 · Sockets, the device protocol, rows, when local notifications are due.
+        // 2 · Sockets, the device protocol, rows, when local notifications are due, the JSON of payloads.
         library("Transport", ["CLinux", "Crypto"]),
         library("Courier", ["Notifications"]),
         library("Storage", ["CSQLite", "Notifications"]),
         library("Schedules", ["Notifications"]),
+        library("PostriderJSON", ["Notifications"]),
 
         // 3 · An HTTP/2 session on a wire.
         library("Endpoints", ["Transport", "HTTP2"]),
@@ -66,7 +67,7 @@ let package = Package(
         library("Clients", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints"]),
         library(
             "PostriderKit",
-            ["Notifications", "Transport", "HTTP2", "Courier", "Endpoints", "Schedules"]
+            ["Notifications", "Transport", "HTTP2", "Courier", "Endpoints", "Schedules", "PostriderJSON"]
         ),
 
         // 5 · The server, the device agent, fleets of providers and devices.
@@ -76,12 +77,15 @@ let package = Package(
                 "Notifications", "Crypto", "SeededRandom", "YAML", "Transport", "HTTP2", "Courier", "Clients",
             ]
         ),
-        library("Relay", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints"]),
+        library(
+            "Relay",
+            ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints", "PostriderJSON"]
+        ),
         library(
             "Agent",
             [
                 "Clients", "Courier", "Crypto", "DBus", "Endpoints", "HTTP2", "Transport", "Storage",
-                "Schedules", "Notifications",
+                "Schedules", "Notifications", "PostriderJSON",
             ]
         ),
 
@@ -118,6 +122,10 @@ let package = Package(
         tests("CourierTests", "Units/Courier", ["Courier", "Notifications", "SeededRandom"]),
         tests("StorageTests", "Units/Storage", ["Storage", "Notifications"]),
         tests("SchedulesTests", "Units/Schedules", ["Notifications", "Schedules", "SeededRandom"]),
+        tests(
+            "PostriderJSONTests", "Units/PostriderJSON", ["Notifications", "PostriderJSON", "SeededRandom"],
+            exclude: ["payloads.json"]
+        ),
         tests("PostriderKitTests", "Units/PostriderKit", ["Notifications", "PostriderKit", "Courier"]),
         tests(
             "RelayTests", "Units/Relay",
@@ -145,7 +153,7 @@ let package = Package(
             "AgentTests", "Units/Agent",
             [
                 "Agent", "Clients", "Courier", "Crypto", "DBus", "Endpoints", "HTTP2", "Notifications",
-                "PostriderKit", "Relay", "SeededRandom", "Storage", "Transport",
+                "PostriderJSON", "PostriderKit", "Relay", "SeededRandom", "Storage", "Transport",
             ]
         ),
         tests(
@@ -162,8 +170,8 @@ let package = Package(
         tests(
             "FuzzTests", "Fuzz",
             [
-                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints", "SeededRandom",
-                "Transport",
+                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints", "PostriderJSON",
+                "SeededRandom", "Transport",
             ],
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]
         ),
@@ -200,7 +208,8 @@ if Context.environment["POSTRIDER_FUZZ"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints", "Transport",
+                "CFuzzer", "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints",
+                "PostriderJSON", "Transport",
             ],
             path: "Tests/Fuzz",
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"],

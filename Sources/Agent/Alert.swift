@@ -1,6 +1,6 @@
 import Courier
-import Foundation
 import Notifications
+import PostriderJSON
 
 /// Something that an app's user is to see: a local notification whose moment has come, or a push with an alert.
 struct Alert: Equatable {
@@ -69,62 +69,25 @@ struct Alert: Equatable {
     }
 
     /// What a payload has under `aps` ("Generating a remote notification"). Texts that only the app's own bundle has
-    /// (`loc-key`) cannot be shown.
+    /// (`loc-key`) cannot be shown. A member of another type than Apple says counts as missing.
     static func content(of payload: [UInt8]) -> (LocalContent, Level) {
         var content = LocalContent()
         content.userInfo = payload
-        guard let aps = try? JSONDecoder().decode(Payload.self, from: Data(payload)).aps else {
-            return (content, .active)
-        }
-        content.title = aps.title ?? ""
-        content.subtitle = aps.subtitle ?? ""
-        content.body = aps.body ?? ""
-        content.badge = aps.badge.map { UInt32(clamping: $0) }
-        content.sound = aps.sound ?? ""
-        content.category = aps.category ?? ""
-        content.thread = aps.thread ?? ""
-        return (content, aps.level.flatMap(Level.init(rawValue:)) ?? .active)
+        let aps = JSONValue.members(ofObject: payload.span)?["aps"]?.object ?? [:]
+        let alert = aps["alert"]?.object
+        content.title = alert?["title"]?.string ?? ""
+        content.subtitle = alert?["subtitle"]?.string ?? ""
+        content.body = (alert.map { $0["body"] } ?? aps["alert"])?.string ?? ""
+        content.badge = aps["badge"]?.wholeNumber.map { UInt32(clamping: $0) }
+        // A critical alert's sound is an object.
+        content.sound = (aps["sound"]?.object.map { $0["name"] } ?? aps["sound"])?.string ?? ""
+        content.category = aps["category"]?.string ?? ""
+        content.thread = aps["thread-id"]?.string ?? ""
+        return (content, aps["interruption-level"]?.string.flatMap(Level.init(rawValue:)) ?? .active)
     }
 }
 
 extension LocalContent {
     /// Whether there is something to read.
     var isVisible: Bool { !title.isEmpty || !subtitle.isEmpty || !body.isEmpty }
-}
-
-/// A push's payload, as far as it is about what the user sees. What has another type than Apple says counts as not
-/// there.
-private struct Payload: Decodable {
-    let aps: Aps
-
-    struct Aps: Decodable {
-        let title: String?, subtitle: String?, body: String?
-        let badge: Int?, sound: String?, category: String?, thread: String?, level: String?
-
-        private enum Key: String, CodingKey {
-            case alert, title, subtitle, body, badge, sound, name, category
-            case thread = "thread-id"
-            case level = "interruption-level"
-        }
-
-        init(from decoder: any Decoder) throws {
-            let aps = try decoder.container(keyedBy: Key.self)
-            let alert = try? aps.nestedContainer(keyedBy: Key.self, forKey: .alert)
-            title = try? alert?.decode(String.self, forKey: .title)
-            subtitle = try? alert?.decode(String.self, forKey: .subtitle)
-            body =
-                alert == nil
-                ? try? aps.decode(String.self, forKey: .alert)
-                : try? alert?.decode(String.self, forKey: .body)
-            badge = try? aps.decode(Int.self, forKey: .badge)
-            let critical = try? aps.nestedContainer(keyedBy: Key.self, forKey: .sound)
-            sound =
-                critical == nil
-                ? try? aps.decode(String.self, forKey: .sound)
-                : try? critical?.decode(String.self, forKey: .name)
-            category = try? aps.decode(String.self, forKey: .category)
-            thread = try? aps.decode(String.self, forKey: .thread)
-            level = try? aps.decode(String.self, forKey: .level)
-        }
-    }
 }

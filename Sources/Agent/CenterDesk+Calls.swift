@@ -1,6 +1,7 @@
 import Courier
 import Foundation
 import Notifications
+import PostriderJSON
 import Schedules
 import Storage
 
@@ -90,6 +91,8 @@ extension CenterDesk {
             throw CenterRefusal.identifier(bytes: identifierBytes)
         }
         if let flaw = request.trigger?.flaw { throw CenterRefusal.trigger(flaw) }
+        let userInfo = request.content.userInfo
+        guard userInfo.isEmpty || JSONSyntax.isObject(userInfo.span) else { throw CenterRefusal.userInfo }
         var bytes: [UInt8] = []
         request.encode(into: &bytes)
         guard bytes.count <= Limits.localRequestBytes else {
@@ -161,6 +164,7 @@ private enum CenterRefusal: Error {
     case forbidden
     case identifier(bytes: Int)
     case trigger(TriggerFlaw)
+    case userInfo
     case tooLarge(bytes: Int)
     case tooManyPending
     case tooManyWaiting
@@ -175,6 +179,8 @@ private enum CenterRefusal: Error {
         case .identifier(let bytes):
             "identifier: it has \(bytes) bytes, but must have 1 to \(Limits.localIdentifierBytes)."
         case .trigger(let flaw): flaw.description
+        case .userInfo:
+            "user_info: it must be empty or a JSON object in UTF-8 of at most \(Limits.jsonDepth) levels."
         case .tooLarge(let bytes):
             "The notification has \(bytes) bytes; it may have \(Limits.localRequestBytes) with its content."
         case .tooManyPending:

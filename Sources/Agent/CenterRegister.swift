@@ -33,11 +33,17 @@ final class CenterRegister {
         let all = try database.prepare("SELECT app, status, asked, categories FROM centers")
         while try all.step() {
             let categories = all.withBytes(3) { bytes in try? LocalCategory.list(decoding: bytes) }
+            guard let categories else {
+                throw StoreError(
+                    .unusable,
+                    "\(database.path) is damaged (app \(all.integer(0))): put a backup in its place."
+                )
+            }
             records[all.integer(0)] = CenterRecord(
                 status: UInt8(exactly: all.integer(1)).flatMap(AuthorizationStatus.init(rawValue:))
                     ?? .notDetermined,
                 asked: all.isNull(2) ? nil : UInt32(truncatingIfNeeded: all.integer(2)),
-                categories: categories ?? [])
+                categories: categories)
         }
     }
 

@@ -5,6 +5,46 @@ internal import COpenSSL
 ///
 /// Keys are immutable values and may be used on every thread.
 public enum ES256 {
+    /// How a P-256 key was used to sign.
+    public enum Scheme: Sendable {
+        /// ES256 itself: SHA-256.
+        case sha256
+        /// SHA-512, with `r` and `s` padded to 66 bytes each as if the curve were P-521. The PHP library pushok signs
+        /// so and says ES512 in the token's header.
+        case sha512
+
+        fileprivate var digest: MessageDigest {
+            switch self {
+            case .sha256: SHA256.algorithm
+            case .sha512: ES256.sha512
+            }
+        }
+
+        /// The DER of a signature in this scheme's encoding; nil if it has another length or padding.
+        fileprivate func der(_ signature: Span<UInt8>) -> [UInt8]? {
+            switch self {
+            case .sha256 where signature.count == 64:
+                return ES256.der(raw: signature)
+            case .sha256:
+                return signature.indices.map { signature[$0] }
+            case .sha512:
+                // 34 zeros before each half of 32 bytes.
+                guard signature.count == 132 else { return nil }
+                var raw: [UInt8] = []
+                for index in signature.indices {
+                    if index % 66 >= 34 {
+                        raw.append(signature[index])
+                    } else if signature[index] != 0 {
+                        return nil
+                    }
+                }
+                return ES256.der(raw: raw.span)
+            }
+        }
+    }
+
+    private static let sha512 = MessageDigest("SHA512")
+
     /// A key that verifies.
     public struct PublicKey: Sendable {
         private let key: Key
@@ -25,20 +65,17 @@ public enum ES256 {
 
         /// Whether `signature` was made of `message` with this key's private half.
         ///
-        /// Exactly 64 bytes are `r ‖ s`, each in 1…n−1, as RFC 7518 has it. Anything else is DER as OpenSSL's
-        /// tools make it, and only the one canonical encoding: a signature cannot be rewritten into another
-        /// valid one.
-        public func isValidSignature(_ signature: Span<UInt8>, for message: Span<UInt8>) -> Bool {
-            let encoded: [UInt8]
-            if signature.count == 64 {
-                encoded = ES256.der(raw: signature)
-            } else {
-                encoded = signature.indices.map { signature[$0] }
-            }
+        /// In the usual scheme, exactly 64 bytes are `r ‖ s`, each in 1…n−1 (RFC 7518, 3.4). Anything else is DER as
+        /// OpenSSL's tools make it, and only the one canonical encoding: a signature cannot be rewritten into another
+        /// valid one. ``Scheme/sha512`` has one encoding, of 132 bytes.
+        public func isValidSignature(
+            _ signature: Span<UInt8>, for message: Span<UInt8>, scheme: Scheme = .sha256
+        ) -> Bool {
+            guard let encoded = scheme.der(signature) else { return false }
             guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
             defer { unsafe EVP_MD_CTX_free(context) }
             let status = unsafe EVP_DigestVerifyInit(
-                context, nil, SHA256.algorithm.pointer, nil, key.pointer)
+                context, nil, scheme.digest.pointer, nil, key.pointer)
             precondition(status == 1, "a P-256 key can verify")
             let verdict = unsafe message.withUnsafeBufferPointer {
                 unsafe EVP_DigestVerify(context, encoded, encoded.count, $0.baseAddress, $0.count)

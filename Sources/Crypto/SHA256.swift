@@ -51,7 +51,7 @@ extension SHA256Digest: CustomStringConvertible {
 public enum SHA256 {
     /// OpenSSL's implementation, looked up once: the look-up costs more than the digest of a short text.
     /// An `EVP_MD` is immutable once fetched and may be used on every thread.
-    static let algorithm: Algorithm = Algorithm()
+    static let algorithm = MessageDigest("SHA256")
 
     /// The digest of `bytes`.
     public static func digest(_ bytes: Span<UInt8>) -> SHA256Digest {
@@ -65,16 +65,17 @@ public enum SHA256 {
         precondition(status == 1, "SHA-256 of bytes in memory cannot fail")
         return SHA256Digest(words: words)
     }
+}
 
-    /// The owner of the fetched algorithm, which lives as long as the process.
-    @safe struct Algorithm: Sendable {
-        nonisolated(unsafe) let pointer: OpaquePointer
+/// The owner of a digest algorithm that OpenSSL has looked up; it lives as long as the process.
+@safe struct MessageDigest: Sendable {
+    nonisolated(unsafe) let pointer: OpaquePointer
 
-        init() {
-            guard let pointer = unsafe EVP_MD_fetch(nil, "SHA256", nil) else {
-                preconditionFailure("OpenSSL's default provider has SHA-256")
-            }
-            unsafe self.pointer = pointer
+    /// - Parameter name: as OpenSSL's default provider calls it.
+    init(_ name: String) {
+        guard let pointer = unsafe EVP_MD_fetch(nil, name, nil) else {
+            preconditionFailure("OpenSSL's default provider has \(name)")
         }
+        unsafe self.pointer = pointer
     }
 }

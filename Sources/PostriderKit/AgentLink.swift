@@ -2,6 +2,7 @@ import Courier
 import Endpoints
 import HTTP2
 import Notifications
+import PostriderJSON
 import Transport
 
 /// What an application, on any thread, has to say to its link.
@@ -243,11 +244,15 @@ final class AgentLink: EndpointOwner {
             if unregistersUnderWay > 0 { unregistersUnderWay -= 1 }
             application()?.registrationFailed(refused.reason)
         case .deliver(let deliver):
-            take(deliver.identity, as: deliver.delivery) { $0.arrived($1, deliver) }
+            take(deliver.identity, as: deliver.delivery, with: deliver.payload) { $0.arrived($1, deliver) }
         case .fired(let fired):
-            take(fired.identity, as: fired.delivery) { $0.arrived($1) { fired.notice.firing } }
+            take(fired.identity, as: fired.delivery, with: fired.notice.request.content.json) {
+                $0.arrived($1) { fired.notice.firing }
+            }
         case .responded(let responded):
-            take(responded.identity, as: responded.delivery) { $0.arrived($1) { responded.response } }
+            take(responded.identity, as: responded.delivery, with: responded.subject.json) {
+                $0.arrived($1) { responded.response }
+            }
         case .answer(let answer): application()?.answered(answer)
         case .authorization(let authorization):
             application()?.authorizationChanged(AuthorizationStatus(authorization.status))
@@ -262,11 +267,15 @@ final class AgentLink: EndpointOwner {
         }
     }
 
-    /// Lets the observers have what they have not been given yet.
+    /// Lets the observers have what they have not been given yet. A delivery whose JSON cannot be read has failed: the
+    /// agent logs it and keeps it as a dead letter.
     private func take(
-        _ identity: NotificationIdentity, as delivery: UInt64,
+        _ identity: NotificationIdentity, as delivery: UInt64, with json: [UInt8],
         _ post: (Application, NotificationIdentity) -> Void
     ) {
+        guard JSONSyntax.isObject(json.span) else {
+            return say(.failed(Failed(delivery: delivery, reason: UserInfoError().description)))
+        }
         switch handOver.arrived(identity, as: delivery) {
         case .post: if let application = application() { post(application, identity) }
         case .wait: break

@@ -6,8 +6,10 @@ import Transport
 // come from anywhere.
 extension Application {
     /// Posts something that somebody waits for until every observer has finished.
+    ///
+    /// - Parameter payload: the bytes of a push.
     func deliver(
-        _ notification: some TypedNotification,
+        _ notification: some TypedNotification, payload: [UInt8]? = nil,
         whenOver: @escaping @Sendable (Handling.Outcome) -> Void
     ) {
         let number = state.withLock { state in
@@ -24,7 +26,8 @@ extension Application {
         }
         let untyped = DispatchedNotification(notification, sender: self)
         let posted = DispatchedNotification(
-            name: untyped.name, sender: self, userInfo: untyped.userInfo, handling: handling)
+            name: untyped.name, sender: self, userInfo: untyped.userInfo, payload: payload,
+            handling: handling)
         let observers = Handling.$current.withValue(handling) { dispatcher.deliver(posted) }
         state.withLock { $0.posted = nil }
         if observers == 0, dispatcher.hasHadAsynchronousObserver(of: posted.name) {

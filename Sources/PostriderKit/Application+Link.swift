@@ -50,16 +50,17 @@ extension Application {
 
     /// A push has arrived that no observer was given before.
     func arrived(_ identity: NotificationIdentity, _ deliver: Deliver) {
-        arrived(identity) { deliver.arrival }
+        arrived(identity, payload: deliver.payload) { deliver.arrival }
     }
 
     /// Something has arrived that no observer was given before, and that counts as handled when they were.
     func arrived(
-        _ identity: NotificationIdentity, _ notification: @escaping @Sendable () -> some TypedNotification
+        _ identity: NotificationIdentity, payload: [UInt8]? = nil,
+        _ notification: @escaping @Sendable () -> some TypedNotification
     ) {
         queue.async { [self] in
             guard let mailbox = state.withLock({ $0.isStopped ? nil : $0.mailbox }) else { return }
-            deliver(notification()) { [weak self] outcome in
+            deliver(notification(), payload: payload) { [weak self] outcome in
                 if let letter = self?.answer(to: outcome, of: identity) ?? LinkLetter(outcome, of: identity) {
                     mailbox.postEvenIfFull(letter)
                 }
@@ -191,7 +192,7 @@ extension Application {
 extension Deliver {
     /// What observers are told of it.
     var arrival: RemoteNotificationDidArrive {
-        // A number that no Swift type can hold is all that can be wrong with a payload that the relay let pass.
+        // ``AgentLink`` has made sure that it can be read.
         var userInfo = (try? UserInfo(json: payload)) ?? [:]
         if let channel { userInfo[ChannelKey.channel] = .string("\(channel)") }
         return RemoteNotificationDidArrive(userInfo: userInfo)

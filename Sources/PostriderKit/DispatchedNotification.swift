@@ -25,22 +25,26 @@ public struct DispatchedNotification: Sendable {
     public let name: NotificationName
     /// Who posted it, nil where nobody in particular did.
     public let sender: NotificationSender?
-    /// What it says; for a remote notification, the payload as the provider wrote it.
+    /// What it says; for a remote notification, the values of its payload.
     public let userInfo: UserInfo
+    /// The payload of a remote notification, byte for byte as the provider sent it; nil for all others.
+    public let payload: [UInt8]?
     /// The handling that somebody waits for; nil if nobody does.
     let handling: Handling?
 
     /// A notification from its parts.
     public init(name: NotificationName, sender: NotificationSender? = nil, userInfo: UserInfo = [:]) {
-        self.init(name: name, sender: sender, userInfo: userInfo, handling: nil)
+        self.init(name: name, sender: sender, userInfo: userInfo, payload: nil, handling: nil)
     }
 
     init(
-        name: NotificationName, sender: NotificationSender?, userInfo: UserInfo, handling: Handling?
+        name: NotificationName, sender: NotificationSender?, userInfo: UserInfo, payload: [UInt8]?,
+        handling: Handling?
     ) {
         self.name = name
         self.sender = sender
         self.userInfo = userInfo
+        self.payload = payload
         self.handling = handling
     }
 }

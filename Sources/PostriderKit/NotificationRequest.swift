@@ -122,15 +122,18 @@ extension LocalContent {
         category = content.categoryIdentifier
         thread = content.threadIdentifier
         guard !content.userInfo.isEmpty else { return }
-        do {
-            userInfo = Array(try JSONEncoder().encode(content.userInfo))
-        } catch {
-            throw .refused("The user info holds a number that is none.")
+        guard let json = content.userInfo.json else {
+            throw .refused(
+                "The user info holds a number that is infinite or not a number: JSON has none such.")
         }
+        userInfo = json
     }
 
-    /// The content in the kit's words. A user info that is no JSON, as an app in another language may have written it,
-    /// is empty.
+    /// The app's own values as a JSON object.
+    var json: [UInt8] { userInfo.isEmpty ? Array("{}".utf8) : userInfo }
+
+    /// The content in the kit's words. A user info that cannot be read is empty; ``AgentLink`` lets observers have
+    /// none of these, and the agent takes none from an app.
     var content: NotificationContent {
         var content = NotificationContent()
         content.title = title
@@ -140,7 +143,7 @@ extension LocalContent {
         content.sound = sound.isEmpty ? nil : NotificationSound(named: sound)
         content.categoryIdentifier = category
         content.threadIdentifier = thread
-        content.userInfo = (try? UserInfo(json: userInfo)) ?? [:]
+        content.userInfo = (try? UserInfo(json: json)) ?? [:]
         return content
     }
 }
@@ -164,6 +167,14 @@ extension Responded {
 }
 
 extension Responded.Subject {
+    /// What the provider or the app has said, as a JSON object.
+    var json: [UInt8] {
+        switch self {
+        case .local(let notice): notice.request.content.json
+        case .remote(let payload): payload
+        }
+    }
+
     /// The notification as observers know it.
     var notification: ResponseDidArrive.Subject {
         switch self {

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import PostriderJSON
 
 extension UserInfoValue: Codable {
     /// Takes a value from a decoder, in the nearest shape that JSON has.
@@ -10,6 +10,8 @@ extension UserInfoValue: Codable {
             self = .boolean(value)
         } else if let value = try? container.decode(Int64.self) {
             self = .integer(value)
+        } else if let value = try? container.decode(UInt64.self) {
+            self = .unsigned(value)
         } else if let value = try? container.decode(Double.self) {
             self = .double(value)
         } else if let value = try? container.decode(String.self) {
@@ -29,6 +31,7 @@ extension UserInfoValue: Codable {
         case .null: try container.encodeNil()
         case .boolean(let value): try container.encode(value)
         case .integer(let value): try container.encode(value)
+        case .unsigned(let value): try container.encode(value)
         case .double(let value): try container.encode(value)
         case .string(let value): try container.encode(value)
         case .array(let value): try container.encode(value)
@@ -39,17 +42,60 @@ extension UserInfoValue: Codable {
 
 extension UserInfo {
     /// The members of the JSON object that these bytes are, such as a notification's payload.
+    ///
+    /// Everything that the relay accepts as a payload is read (RFC 8259, UTF-8, at most 64 containers in each other).
+    /// Of two members with the same name the last counts, half a surrogate pair (`\ud83d` alone) is U+FFFD, and a
+    /// number beyond a `Double` is its text.
     public init(json bytes: some Sequence<UInt8>) throws(UserInfoError) {
-        do {
-            self = try JSONDecoder().decode(UserInfo.self, from: Data(bytes))
-        } catch {
-            throw UserInfoError()
-        }
+        let bytes = Array(bytes)
+        guard let members = JSONValue.members(ofObject: bytes.span) else { throw UserInfoError() }
+        self = members.mapValues(UserInfoValue.init)
+    }
+
+    /// The user info as a JSON object from which ``init(json:)`` reads the same values; nil where a number in it is
+    /// infinite or not a number.
+    public var json: [UInt8]? { JSONValue.object(mapValues(JSONValue.init)).bytes }
+}
+
+extension UserInfoValue {
+    init(_ value: JSONValue) {
+        self =
+            switch value {
+            case .null: .null
+            case .boolean(let value): .boolean(value)
+            case .integer(let value): .integer(value)
+            case .unsigned(let value): .unsigned(value)
+            case .double(let value): .double(value)
+            case .string(let value): .string(value)
+            case .array(let values): .array(values.map(UserInfoValue.init))
+            case .object(let members): .dictionary(members.mapValues(UserInfoValue.init))
+            }
+    }
+
+    /// The value as JSON; nil where a number in it is infinite or not a number.
+    public var json: [UInt8]? { JSONValue(self).bytes }
+}
+
+extension JSONValue {
+    init(_ value: UserInfoValue) {
+        self =
+            switch value {
+            case .null: .null
+            case .boolean(let value): .boolean(value)
+            case .integer(let value): .integer(value)
+            case .unsigned(let value): .unsigned(value)
+            case .double(let value): .double(value)
+            case .string(let value): .string(value)
+            case .array(let values): .array(values.map(JSONValue.init))
+            case .dictionary(let members): .object(members.mapValues(JSONValue.init))
+            }
     }
 }
 
 /// Bytes that should have been a JSON object.
 public struct UserInfoError: Error, CustomStringConvertible, Equatable {
     /// One sentence.
-    public var description: String { "a user info must be a JSON object in UTF-8, and these bytes are none" }
+    public var description: String {
+        "These bytes are no user info: that is a JSON object in UTF-8, of at most 64 levels."
+    }
 }

@@ -7,11 +7,13 @@ public enum UserInfoValue: Hashable, Sendable {
     case null
     /// `true` or `false`.
     case boolean(Bool)
-    /// A number without a fraction that 64 bits hold.
+    /// A number without fraction and exponent, of −2⁶³ to 2⁶³−1.
     case integer(Int64)
-    /// Any other number.
+    /// A number without fraction and exponent that an `Int64` cannot hold, of 2⁶³ to 2⁶⁴−1.
+    case unsigned(UInt64)
+    /// Any other number that a `Double` holds, rounded to the nearest one.
     case double(Double)
-    /// A text.
+    /// A text. A number in a payload that is too large for a `Double` (`1e400`) is the text that the provider wrote.
     case string(String)
     /// Values in order.
     case array([UserInfoValue])
@@ -20,13 +22,22 @@ public enum UserInfoValue: Hashable, Sendable {
 
     /// The truth value, nil where this is something else.
     public var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
-    /// The number without a fraction, nil where this is something else.
+    /// The number without a fraction, nil where this is something else or more than an `Int64` holds.
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+    /// The number without a fraction and not below 0, nil where this is something else.
+    public var unsigned: UInt64? {
+        switch self {
+        case .unsigned(let value): value
+        case .integer(let value): UInt64(exactly: value)
+        case .null, .boolean, .double, .string, .array, .dictionary: nil
+        }
+    }
     /// The number, with or without a fraction, nil where this is something else.
     public var double: Double? {
         switch self {
         case .double(let value): value
         case .integer(let value): Double(value)
+        case .unsigned(let value): Double(value)
         case .null, .boolean, .string, .array, .dictionary: nil
         }
     }

@@ -1,6 +1,7 @@
 import Crypto
 import HTTP2
 import Notifications
+import PostriderJSON
 
 /// Whether a push is taken on, in the order of checks that the contract prescribes (section 4.4). The
 /// device's home completes it: only the home knows whether the registration inside the token is good.

@@ -1,5 +1,5 @@
-import FoundationEssentials
 import Notifications
+import PostriderJSON
 
 /// What a request about channels is addressed to (the contract's sections 6 and 7).
 enum ChannelPath: Equatable {
@@ -46,6 +46,8 @@ struct ChannelAdmission {
     let authority: Authority
     let tokens: ProviderTokens
     let environment: Environment
+    /// Whether a number that is written as text is refused.
+    let isStrict: Bool
     let now: Moment
 
     /// The order that a complete request stands for, and whose channels it is about.
@@ -131,45 +133,27 @@ struct ChannelAdmission {
 
     // MARK: Creation
 
-    /// The body of a creation, with the names of everything in it.
-    private struct Settings: Decodable {
-        var storage: Int?
-        var pushType: String?
-        var hasStrangers = false
-
-        private struct Name: CodingKey {
-            let stringValue: String
-            var intValue: Int? { nil }
-            init(stringValue: String) { self.stringValue = stringValue }
-            init?(intValue: Int) { nil }
-        }
-
-        init(from decoder: any Decoder) throws {
-            let members = try decoder.container(keyedBy: Name.self)
-            for name in members.allKeys {
-                switch name.stringValue {
-                case "message-storage-policy": storage = try? members.decode(Int.self, forKey: name)
-                case "push-type": pushType = try? members.decode(String.self, forKey: name)
-                default: hasStrangers = true
-                }
-            }
-        }
-    }
-
     private func storage(_ request: PushRequest) throws(Rejection) -> ChannelStorage {
         guard request.bodyByteCount <= Limits.broadcastPayloadBytes else { throw .payloadTooLarge }
         let body = request.takeBody()
         guard !body.isEmpty else { throw .payloadEmpty }
-        guard JSONSyntax.isObject(body.span),
-            let settings = try? JSONDecoder().decode(Settings.self, from: Data(body))
-        else { throw .badRequestPayload }
-        guard !settings.hasStrangers else { throw .badRequestParameters }
-        guard let pushType = settings.pushType else { throw .missingPushType }
-        guard Self.isLiveActivity(pushType) else { throw .invalidPushType }
-        guard let storage = settings.storage.flatMap(ChannelStorage.init(rawValue:)) else {
+        guard let settings = JSONValue.members(ofObject: body.span) else { throw .badRequestPayload }
+        let (policyName, pushTypeName) = ("message-storage-policy", "push-type")
+        guard settings.keys.allSatisfy({ $0 == policyName || $0 == pushTypeName }) else {
             throw .badRequestParameters
         }
+        guard let pushType = settings[pushTypeName]?.string else { throw .missingPushType }
+        guard Self.isLiveActivity(pushType) else { throw .invalidPushType }
+        guard let policy = settings[policyName], let number = wholeNumber(policy),
+            let storage = ChannelStorage(rawValue: number)
+        else { throw .badRequestParameters }
         return storage
+    }
+
+    /// The number that a member is. Examples on the web write numbers as text (`"1"`); a strict relay refuses that.
+    private func wholeNumber(_ member: JSONValue) -> Int? {
+        if let number = member.wholeNumber { return Int(exactly: number) }
+        return isStrict ? nil : member.string.flatMap { Int($0) }
     }
 
     /// Documents write `LiveActivity`, `Liveactivity` and `liveactivity`.

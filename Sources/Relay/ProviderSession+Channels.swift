@@ -35,7 +35,8 @@ extension ProviderSession {
         do throws(Rejection) {
             guard !isDraining else { throw .shutdown }
             let admission = ChannelAdmission(
-                authority: shard.authority, tokens: shard.tokens, environment: environment, now: shard.now)
+                authority: shard.authority, tokens: shard.tokens, environment: environment,
+                isStrict: shard.fidelity.isStrict, now: shard.now)
             let (order, owner) = try admission.admit(request, &credentials)
             let home = owner.home(among: shard.switchboard.shardCount)
             guard !shard.switchboard.isCongested(home) else { throw .tooManyRequests }

@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import Notifications
+import PostriderJSON
 
 /// A provider token that has been verified ("Establishing a token-based connection to APNs"): a JSON Web
 /// Token signed with ES256 by one of a team's keys.
@@ -19,11 +20,12 @@ struct ProviderToken: Sendable {
         return !distance.overflow && distance.partialValue.magnitude <= UInt64(Self.lifetimeMilliseconds)
     }
 
-    /// Reads and verifies a token's text against the keys of `authority`. The algorithm is the stored key's,
-    /// never the header's choice; a token that brings a key of its own is refused.
+    /// Reads and verifies a token's text against the keys of `authority`. The stored key fixes the algorithm, ECDSA on
+    /// P-256. The header may only choose between its two schemes: ES256, and what pushok calls ES512. A token that
+    /// brings a key of its own is refused.
     ///
     /// Accepted as real libraries send them: base64url and padded base64, raw and DER signatures, `iat` as an
-    /// integer, a float or a numeric string, claims that we do not know (the contract's section 3.1).
+    /// integer, a float or a numeric string, unknown claims, pushok's ES512 (the contract's section 3.1).
     ///
     /// - Throws: `InvalidProviderToken`. Whether the key is revoked, and the token old, is for others to say.
     init(verifying text: Span<UInt8>, with authority: Authority) throws(Rejection) {
@@ -31,76 +33,60 @@ struct ProviderToken: Sendable {
         var dots: [Int] = []
         for index in text.indices where text[index] == UInt8(ascii: ".") { dots.append(index) }
         guard dots.count == 2,
-            let header: Header = Self.decode(text.extracting(..<dots[0])),
-            let claims: Claims = Self.decode(text.extracting(dots[0] + 1..<dots[1])),
+            let header = Self.members(text.extracting(..<dots[0])).flatMap(Header.init),
+            let claims = Self.members(text.extracting(dots[0] + 1..<dots[1])).flatMap(Claims.init),
             let signature = Self.base64(text.extracting((dots[1] + 1)...)),
             let key = authority.providerKeys[header.kid],
             // Byte for byte: in Swift, equal texts may be written differently.
             key.identifier.utf8.elementsEqual(header.kid.utf8),
             key.team.utf8.elementsEqual(claims.iss.utf8),
-            key.publicKey.isValidSignature(signature.span, for: text.extracting(..<dots[1]))
+            key.publicKey.isValidSignature(
+                signature.span, for: text.extracting(..<dots[1]), scheme: header.scheme)
         else { throw .invalidProviderToken }
         self.key = key
         issuedAt = claims.issuedAt
     }
 
     /// The JOSE header (RFC 7515 section 4.1), as far as it matters.
-    private struct Header: Decodable {
+    private struct Header {
         let kid: String
+        let scheme: ES256.Scheme
 
-        private enum CodingKeys: String, CodingKey {
-            case alg, kid
-            // Extensions that must be understood: we know none. And keys that the token brings with it.
-            case crit, jwk, jku, x5u, x5c
+        /// Extensions that must be understood: we know none. And keys that the token brings with it.
+        private static let refused = ["crit", "jwk", "jku", "x5u", "x5c"]
 
-            static let refused: [CodingKeys] = [.crit, .jwk, .jku, .x5u, .x5c]
-        }
-
-        init(from decoder: any Decoder) throws {
-            let header = try decoder.container(keyedBy: CodingKeys.self)
-            if let name = CodingKeys.refused.first(where: header.contains) {
-                throw DecodingError.dataCorruptedError(forKey: name, in: header, debugDescription: "refused")
+        init?(_ members: [String: JSONValue]) {
+            guard Self.refused.allSatisfy({ members[$0] == nil }) else { return nil }
+            switch members["alg"] {
+            // Apple's own sample has no `alg`.
+            case .string("ES256"), .null, nil: scheme = .sha256
+            case .string("ES512"): scheme = .sha512
+            default: return nil
             }
-            // Apple's own sample has none.
-            guard try header.decodeIfPresent(String.self, forKey: .alg) ?? "ES256" == "ES256" else {
-                throw DecodingError.dataCorruptedError(forKey: .alg, in: header, debugDescription: "refused")
+            guard let kid = members["kid"]?.string, 1...Limits.keyIdentifierBytes ~= kid.utf8.count else {
+                return nil
             }
-            kid = try header.decode(String.self, forKey: .kid)
-            guard 1...Limits.keyIdentifierBytes ~= kid.utf8.count else {
-                throw DecodingError.dataCorruptedError(forKey: .kid, in: header, debugDescription: "too long")
-            }
+            self.kid = kid
         }
     }
 
-    private struct Claims: Decodable {
+    private struct Claims {
         let iss: String
         let issuedAt: Moment
 
-        private enum CodingKeys: CodingKey {
-            case iss
-            case iat
-        }
-
-        init(from decoder: any Decoder) throws {
-            let claims = try decoder.container(keyedBy: CodingKeys.self)
-            iss = try claims.decode(String.self, forKey: .iss)
-            let seconds: Double? =
-                if let text = try? claims.decode(String.self, forKey: .iat) {
-                    Double(text)
-                } else {
-                    try claims.decode(Double.self, forKey: .iat)
-                }
-            // 2^53 seconds are exact in a Double and far beyond any clock.
-            guard let seconds, seconds.magnitude < 9_007_199_254_740_992 else {
-                throw DecodingError.dataCorruptedError(
-                    forKey: .iat, in: claims, debugDescription: "not a time")
-            }
+        init?(_ members: [String: JSONValue]) {
+            guard let iss = members["iss"]?.string, let iat = members["iat"],
+                let seconds = iat.double ?? iat.string.flatMap({ Double($0) }),
+                // 2^53 seconds are exact in a Double and far beyond any clock.
+                seconds.magnitude < 9_007_199_254_740_992
+            else { return nil }
+            self.iss = iss
             issuedAt = Moment(seconds: Int64(seconds))
         }
     }
 
-    private static func decode<Part: Decodable>(_ text: Span<UInt8>) -> Part? {
-        base64(text).flatMap { try? JSONDecoder().decode(Part.self, from: Data($0)) }
+    private static func members(_ text: Span<UInt8>) -> [String: JSONValue]? {
+        base64(text).flatMap { JSONValue.members(ofObject: $0.span) }
     }
 
     /// Base64 of either alphabet, with or without padding (RFC 4648 sections 4 and 5).

@@ -120,10 +120,7 @@ enum ExampleApp {
     }
 
     private static func text(of value: UserInfoValue) -> String {
-        if let text = value.string { return text }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        value.string ?? value.json.map { String(decoding: $0, as: UTF8.self) } ?? "a number that JSON has not"
     }
 
     /// Unbuffered, so that whoever reads along sees it at once.

@@ -4,6 +4,18 @@ import Testing
 extension EndToEnd {
     @Suite("An app in Python", .serialized)
     struct PythonAppTests {
+        @Test("reads the values of payloads that the other readers give", .bug(id: "R5"))
+        func payloads() async throws {
+            try await onStage { stage in
+                let paths = ["deploy/examples", "Tests/Units/PostriderJSON/payloads.json"]
+                let reader = try stage.python(
+                    "payloads.py", paths.map { Place.root.appending(path: $0).path })
+                #expect(try await reader.exitCode() == 0, "\(reader.transcript)")
+                let lines = reader.output
+                #expect(lines.count == 1 && lines.first?.hasPrefix("read: ") == true, "\(reader.transcript)")
+            }
+        }
+
         @Test("registers, is pushed to, schedules, is answered, and is given nothing twice")
         func whole() async throws {
             try await onStage { stage in

@@ -8,13 +8,14 @@ it. It ends with Control-C, or when the agent says so.
 """
 
 import argparse
-import json
 import os
 import queue
 import sys
 from pathlib import Path
 
 import grpc
+
+import payload
 
 # Where agent.proto and courier.proto are; a real app generates its code when it is built.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
@@ -69,7 +70,12 @@ class App:
             print(f"tea in {self.seconds} s", flush=True)
 
     def on_deliver(self, deliver):
-        self.once(deliver, lambda: print("push:", json.loads(deliver.payload), flush=True))
+        try:
+            values = payload.read(deliver.payload)
+        except ValueError as error:
+            self.say(failed=pb.Failed(delivery=deliver.delivery, reason=str(error)))
+        else:
+            self.once(deliver, lambda: print("push:", values, flush=True))
 
     def on_fired(self, fired):
         content = fired.notice.request.content

@@ -1,7 +1,6 @@
 import Foundation
 import Notifications
-
-@testable import Relay
+import PostriderJSON
 
 /// JSON documents, judged by us and by Foundation. Where the two differ, it must be for one of the reasons below.
 ///
@@ -10,6 +9,7 @@ import Notifications
 enum JSONDocuments {
     static func run(_ input: [UInt8]) throws(Contradiction) {
         let ours = JSONSyntax.isObject(input.span)
+        try read(input, ours)
         // Foundation takes these for other encodings.
         guard !input.prefix(4).contains(0), !input.starts(with: [0xFE, 0xFF]),
             !input.starts(with: [0xFF, 0xFE])
@@ -28,6 +28,17 @@ enum JSONDocuments {
             let isExcused = reason.contains("not representable") || hasLoneSurrogate(input)
             try hold(isExcused, "what we take Foundation refuses: \(reason)")
         }
+    }
+
+    /// What the syntax accepts is read, and nothing else; what is written of it is read as the same value.
+    private static func read(_ input: [UInt8], _ isAccepted: Bool) throws(Contradiction) {
+        guard let members = JSONValue.members(ofObject: input.span) else {
+            return try hold(!isAccepted, "what the syntax accepts cannot be read")
+        }
+        try hold(isAccepted, "what the syntax refuses is read")
+        let written = JSONValue.object(members).bytes ?? []
+        try hold(
+            JSONValue.members(ofObject: written.span) == members, "what is written is read as another value")
     }
 
     /// Whether a document that is good syntax escapes half of a pair of surrogates.

@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import Notifications
+import PostriderJSON
 
 @testable import Relay
 
@@ -63,18 +64,9 @@ enum ProviderTokenTexts {
         try hold(token.count <= Limits.providerTokenBytes, "the token is too long")
     }
 
-    /// What a member of an object says, as Foundation reads it.
+    /// What a member of an object says.
     private static func text(_ name: String, in object: [UInt8]) -> String? {
-        (try? JSONDecoder().decode([String: Anything].self, from: Data(object)))?[name]?.text
-    }
-
-    /// A value of which only text matters.
-    private struct Anything: Decodable {
-        let text: String?
-
-        init(from decoder: any Decoder) throws {
-            text = try? decoder.singleValueContainer().decode(String.self)
-        }
+        JSONValue.members(ofObject: object.span)?[name]?.string
     }
 
     private static func signature(_ bytes: [UInt8]) throws(Contradiction) {

@@ -1,5 +1,6 @@
 import HTTP2
 import Notifications
+import PostriderJSON
 
 @testable import Relay
 
@@ -128,7 +129,7 @@ enum Requests {
         try hold(isOne, "an answer has other names than its family")
         let admission = ChannelAdmission(
             authority: FuzzedProvider.authority, tokens: door.tokens, environment: .production,
-            now: FuzzedProvider.now)
+            isStrict: false, now: FuzzedProvider.now)
         var credentials = ProviderCredentials()
         let (order, owner): (ChannelOrder, ChannelOwner)
         do throws(Rejection) {

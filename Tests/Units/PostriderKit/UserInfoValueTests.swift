@@ -29,7 +29,9 @@ struct UserInfoValueTests {
             json: #"{"a":-9223372036854775808,"b":9223372036854775807,"c":9223372036854775808}"#.utf8)
         #expect(info["a"] == .integer(.min))
         #expect(info["b"] == .integer(.max))
-        #expect(info["c"] == .double(9_223_372_036_854_775_808))
+        #expect(info["c"] == .unsigned(9_223_372_036_854_775_808))
+        #expect(info["c"]?.integer == nil && info["c"]?.double == 9_223_372_036_854_775_808)
+        #expect(info["a"]?.unsigned == nil && info["b"]?.unsigned == UInt64(Int64.max))
     }
 
     @Test("survives a way through JSON")

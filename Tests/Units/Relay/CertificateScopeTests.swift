@@ -122,7 +122,7 @@ struct CertificateScopeTests {
             request.begin(&block) { NotificationIdentity(high: 3, low: 4) }
             let admission = ChannelAdmission(
                 authority: Provider.shared.authority, tokens: ProviderTokens(), environment: .production,
-                now: Samples.now)
+                isStrict: false, now: Samples.now)
             var credentials = ProviderCredentials()
             try credentials.adopt(certificate(), in: .production)
             var rejection: Rejection?

@@ -41,7 +41,7 @@ struct ChannelAdmissionTests {
 
     private func admit(
         _ kind: Kind, _ changes: [String: String?] = [:], body: String? = nil, doubled: [String] = [],
-        authority: Authority = Provider.shared.authority
+        authority: Authority = Provider.shared.authority, isStrict: Bool = false
     ) -> Result<(order: ChannelOrder, owner: ChannelOwner), Rejection> {
         var block = HeaderBlock()
         let fields = Provider.shared.fields(
@@ -53,7 +53,8 @@ struct ChannelAdmissionTests {
         let bytes = Array((body ?? kind.body).utf8)
         request.append(bytes.span)
         let admission = ChannelAdmission(
-            authority: authority, tokens: ProviderTokens(), environment: .development, now: Samples.now)
+            authority: authority, tokens: ProviderTokens(), environment: .development, isStrict: isStrict,
+            now: Samples.now)
         var credentials = ProviderCredentials()
         do throws(Rejection) { return .success(try admission.admit(request, &credentials)) } catch {
             return .failure(error)
@@ -62,11 +63,11 @@ struct ChannelAdmissionTests {
 
     private func rejection(
         _ kind: Kind, _ changes: [String: String?] = [:], body: String? = nil, doubled: [String] = [],
-        authority: Authority = Provider.shared.authority
+        authority: Authority = Provider.shared.authority, isStrict: Bool = false
     ) -> Rejection? {
         guard
             case .failure(let rejection) = admit(
-                kind, changes, body: body, doubled: doubled, authority: authority)
+                kind, changes, body: body, doubled: doubled, authority: authority, isStrict: isStrict)
         else { return nil }
         return rejection
     }
@@ -102,7 +103,6 @@ struct ChannelAdmissionTests {
             #"{"message-storage-policy":1,"push-type":"LiveActivity","x":1}"#
         ),
         (.badRequestParameters, .create, [:], #"{"message-storage-policy":2,"push-type":"LiveActivity"}"#),
-        (.badRequestParameters, .create, [:], #"{"message-storage-policy":"1","push-type":"LiveActivity"}"#),
         (.badRequestParameters, .create, [:], #"{"push-type":"LiveActivity"}"#),
         (.missingPushType, .create, [:], #"{"message-storage-policy":1}"#),
         (.invalidPushType, .create, [:], #"{"message-storage-policy":1,"push-type":"alert"}"#),
@@ -122,6 +122,28 @@ struct ChannelAdmissionTests {
     @Test("Each fault has its reason", arguments: faults)
     func reasons(_ reason: Rejection, _ kind: Kind, _ changes: [String: String?], _ body: String?) {
         #expect(rejection(kind, changes, body: body) == reason)
+    }
+
+    private static let policyTexts: [(String, ChannelStorage?)] = [
+        ("\"0\"", .nothing), ("\"1\"", .mostRecent), ("\"2\"", nil), ("\"\"", nil), ("\" 1\"", nil),
+        ("\"1.0\"", nil), ("\"one\"", nil), ("\"0x1\"", nil), ("true", nil), ("null", nil), ("[1]", nil),
+        ("1.5", nil),
+    ]
+
+    @Test(
+        "A storage policy may be a whole number as text, unless the relay is strict", .bug(id: "R22"),
+        arguments: policyTexts)
+    func policyText(_ policy: String, _ storage: ChannelStorage?) throws {
+        let body = #"{"message-storage-policy":\#(policy),"push-type":"LiveActivity"}"#
+        #expect(rejection(.create, body: body, isStrict: true) == .badRequestParameters)
+        guard let storage else {
+            #expect(rejection(.create, body: body) == .badRequestParameters)
+            return
+        }
+        guard case .create(storage) = try admit(.create, body: body).get().order else {
+            Issue.record("another order than a channel with the policy \(storage)")
+            return
+        }
     }
 
     @Test("What is doubled is refused before anybody is asked who he is")

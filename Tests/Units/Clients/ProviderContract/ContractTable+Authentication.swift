@@ -4,7 +4,8 @@ extension ContractTable {
     static let authentication = ContractGroup(
         title: "Who asks",
         introduction: """
-            A provider shows with each push a token that a key of its team has signed (JWT with ES256). \
+            A provider shows with each push a token that a key of its team has signed (JWT with ES256; \
+            pushok's ES512 is taken as well). \
             What real libraries send is taken, also where the documentation says otherwise.
             """,
         cases: schemes + goodTokens + badTokens + ages,

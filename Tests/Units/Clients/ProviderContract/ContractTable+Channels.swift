@@ -124,6 +124,9 @@ extension ContractTable {
             "create-policy-0", "A channel may store nothing.",
             #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#, gets: created),
         making(
+            "create-policy-text", "A policy may be a whole number as text, as examples on the web write it.",
+            #"{"message-storage-policy":"1","push-type":"LiveActivity"}"#, gets: created),
+        making(
             "create-type-lower-case", "The push type may be of either case.",
             #"{"message-storage-policy":1,"push-type":"liveactivity"}"#, gets: created),
         making(
@@ -145,9 +148,13 @@ extension ContractTable {
             "create-policy-2", "There are two policies.",
             #"{"message-storage-policy":2,"push-type":"LiveActivity"}"#,
             gets: .refused(400, "BadRequestParams")),
+        ContractCase(
+            "create-policy-text-strict", "A strict relay takes no text for a policy.", as: .create,
+            body: .text(#"{"message-storage-policy":"1","push-type":"LiveActivity"}"#), with: .strict,
+            gets: .refused(400, "BadRequestParams")),
         making(
-            "create-policy-text", "A policy is a number.",
-            #"{"message-storage-policy":"1","push-type":"LiveActivity"}"#,
+            "create-policy-word", "A policy is a whole number, also where it is text.",
+            #"{"message-storage-policy":"most recent","push-type":"LiveActivity"}"#,
             gets: .refused(400, "BadRequestParams")),
         making(
             "create-policy-missing", "A policy is needed.", #"{"push-type":"LiveActivity"}"#,

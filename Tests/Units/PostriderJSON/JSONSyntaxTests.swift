@@ -1,8 +1,7 @@
 import Foundation
+import PostriderJSON
 import SeededRandom
 import Testing
-
-@testable import Relay
 
 @Suite("JSON syntax")
 struct JSONSyntaxTests {
@@ -115,9 +114,9 @@ struct JSONSyntaxTests {
             for _ in 0...Int.random(in: 0..<3, using: &random) {
                 let place = Int.random(in: bytes.indices, using: &random)
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: bytes[place] = random.pick(alphabet)
+                case 0: bytes[place] = alphabet[Int.random(in: alphabet.indices, using: &random)]
                 case 1: bytes.remove(at: place)
-                case 2: bytes.insert(random.pick(alphabet), at: place)
+                case 2: bytes.insert(alphabet[Int.random(in: alphabet.indices, using: &random)], at: place)
                 default: bytes.swapAt(place, Int.random(in: bytes.indices, using: &random))
                 }
             }

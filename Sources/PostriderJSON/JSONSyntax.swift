@@ -1,12 +1,13 @@
 import Notifications
 
-/// Whether bytes are one JSON object (RFC 8259): syntax, UTF-8 and depth, nothing of what it means.
+/// Decides whether bytes are one JSON object: the grammar of RFC 8259, well-formed UTF-8 without a byte order mark,
+/// and at most ``Notifications/Limits/jsonDepth`` containers in each other.
 ///
-/// The relay carries payloads and never reads them, so this looks at each byte once and builds nothing.
-/// Duplicate keys are let through, as Apple lets them through, and numbers are checked as text, so that none
-/// can blow up. Whether an open bracket is an object or an array is one bit of ``containers``: there is no
-/// recursion for an attacker to deepen.
-struct JSONSyntax {
+/// The relay carries payloads and never reads them, so this looks at each byte once and builds nothing. What it
+/// accepts, ``JSONValue`` reads. Duplicate keys, lone surrogates in escapes and numbers of any size are grammatical,
+/// and accepted. Whether an open bracket is an object or an array is one bit of ``containers``: there is no recursion
+/// for an attacker to deepen.
+public struct JSONSyntax {
     private var index = 0
     private var depth = 0
     private var containers: UInt64 = 0
@@ -16,7 +17,7 @@ struct JSONSyntax {
     }
 
     /// Whether `bytes` are one JSON object, with white space around it at most.
-    static func isObject(_ bytes: Span<UInt8>) -> Bool {
+    public static func isObject(_ bytes: Span<UInt8>) -> Bool {
         var syntax = JSONSyntax()
         syntax.skipWhiteSpace(bytes)
         guard syntax.index < bytes.count, bytes[syntax.index] == UInt8(ascii: "{") else { return false }
