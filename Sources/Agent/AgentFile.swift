@@ -69,5 +69,11 @@ final class AgentFile: DatabaseFile {
             Inbox.collapseStep,
             ConsentRegister.schemaStep,
             ClockRegister.schemaStep,
+            // What earlier versions have seen has no content: they told pushes by their identity alone.
+            """
+            ALTER TABLE seen ADD COLUMN content BLOB;
+            ALTER TABLE seen ADD COLUMN push INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE alerts ADD COLUMN reported BLOB;
+            """,
         ])
 }

@@ -25,8 +25,8 @@ struct Alert: Equatable {
     let identity: NotificationIdentity
     /// What a response is a response to.
     let subject: Responded.Subject
-    /// Whether the relay wants to know what becomes of it.
-    let isReported: Bool
+    /// The push whose relay wants to know what becomes of it; nil: there is no such.
+    let reported: ReportedPush?
     /// What is shown.
     let content: LocalContent
     /// How much it may disturb.
@@ -35,13 +35,13 @@ struct Alert: Equatable {
     /// Nil: there is nothing in it for a user.
     init?(
         app: Int64, topic: String, identifier: String, identity: NotificationIdentity,
-        subject: Responded.Subject, isReported: Bool
+        subject: Responded.Subject, reported: ReportedPush?
     ) {
         key = Key(topic: topic, identifier: identifier)
         self.app = app
         self.identity = identity
         self.subject = subject
-        self.isReported = isReported
+        self.reported = reported
         switch subject {
         case .local(let notice): (content, level) = (notice.request.content, .active)
         case .remote(let payload): (content, level) = Self.content(of: payload)
@@ -59,11 +59,11 @@ struct Alert: Equatable {
                 app: app, topic: deliver.topic,
                 identifier: deliver.collapseIdentifier ?? deliver.identity.description,
                 identity: deliver.identity, subject: .remote(payload: deliver.payload),
-                isReported: deliver.wantsReport)
+                reported: parcel.reported)
         case .fired(let fired):
             self.init(
                 app: app, topic: fired.topic, identifier: fired.notice.request.identifier,
-                identity: fired.identity, subject: .local(fired.notice), isReported: false)
+                identity: fired.identity, subject: .local(fired.notice), reported: nil)
         case .responded: return nil
         }
     }

@@ -40,26 +40,41 @@ final class AlertRegister {
         self.database = database
         insert = try database.prepare(
             """
-            INSERT INTO alerts(app, identifier, message, is_reported, is_shown) VALUES (?, ?, ?, ?, 0)
+            INSERT INTO alerts(app, identifier, message, is_reported, is_shown, reported)
+            VALUES (?, ?, ?, ?, 0, ?)
             ON CONFLICT(app, identifier) DO UPDATE
-            SET message = excluded.message, is_reported = excluded.is_reported, is_shown = 0
+            SET message = excluded.message, is_reported = excluded.is_reported,
+                reported = excluded.reported, is_shown = 0
             """)
         place = try database.prepare(
             "UPDATE alerts SET is_shown = 1, number = ?, server = ? WHERE app = ? AND identifier = ?")
         remove = try database.prepare("DELETE FROM alerts WHERE app = ? AND identifier = ?")
         list = try database.prepare(
-            "SELECT app, identifier, message, is_reported, is_shown, number, server FROM alerts ORDER BY row")
+            """
+            SELECT app, identifier, message, is_reported, is_shown, number, server, reported
+            FROM alerts ORDER BY row
+            """)
     }
 
     /// All that there is, the oldest first.
     func records() throws(StoreError) -> [Record] {
         var records: [Record] = []
+        defer { list.reset() }
         while try list.step() {
-            // One that cannot be read cannot be shown either.
-            guard let message = list.withBytes(2, { bytes in try? Responded(decoding: bytes) }),
+            guard let message = list.withBytes(2, { bytes in try? Responded(decoding: bytes) }) else {
+                throw StoreError(
+                    .unusable,
+                    "\(database.path) is damaged (alert \(list.text(1))): put a backup in its place.")
+            }
+            guard
                 let alert = Alert(
                     app: list.integer(0), topic: message.topic, identifier: list.text(1),
-                    identity: message.identity, subject: message.subject, isReported: list.integer(3) != 0)
+                    identity: message.identity, subject: message.subject,
+                    reported: list.integer(3) == 0
+                        ? nil
+                        // An earlier version has noted the identity only.
+                        : ReportedPush(bytes: list.bytes(7))
+                            ?? ReportedPush(identity: message.identity, push: 0))
             else { continue }
             let number = list.isNull(5) ? nil : UInt32(truncatingIfNeeded: list.integer(5))
             records.append(
@@ -80,7 +95,8 @@ final class AlertRegister {
         insert.bind(alert.app)
         insert.bind(alert.key.identifier)
         insert.bind(bytes)
-        insert.bind(alert.isReported ? 1 : 0)
+        insert.bind(alert.reported == nil ? 0 : 1)
+        if let reported = alert.reported { insert.bind(reported.bytes) } else { insert.bindNull() }
         try insert.run()
     }
 

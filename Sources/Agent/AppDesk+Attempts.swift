@@ -90,6 +90,7 @@ extension AppDesk {
 
     /// Failures are safe: their next attempts are waited for, or there is none.
     func told(_ outcome: Inbox.Outcome) {
+        for merged in outcome.merged { reporter.note(.merged, of: merged.push, mergedWith: merged.other) }
         for failure in outcome.again where sickbay.holds(failure.row) {
             let reason = DesktopNotification.line(failure.reason)
             log.info("\(failure.topic) has failed (attempt \(failure.attempts)): \(reason)")

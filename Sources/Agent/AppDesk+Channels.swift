@@ -52,7 +52,10 @@ extension AppDesk {
         do throws(StoreError) {
             for (app, channel, last) in try state.channels.subscriptions() {
                 guard let topic = topics[app] else { continue }
-                line?.subscribe(Subscribe(topic: topic, channel: channel, last: last))
+                line?.subscribe(
+                    Subscribe(
+                        topic: topic, channel: channel, last: last?.identity,
+                        lastAcceptedAt: last?.acceptedAt))
             }
         } catch {
             log.error("\(error)")

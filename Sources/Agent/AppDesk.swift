@@ -122,7 +122,7 @@ final class AppDesk {
         guard let rows = stream.settle(deliveries, at: scheduler.now) else { return false }
         handled += rows.map(\.row)
         unsettled.formUnion(rows.map(\.topic))
-        for identity in rows.compactMap(\.reported) { reporter.note(.handedOver, of: identity) }
+        for push in rows.compactMap(\.reported) { reporter.note(.handedOver, of: push) }
         for topic in Set(rows.map(\.topic)) { keeper?.handle(.handled, topic) }
         for (topic, attachments) in attachments where attachments.streams.last === stream {
             stirred.insert(topic)

@@ -34,7 +34,7 @@ final class AppStream {
         let row: Int64
         let topic: String
         /// The push whose relay wants to know what becomes of it; nil: there is no such.
-        let reported: NotificationIdentity?
+        let reported: ReportedPush?
     }
 
     /// A stream of a process of `user`, at the end of which `say` speaks.
@@ -110,7 +110,8 @@ extension Deliver {
             collapseIdentifier: collapseIdentifier,
             pushType: pushType,
             acceptedAt: acceptedAt,
-            channel: channel
+            channel: channel,
+            replacedIdentity: replacedIdentity
         )
     }
 }

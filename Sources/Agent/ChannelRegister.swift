@@ -66,13 +66,45 @@ final class ChannelRegister {
 
     /// Every app's channels with the last broadcast of each.
     func subscriptions() throws(StoreError) -> [(
-        app: Int64, channel: ChannelIdentity, last: NotificationIdentity?
+        app: Int64, channel: ChannelIdentity, last: SubscribedBroadcast?
     )] {
-        var found: [(app: Int64, channel: ChannelIdentity, last: NotificationIdentity?)] = []
+        var found: [(app: Int64, channel: ChannelIdentity, last: SubscribedBroadcast?)] = []
         while try all.step() {
             guard let channel = ChannelIdentity(bytes: all.bytes(1)) else { continue }
-            found.append((all.integer(0), channel, NotificationIdentity(bytes: all.bytes(2))))
+            found.append((all.integer(0), channel, SubscribedBroadcast(bytes: all.bytes(2))))
         }
         return found
+    }
+}
+
+/// The last broadcast of a channel that is safe. Providers may use one identity for several: the time tells them apart.
+struct SubscribedBroadcast: Equatable {
+    let identity: NotificationIdentity
+    /// When the relay accepted it; nil: an earlier version of the agent has noted it.
+    let acceptedAt: Moment?
+
+    init(_ deliver: Deliver) {
+        identity = deliver.identity
+        acceptedAt = deliver.acceptedAt
+    }
+
+    /// What a row of the state holds: the identity, and behind it the time.
+    init?(bytes: [UInt8]) {
+        guard let identity = NotificationIdentity(bytes: Array(bytes.prefix(NotificationIdentity.byteCount)))
+        else { return nil }
+        self.identity = identity
+        let rest = bytes.dropFirst(NotificationIdentity.byteCount)
+        acceptedAt =
+            rest.count == 8
+            ? Moment(milliseconds: Int64(bitPattern: rest.reduce(0) { $0 << 8 | UInt64($1) })) : nil
+    }
+
+    /// Both for a row of the state.
+    var bytes: [UInt8] {
+        let milliseconds = UInt64(bitPattern: acceptedAt?.milliseconds ?? 0)
+        return identity.bytes
+            + stride(from: 56, through: 0, by: -8).map {
+                UInt8(truncatingIfNeeded: milliseconds >> UInt64($0))
+            }
     }
 }

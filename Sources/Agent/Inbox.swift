@@ -1,4 +1,5 @@
 import Courier
+import Crypto
 import Notifications
 import Storage
 
@@ -7,7 +8,7 @@ import Storage
 ///
 /// A row is drawn for each identity of an app that was never seen; the message lies under that number until the app
 /// has handled it, the identity stays longer. So "seen" outlives "handled", and a copy that comes late is known as
-/// one.
+/// one. A push with the `apns-id` of another, but other content, is no copy: it gets an identity of its own.
 final class Inbox {
     /// Something for the app of this number.
     struct Arrival {
@@ -31,6 +32,8 @@ final class Inbox {
         var stored = 0
         /// Known already, and not stored again.
         var repeated = 0
+        /// Of these, the ones that the relay took for pushes of their own and that were sent twice by their provider.
+        var merged: [MergedPush] = []
         /// Dropped for want of room in an app's part of the inbox.
         var dropped = 0
         /// To be handed over again.
@@ -56,6 +59,7 @@ final class Inbox {
     private let database: Database
     private let deadLetters: DeadLetters
     private let see: Statement
+    private let recall: Statement
     private let note: Statement
     private let replace: [Statement]
     private let append: Statement
@@ -77,7 +81,15 @@ final class Inbox {
         self.database = database
         self.deadLetters = deadLetters
         see = try database.prepare(
-            "INSERT INTO seen(app, identity) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING row")
+            """
+            INSERT INTO seen(app, identity, content, push) VALUES (?, ?, ?, ?)
+            ON CONFLICT DO NOTHING RETURNING row
+            """)
+        recall = try database.prepare(
+            """
+            SELECT content, push, message FROM seen LEFT JOIN inbox USING (row)
+            WHERE seen.app = ? AND identity = ?
+            """)
         note = try database.prepare("UPDATE subscriptions SET last = ? WHERE app = ? AND channel = ?")
         let replace = { (table: String) throws(StoreError) in
             try database.prepare(
@@ -133,7 +145,7 @@ final class Inbox {
     func store(_ arrivals: [Arrival]) throws(StoreError) -> Outcome {
         var outcome = Outcome()
         for arrival in arrivals {
-            if try store(arrival, &outcome) { outcome.stored += 1 } else { outcome.repeated += 1 }
+            try store(arrival, &outcome)
         }
         for app in Set(arrivals.map(\.app)) { outcome.dropped += try bound(app) }
         return outcome
@@ -176,19 +188,79 @@ final class Inbox {
         return attempts
     }
 
-    /// False: its identity was seen before.
-    private func store(_ arrival: Arrival, _ outcome: inout Outcome) throws(StoreError) -> Bool {
-        if case .remote(let deliver) = arrival.parcel, let channel = deliver.channel {
-            note.bind(deliver.identity.bytes)
+    /// Stores an arrival that was not seen before.
+    private func store(_ arrival: Arrival, _ outcome: inout Outcome) throws(StoreError) {
+        guard case .remote(let deliver) = arrival.parcel else {
+            let row = try see(arrival.parcel.identity, of: arrival.app, content: nil, push: 0)
+            return try store(arrival, in: row, &outcome)
+        }
+        if let channel = deliver.channel {
+            note.bind(SubscribedBroadcast(deliver).bytes)
             note.bind(arrival.app)
             note.bind(channel.bytes)
             try note.run()
         }
-        see.bind(arrival.app)
-        see.bind(arrival.parcel.identity.bytes)
+        let content = deliver.content
+        if let row = try see(deliver.identity, of: arrival.app, content: content, push: deliver.push) {
+            return try store(arrival, in: row, &outcome)
+        }
+        var known = try recalled(deliver.identity, of: arrival.app)
+        if known.content != content.bytes {
+            // Another push with the same `apns-id`, or perhaps one that an earlier version has seen: rather twice
+            // than not at all.
+            let other = deliver.renamed(by: content)
+            let row = try see(other.identity, of: arrival.app, content: content, push: deliver.push)
+            if let row {
+                return try store(Arrival(app: arrival.app, parcel: .remote(other)), in: row, &outcome)
+            }
+            known = try recalled(other.identity, of: arrival.app)
+        }
+        outcome.repeated += 1
+        // Under the same number it is no push of its own: the link was lost before it was acknowledged.
+        if let push = arrival.parcel.reported, push.push != 0, known.push != 0, push.push != known.push {
+            outcome.merged.append(MergedPush(push: push, other: known.push))
+        }
+    }
+
+    /// The row that is drawn for an identity; nil: it was seen before.
+    private func see(
+        _ identity: NotificationIdentity, of app: Int64, content: SHA256Digest?, push: UInt64
+    ) throws(StoreError) -> Int64? {
+        see.bind(app)
+        see.bind(identity.bytes)
+        if let content { see.bind(content.bytes) } else { see.bindNull() }
+        see.bind(Int64(bitPattern: push))
         var row: Int64?
         while try see.step() { row = see.integer(0) }
-        guard let row else { return false }
+        return row
+    }
+
+    /// What is known of a push that was seen: its content, and the relay's number for it. Nil: an earlier version has
+    /// seen it, and nobody knows what it said.
+    private func recalled(
+        _ identity: NotificationIdentity, of app: Int64
+    ) throws(StoreError) -> (content: [UInt8]?, push: UInt64) {
+        recall.bind(app)
+        recall.bind(identity.bytes)
+        var known: (content: [UInt8]?, push: UInt64) = (nil, 0)
+        while try recall.step() {
+            known.push = UInt64(bitPattern: recall.integer(1))
+            if !recall.isNull(0) {
+                known.content = recall.bytes(0)
+            } else if !recall.isNull(2) {
+                // An earlier version has seen it, and it still waits.
+                known.content = recall.withBytes(2) { bytes in try? Deliver(decoding: bytes) }?.content.bytes
+            }
+        }
+        return known
+    }
+
+    private func store(_ arrival: Arrival, in row: Int64?, _ outcome: inout Outcome) throws(StoreError) {
+        guard let row else {
+            outcome.repeated += 1
+            return
+        }
+        outcome.stored += 1
         if let collapse = arrival.parcel.collapse {
             outcome.replaced += try makeWay(for: arrival, collapse)
         }
@@ -200,7 +272,6 @@ final class Inbox {
         append.bind(arrival.parcel.collapse)
         try append.run()
         try whenStored?(arrival)
-        return true
     }
 
     /// Removes what an arrival replaces: what waits, and the dead letters. What is under way to the app is not

@@ -50,9 +50,10 @@ enum Parcel: Hashable {
     }
 
     /// The push whose relay wants to know what becomes of it; nil: it is none.
-    var reported: NotificationIdentity? {
+    var reported: ReportedPush? {
         switch self {
-        case .remote(let deliver): deliver.wantsReport ? deliver.identity : nil
+        case .remote(let deliver):
+            deliver.wantsReport ? ReportedPush(identity: deliver.apnsIdentity, push: deliver.push) : nil
         case .fired, .responded: nil
         }
     }

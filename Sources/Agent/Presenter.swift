@@ -185,7 +185,7 @@ final class Presenter {
             case .respond(let alert, let action, let text): try respond(alert, action, text)
             case .keep(let alert, let place):
                 try state.alerts.shown(alert, at: place)
-                if alert.isReported, place != nil { desk.reporter.note(.shown, of: alert.identity) }
+                if let push = alert.reported, place != nil { desk.reporter.note(.shown, of: push) }
             case .forget(let alert, let isDismissed):
                 try state.alerts.remove(alert)
                 if isDismissed {
@@ -254,7 +254,7 @@ final class Presenter {
         }
         try desk.center.respond(
             to: alert.subject, of: alert.key.topic, action: action ?? Responded.defaultAction, text: text)
-        if alert.isReported { desk.reporter.note(.actedOn, of: alert.identity) }
+        if let push = alert.reported { desk.reporter.note(.actedOn, of: push) }
         let chosen = category?.actions.first { $0.identifier == action }
         guard action == nil || (chosen?.options ?? 0) & Self.foreground != 0 else { return }
         desk.callApp(alert.key.topic)

@@ -19,11 +19,13 @@ final class Reporter {
     init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
 
     /// This became of a notification of which the relay wishes to be told.
-    func note(_ kind: Report.Kind, of identity: NotificationIdentity) {
+    ///
+    /// - Parameter other: the relay's number for the push with which it was merged.
+    func note(_ kind: Report.Kind, of push: ReportedPush, mergedWith other: UInt64 = 0) {
         guard isOn else { return }
         if events.count == Limits.reportsWaiting { events.removeFirst() }
         let now = Moment(milliseconds: scheduler.wallMilliseconds)
-        events.append(Report.Event(kind, of: identity, at: now))
+        events.append(Report.Event(kind, of: push.identity, push: push.push, other: other, at: now))
         if !timer.isArmed { timer.arm(afterMilliseconds: Limits.reportDelayMilliseconds) }
     }
 

@@ -5,7 +5,8 @@ public import Notifications
 public struct Deliver: CourierMessage {
     /// The number of the delivery on its stream, from 1, rising by one.
     public let delivery: UInt64
-    /// Which notification it is; the device drops a second one of the same identity and topic.
+    /// Which notification it is. From a relay: its `apns-id`, which a provider may use for several. From an agent to
+    /// an app: no two notifications of the topic have it.
     public let identity: NotificationIdentity
     /// The app.
     public let topic: String
@@ -27,6 +28,10 @@ public struct Deliver: CourierMessage {
     public let channel: ChannelIdentity?
     /// Whether the relay wants a ``Report`` of what becomes of it.
     public let wantsReport: Bool
+    /// The `apns-id` where ``identity`` is another, because the app was given a notification with the same one before.
+    public let replacedIdentity: NotificationIdentity?
+    /// The relay's number for the push, which a ``Report`` repeats; 0 for none.
+    public let push: UInt64
 
     /// A delivery from its parts.
     public init(
@@ -40,7 +45,9 @@ public struct Deliver: CourierMessage {
         pushType: String?,
         acceptedAt: Moment,
         channel: ChannelIdentity? = nil,
-        wantsReport: Bool = false
+        wantsReport: Bool = false,
+        replacedIdentity: NotificationIdentity? = nil,
+        push: UInt64 = 0
     ) {
         self.delivery = delivery
         self.identity = identity
@@ -53,7 +60,12 @@ public struct Deliver: CourierMessage {
         self.acceptedAt = acceptedAt
         self.channel = channel
         self.wantsReport = wantsReport
+        self.replacedIdentity = replacedIdentity
+        self.push = push
     }
+
+    /// The `apns-id`, which the provider has sent or the relay has drawn.
+    public var apnsIdentity: NotificationIdentity { replacedIdentity ?? identity }
 
     /// The message that carries a broadcast to every subscriber.
     public init(_ broadcast: Broadcast) {
@@ -72,7 +84,9 @@ public struct Deliver: CourierMessage {
     }
 
     /// The delivery of a notification. Payload and texts are shared, not copied.
-    public init(_ notification: Notification, delivery: UInt64, wantsReport: Bool = false) {
+    ///
+    /// - Parameter push: the relay's number for it, if the relay wants a ``Report``; 0 if not.
+    public init(_ notification: Notification, delivery: UInt64, reportedAs push: UInt64 = 0) {
         self.init(
             delivery: delivery,
             identity: notification.identity,
@@ -83,7 +97,8 @@ public struct Deliver: CourierMessage {
             collapseIdentifier: notification.collapseIdentifier,
             pushType: notification.pushType?.rawValue,
             acceptedAt: notification.acceptedAt,
-            wantsReport: wantsReport
+            wantsReport: push != 0,
+            push: push
         )
     }
 
@@ -99,6 +114,8 @@ public struct Deliver: CourierMessage {
         var (collapseIdentifier, pushType) = ("", "")
         var channel: ChannelIdentity?
         var wantsReport = false
+        var replacedIdentity = [UInt8]()
+        var push: UInt64 = 0
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: delivery = try field.uint64()
@@ -113,6 +130,8 @@ public struct Deliver: CourierMessage {
             case 9: acceptedAt = try field.int64()
             case 10: channel = try field.channel(in: bytes)
             case 11: wantsReport = try field.uint64() != 0
+            case 12: replacedIdentity = try field.bytes(in: bytes)
+            case 13: push = try field.uint64()
             default: break
             }
         }
@@ -130,7 +149,9 @@ public struct Deliver: CourierMessage {
             pushType: pushType.isEmpty ? nil : pushType,
             acceptedAt: Moment(milliseconds: acceptedAt),
             channel: channel,
-            wantsReport: wantsReport
+            wantsReport: wantsReport,
+            replacedIdentity: NotificationIdentity(bytes: replacedIdentity),
+            push: push
         )
     }
 
@@ -160,6 +181,13 @@ public struct Deliver: CourierMessage {
             output.appendBigEndian(channel.low, count: 8)
         }
         output.appendField(11, wantsReport ? 1 : 0)
+        if let replacedIdentity {
+            output.appendVarint(12 << 3 | 2)
+            output.appendVarint(UInt64(Self.identityByteCount))
+            output.appendBigEndian(replacedIdentity.high, count: 8)
+            output.appendBigEndian(replacedIdentity.low, count: 8)
+        }
+        output.appendField(13, push)
     }
 
     /// The number of bytes that ``encode(into:)`` appends.
@@ -175,6 +203,8 @@ public struct Deliver: CourierMessage {
             + ProtobufSize.field(acceptedAtMilliseconds)
             + ProtobufSize.field(length: channel == nil ? 0 : ChannelIdentity.byteCount)
             + ProtobufSize.field(wantsReport ? 1 : 0)
+            + ProtobufSize.field(length: replacedIdentity == nil ? 0 : Self.identityByteCount)
+            + ProtobufSize.field(push)
     }
 
     private static let identityByteCount = NotificationIdentity.byteCount

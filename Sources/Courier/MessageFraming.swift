@@ -145,9 +145,9 @@ extension MessageFraming {
 /// computed first, so that there is at most one allocation (none when `output` has room) and every byte is
 /// written once.
 public func frameDeliver(
-    _ notification: Notification, delivery: UInt64, wantsReport: Bool = false, into output: inout [UInt8]
+    _ notification: Notification, delivery: UInt64, reportedAs push: UInt64 = 0, into output: inout [UInt8]
 ) {
-    let deliver = Deliver(notification, delivery: delivery, wantsReport: wantsReport)
+    let deliver = Deliver(notification, delivery: delivery, reportedAs: push)
     let body = deliver.byteCount
     let message = 1 + ProtobufSize.varint(UInt64(body)) + body
     let size = MessageFraming.prefixByteCount + message

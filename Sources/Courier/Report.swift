@@ -13,6 +13,8 @@ public struct Report: CourierMessage {
         case actedOn = 3
         /// A newer one with its collapse identifier took its place on the device before its app was given it.
         case replaced = 4
+        /// The device had the same push already, as ``Event/other``: its app is given one of the two.
+        case merged = 5
     }
 
     /// One thing that became of one notification.
@@ -21,13 +23,22 @@ public struct Report: CourierMessage {
         public let kind: Kind
         /// Of which, as ``Deliver/identity`` had it.
         public let identity: NotificationIdentity
+        /// Of which, as ``Deliver/push`` had it; 0 where it had none.
+        public let push: UInt64
+        /// The ``Deliver/push`` of the one that came before; 0 where there is none.
+        public let other: UInt64
         /// When, by the device's clock.
         public let moment: Moment
 
         /// An event from its parts.
-        public init(_ kind: Kind, of identity: NotificationIdentity, at moment: Moment) {
+        public init(
+            _ kind: Kind, of identity: NotificationIdentity, push: UInt64 = 0, other: UInt64 = 0,
+            at moment: Moment
+        ) {
             self.kind = kind
             self.identity = identity
+            self.push = push
+            self.other = other
             self.moment = moment
         }
     }
@@ -60,11 +71,14 @@ extension Report.Event {
     fileprivate init?(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identity, kind, milliseconds) = ([UInt8](), UInt32(0), Int64(0))
+        var (push, other) = (UInt64(0), UInt64(0))
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identity = try field.bytes(in: bytes)
             case 2: kind = try field.uint32()
             case 3: milliseconds = try field.int64()
+            case 4: push = try field.uint64()
+            case 5: other = try field.uint64()
             default: break
             }
         }
@@ -72,12 +86,15 @@ extension Report.Event {
             throw .wrongLength(field: 1, expected: NotificationIdentity.byteCount)
         }
         guard let kind = Report.Kind(rawValue: kind) else { return nil }
-        self.init(kind, of: identity, at: Moment(milliseconds: milliseconds))
+        self.init(
+            kind, of: identity, push: push, other: other, at: Moment(milliseconds: milliseconds))
     }
 
     fileprivate func encode(into output: inout [UInt8]) {
         output.appendField(1, identity.bytes)
         output.appendField(2, UInt64(kind.rawValue))
         output.appendField(3, UInt64(bitPattern: moment.milliseconds))
+        output.appendField(4, push)
+        output.appendField(5, other)
     }
 }

@@ -8,12 +8,24 @@ public struct Subscribe: CourierMessage {
     public let channel: ChannelIdentity
     /// The last broadcast of the channel that the device has made safe: it does not come again. Nil: none.
     public let last: NotificationIdentity?
+    /// When the relay accepted it: providers may use one identity for several broadcasts. Nil: the device does not
+    /// know.
+    public let lastAcceptedAt: Moment?
 
     /// A subscription from its parts.
-    public init(topic: String, channel: ChannelIdentity, last: NotificationIdentity? = nil) {
+    public init(
+        topic: String, channel: ChannelIdentity, last: NotificationIdentity? = nil,
+        lastAcceptedAt: Moment? = nil
+    ) {
         self.topic = topic
         self.channel = channel
         self.last = last
+        self.lastAcceptedAt = lastAcceptedAt
+    }
+
+    /// Whether the device has this broadcast.
+    public func hasMadeSafe(_ broadcast: Broadcast) -> Bool {
+        broadcast.identity == last && lastAcceptedAt ?? broadcast.acceptedAt == broadcast.acceptedAt
     }
 
     /// The message that these bytes are.
@@ -22,11 +34,13 @@ public struct Subscribe: CourierMessage {
         var topic = ""
         var channel: ChannelIdentity?
         var last = [UInt8]()
+        var acceptedAt: Int64 = 0
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: topic = try field.text(in: bytes)
             case 2: channel = try field.channel(in: bytes)
             case 3: last = try field.bytes(in: bytes)
+            case 4: acceptedAt = try field.int64()
             default: break
             }
         }
@@ -34,7 +48,9 @@ public struct Subscribe: CourierMessage {
         guard last.isEmpty || last.count == NotificationIdentity.byteCount else {
             throw .wrongLength(field: 3, expected: NotificationIdentity.byteCount)
         }
-        self.init(topic: topic, channel: channel, last: NotificationIdentity(bytes: last))
+        self.init(
+            topic: topic, channel: channel, last: NotificationIdentity(bytes: last),
+            lastAcceptedAt: acceptedAt == 0 ? nil : Moment(milliseconds: acceptedAt))
     }
 
     /// Appends the message.
@@ -42,6 +58,7 @@ public struct Subscribe: CourierMessage {
         output.appendField(1, topic)
         output.appendField(2, channel.bytes)
         if let last { output.appendField(3, last.bytes) }
+        if let lastAcceptedAt { output.appendField(4, UInt64(bitPattern: lastAcceptedAt.milliseconds)) }
     }
 }
 

@@ -3,7 +3,7 @@
 /// It crosses from the provider's shard to the device's home and to the ledger by reference; nothing of it is
 /// copied on the way.
 public final class Notification: Sendable {
-    /// Who it is; the device drops a second one of the same identity and topic.
+    /// Its `apns-id`. A provider may use one for several pushes: see ``isSame(as:)``.
     public let identity: NotificationIdentity
     /// The addressed device.
     public let device: DeviceIdentity
@@ -69,10 +69,55 @@ public final class Notification: Sendable {
     }
 }
 
+// Providers send a push again when they do not know what became of it, and some use one `apns-id` for all of their
+// pushes. Only what is the same in every respect is a push that was sent again.
+extension Notification {
+    /// Whether this is the same push as another to the same registration: `apns-id`, payload and every header.
+    public func isSame(as other: Notification) -> Bool {
+        isSameButForExpiration(as: other) && statedExpiration == other.statedExpiration
+    }
+
+    /// The same with any `apns-expiration`.
+    public func isSameButForExpiration(as other: Notification) -> Bool {
+        identity == other.identity && registration == other.registration && priority == other.priority
+            && pushType == other.pushType && topic == other.topic && payload == other.payload
+            && collapseIdentifier.map { Array($0.utf8) } == other.collapseIdentifier.map { Array($0.utf8) }
+    }
+
+    /// A hash of all that ``isSame(as:)`` compares. It differs from process to process.
+    public var contentHash: Int {
+        var hasher = Hasher()
+        hasher.combine(identity)
+        hasher.combine(registration)
+        hasher.combine(priority)
+        hasher.combine(pushType)
+        hasher.combine(topic)
+        hasher.combine(collapseIdentifier.map { Array($0.utf8) })
+        hasher.combine(statedExpiration)
+        hasher.combine(payload)
+        return hasher.finalize()
+    }
+
+    private var statedExpiration: Expiration? {
+        expiration.stated(
+            acceptedAt: acceptedAt, latestAfterMilliseconds: Limits.storedDays * 24 * 60 * 60 * 1000)
+    }
+}
+
+extension Expiration {
+    /// The expiration as far as the provider has stated it; nil if it is the latest possible, which moves with the
+    /// time at which the push is accepted.
+    public func stated(acceptedAt: Moment, latestAfterMilliseconds: Int64) -> Expiration? {
+        self == .at(acceptedAt.advanced(byMilliseconds: latestAfterMilliseconds)) ? nil : self
+    }
+}
+
 /// A place among the pending notifications of one device: one index gives collapse and idempotent resend.
 public enum Slot: Hashable, Sendable {
     /// A notification without collapse identifier stands for itself: only a resend of it meets it here.
     case identity(RegistrationNumber, NotificationIdentity)
+    /// The same for a notification whose `apns-id` another pending one has as well: a number tells them apart.
+    case namesake(RegistrationNumber, NotificationIdentity, Int)
     /// Notifications of one app with one collapse identifier share a slot; the newest holds it. Bytes,
     /// because two texts that Unicode takes for the same are not the same header value.
     case collapse(RegistrationNumber, [UInt8])

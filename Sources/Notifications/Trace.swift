@@ -113,7 +113,7 @@ public struct TraceEvent: Hashable, Sendable {
         case acknowledged = 6
         /// A newer one took its slot; the detail is the newer one's row.
         case replaced = 7
-        /// The same push was waiting already; the detail is that one's row.
+        /// The same push was waiting already, or a device reported that it had it; the detail is that one's row.
         case merged = 8
         /// Its time was over before it was delivered.
         case expired = 9

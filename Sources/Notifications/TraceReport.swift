@@ -1,8 +1,8 @@
-/// What a device said of a notification that it was delivered. It names no row, since devices know of none: whoever
-/// reads the trace believes it of pushes to that very device.
+/// What a device said of a notification that it was delivered. Whoever reads the trace believes it of pushes to that
+/// very device.
 public struct TraceReport: Hashable, Sendable {
-    /// ``TraceEvent/Kind/handedOver``, ``TraceEvent/Kind/shown``, ``TraceEvent/Kind/actedOn`` or
-    /// ``TraceEvent/Kind/replacedOnDevice``.
+    /// ``TraceEvent/Kind/handedOver``, ``TraceEvent/Kind/shown``, ``TraceEvent/Kind/actedOn``,
+    /// ``TraceEvent/Kind/replacedOnDevice`` or ``TraceEvent/Kind/merged``.
     public let kind: TraceEvent.Kind
     /// When the relay was told.
     public let moment: Moment
@@ -10,19 +10,32 @@ public struct TraceReport: Hashable, Sendable {
     public let deviceMoment: Moment
     /// Of which notification.
     public let identity: NotificationIdentity
+    /// The push; 0 if the device is older than this number.
+    public let row: QueueRow
+    /// The same push, which came before, where the device has merged the two; 0 otherwise.
+    public let other: QueueRow
     /// Who says so.
     public let device: DeviceIdentity
 
     /// A report from its parts.
     public init(
         _ kind: TraceEvent.Kind, at moment: Moment, onDevice deviceMoment: Moment,
-        of identity: NotificationIdentity, by device: DeviceIdentity
+        of identity: NotificationIdentity, row: QueueRow = QueueRow(0), other: QueueRow = QueueRow(0),
+        by device: DeviceIdentity
     ) {
         self.kind = kind
         self.moment = moment
         self.deviceMoment = deviceMoment
         self.identity = identity
+        self.row = row
+        self.other = other
         self.device = device
+    }
+
+    /// The event in the life of the push at this row.
+    public func event(of row: QueueRow) -> TraceEvent {
+        TraceEvent(
+            kind, at: moment, row: row, detail: kind == .merged ? other.value : deviceMoment.milliseconds)
     }
 }
 

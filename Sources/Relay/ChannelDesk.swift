@@ -1,3 +1,4 @@
+import Courier
 import Notifications
 
 /// The channels of the apps whose home a shard is: the single writer of which there are, of what they have stored and
@@ -158,7 +159,7 @@ struct ChannelDesk {
     /// Whether there is a channel for a device that wants to subscribe, and the broadcast that it is to be sent.
     func find(_ request: SubscriptionRequest, now: Moment) -> (isKnown: Bool, stored: Broadcast?) {
         guard let channel = channel(request.channel, of: request.owner) else { return (false, nil) }
-        guard let stored = channel.stored, stored.identity != request.last, !stored.hasExpired(at: now)
+        guard let stored = channel.stored, !request.wish.hasMadeSafe(stored), !stored.hasExpired(at: now)
         else { return (true, nil) }
         return (true, stored)
     }

@@ -31,8 +31,8 @@ enum ChannelAnswer: Sendable, Equatable {
 struct SubscriptionRequest: Sendable {
     let channel: ChannelIdentity
     let owner: ChannelOwner
-    /// The last broadcast that the device has.
-    let last: NotificationIdentity?
+    /// What the device has asked for.
+    let wish: Subscribe
     /// The device's home and its connection there; `ticket` tells this wish from an earlier one.
     let shard: Int
     let connection: UInt64

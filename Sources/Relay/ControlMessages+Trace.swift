@@ -181,10 +181,7 @@ extension Control.TracedPush {
 
 extension Control.TracedEvent {
     init(_ report: TraceReport) {
-        self.init(
-            TraceEvent(
-                report.kind, at: report.moment, row: QueueRow(0), detail: report.deviceMoment.milliseconds),
-            [:])
+        self.init(report.event(of: QueueRow(0)), [:])
         identity = report.identity.description
         device = report.device.description
     }

@@ -23,13 +23,6 @@ extension Device {
         return record.seenAt.advanced(byMilliseconds: interval)
     }
 
-    /// Whether this is the very push that waits at `row`, sent again. One that is to be kept is not the same as
-    /// one that was now or never.
-    func isSame(_ notification: Notification, as row: QueueRow, in slot: Slot) -> Bool {
-        guard case .identity = slot else { return false }
-        return notification.expiration == .nowOrNever || queue[row]?.expiresAt != nil
-    }
-
     /// Whether what holds a slot makes way for a newer one. Where only the latest waits, what is in the device's hands
     /// does not wait.
     func isReplaceable(_ older: QueueRow, in slot: Slot) -> Bool {

@@ -89,7 +89,11 @@ struct Device {
             effects.append(.settle(entry.row))
             return
         }
-        let slot = rules.storage == .latest ? .latest(entry.registration) : entry.slot
+        var slot = rules.storage == .latest ? .latest(entry.registration) : entry.slot
+        if case .identity(let registration, let identity) = slot, queue.row(in: slot) != nil {
+            // Two pushes with one `apns-id`, which may be the same or not: the device tells.
+            slot = .namesake(registration, identity, Int(truncatingIfNeeded: entry.row.value))
+        }
         if let older = queue.row(in: slot), let pending = takeOut(older, &tally) {
             tally.replaced += 1
             effects.append(.note(.replaced, older, detail: entry.row.value))
@@ -137,16 +141,13 @@ struct Device {
         }
         tally.accepted += 1
         effects.append(.noteAccepted(QueuedNotification(row: row, notification: notification)))
-        let slot = notification.slot(rules.storage)
-        var older = queue.row(in: slot)
-        // Whose time is over holds its slot no longer, whether anybody has looked since or not.
-        if let expired = older, let pending = queue[expired], pending.delivery == nil,
-            pending.hasExpired(at: now)
-        {
-            expire(expired, &tally, &effects)
-            older = nil
+        var slot = notification.slot(rules.storage)
+        var older = holder(of: slot, now, &tally, &effects)
+        if slot.isOfOnePush, older != nil || queue.namesakes > 0 {
+            slot = self.slot(of: notification, in: slot, now)
+            older = holder(of: slot, now, &tally, &effects)
         }
-        if let older, isSame(notification, as: older, in: slot) {
+        if let older, slot.isOfOnePush {
             effects.append(.note(.merged, row, detail: older.value))
             merge(receipt, into: older, &tally, &effects)
             return
@@ -190,7 +191,7 @@ struct Device {
         queue.update(row) { pending in
             pending.durability = .stored
             pending.receipt = nil
-            if !staysInMemory { pending.notification = nil }
+            if !staysInMemory { pending.unload() }
         }
         answerAll(pending, .accepted, &effects)
     }
@@ -237,7 +238,7 @@ struct Device {
         queue.rewind()
         keepLatest(&tally, &effects)
         for row in queue.rows(where: { $0.durability == .stored && $0.notification != nil }) {
-            queue.update(row) { $0.notification = nil }
+            queue.update(row) { $0.unload() }
         }
     }
 

@@ -185,12 +185,14 @@ final class DeviceSession: EndpointOwner {
 
     /// Sends a notification as the delivery of this number. After a goodbye nothing is sent; it stays
     /// pending. True: it was sent.
-    func deliver(_ notification: Notification, as delivery: UInt64, wantsReport: Bool) -> Bool {
+    ///
+    /// - Parameter push: the number by which the device is to report what becomes of it; 0: it need not.
+    func deliver(_ notification: Notification, as delivery: UInt64, reportedAs push: UInt64) -> Bool {
         guard let linkStream, !isEnding, let number = link.deliver() else { return false }
         precondition(number == delivery, "the device and its link count the same deliveries")
         let endpoint = endpoint
         endpoint.streams.send(linkStream) {
-            frameDeliver(notification, delivery: delivery, wantsReport: wantsReport, into: &$0)
+            frameDeliver(notification, delivery: delivery, reportedAs: push, into: &$0)
         }
         endpoint.setNeedsFlush()
         return true

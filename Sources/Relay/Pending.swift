@@ -20,6 +20,8 @@ struct Pending {
     let expiresAt: Moment?
     /// Nil while it lies on the disk only.
     var notification: Notification?
+    /// ``Notifications/Notification/contentHash`` of a notification that this process has let go of.
+    var contentHash: Int?
     var durability: Durability
     /// Where the 200 goes; nil once it has been sent.
     var receipt: Receipt?
@@ -46,6 +48,8 @@ struct PendingQueue {
     private var heldCursor = 0
     /// The number of pending notifications.
     private(set) var count = 0
+    /// How many of them have a slot as a namesake.
+    private(set) var namesakes = 0
     /// Nothing that is pending expires before this. It is not moved by what leaves.
     private(set) var expiresFrom = Moment.last
 
@@ -60,6 +64,7 @@ struct PendingQueue {
         precondition(order.last.map { $0 < pending.row } ?? true, "rows rise")
         order.append(pending.row)
         count += 1
+        if case .namesake = pending.slot { namesakes += 1 }
         slots.put(pending.row, in: pending.slot)
         noteExpiration(of: pending)
         entries.append(pending)
@@ -78,6 +83,7 @@ struct PendingQueue {
         entries[place] = pending
         entries[place]?.isHeld = false
         count += 1
+        if case .namesake = pending.slot { namesakes += 1 }
         slots.put(pending.row, in: pending.slot)
         noteExpiration(of: pending)
     }
@@ -99,6 +105,7 @@ struct PendingQueue {
     mutating func remove(_ row: QueueRow) -> Pending? {
         guard let place = place(of: row), let pending = entries[place].take() else { return nil }
         count -= 1
+        if case .namesake = pending.slot { namesakes -= 1 }
         slots.remove(pending.slot, of: row)
         closeHoles()
         return pending

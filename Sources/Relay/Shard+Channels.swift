@@ -134,7 +134,7 @@ extension Shard {
         let request = SubscriptionRequest(
             channel: subscribe.channel,
             owner: ChannelOwner(topic: topic, environment: number.environment),
-            last: subscribe.last,
+            wish: subscribe,
             shard: index,
             connection: session.number,
             ticket: drawNumber()

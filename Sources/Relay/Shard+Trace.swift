@@ -5,9 +5,10 @@ import Notifications
 extension Shard {
     /// Sends a notification over a device's connection, where there is one.
     func send(_ queued: QueuedNotification, as delivery: UInt64, to seat: DeviceSeat) {
-        let wantsReport = trace.traces(queued.row)
+        let isTraced = trace.traces(queued.row)
+        let push = isTraced ? UInt64(queued.row.value) : 0
         guard let session = seat.session,
-            session.deliver(queued.notification, as: delivery, wantsReport: wantsReport), wantsReport
+            session.deliver(queued.notification, as: delivery, reportedAs: push), isTraced
         else { return }
         seat.unreported.earn()
         trace.note(

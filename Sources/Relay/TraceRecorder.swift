@@ -122,8 +122,12 @@ final class TraceRecorder {
             case .shown: .shown
             case .actedOn: .actedOn
             case .replaced: .replacedOnDevice
+            case .merged: .merged
             }
-        let report = TraceReport(kind, at: now, onDevice: event.moment, of: event.identity, by: device)
+        let report = TraceReport(
+            kind, at: now, onDevice: event.moment, of: event.identity,
+            row: QueueRow(Int64(clamping: event.push)), other: QueueRow(Int64(clamping: event.other)),
+            by: device)
         add(.report(report))
     }
 

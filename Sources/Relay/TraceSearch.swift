@@ -141,15 +141,15 @@ struct TraceSearch {
         phase = unnamed.isEmpty ? .done : .naming(segment: store.segments.upperBound)
     }
 
-    /// A device is believed what it says of pushes that were sent to it; of two with one identity, of the latest.
+    /// A device is believed what it says of pushes that were sent to it. One that names no row means the latest of its
+    /// identity.
     private mutating func take(_ report: TraceReport) {
-        let row = (namesakes[report.identity] ?? []).last { row in
+        let candidates = report.row.value > 0 ? [report.row] : namesakes[report.identity] ?? []
+        let row = candidates.last { row in
             lives[row].map { $0.acceptance.device == report.device && $0.wasSent } ?? false
         }
         guard let row else { return }
-        lives[row]?.add(
-            TraceEvent(
-                report.kind, at: report.moment, row: row, detail: report.deviceMoment.milliseconds))
+        lives[row]?.add(report.event(of: row))
     }
 
     private mutating func name(from segment: Int, of store: any TraceStore) throws(StoreError) {

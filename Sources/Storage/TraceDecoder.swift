@@ -31,10 +31,13 @@ struct TraceDecoder {
             return .record(.acceptance(push), bytes: length)
         case TraceBytes.report:
             guard let kind = TraceEvent.Kind(rawValue: block.number(at: 5)) else { return .none }
+            let moment = Moment(milliseconds: block.number(at: 8))
+            let detail: Int64 = block.number(at: 48)
             let report = TraceReport(
-                kind, at: Moment(milliseconds: block.number(at: 8)),
-                onDevice: Moment(milliseconds: block.number(at: 48)),
+                kind, at: moment, onDevice: kind == .merged ? moment : Moment(milliseconds: detail),
                 of: NotificationIdentity(high: block.number(at: 16), low: block.number(at: 24)),
+                // 0 in files of earlier versions.
+                row: QueueRow(block.number(at: 56)), other: QueueRow(kind == .merged ? detail : 0),
                 by: DeviceIdentity(high: block.number(at: 32), low: block.number(at: 40)))
             return .record(.report(report), bytes: length)
         default:

@@ -27,7 +27,11 @@ struct TraceEncoder {
             Self.head(TraceBytes.report, report.kind.rawValue),
             UInt64(bitPattern: report.moment.milliseconds),
             report.identity.high, report.identity.low, report.device.high, UInt64(report.device.low),
-            UInt64(bitPattern: report.deviceMoment.milliseconds), 0,
+            // When it happened is of no interest where two pushes were merged, and which two is.
+            UInt64(
+                bitPattern: report.kind == .merged
+                    ? report.other.value : report.deviceMoment.milliseconds),
+            UInt64(bitPattern: report.row.value),
         ])
     }
 

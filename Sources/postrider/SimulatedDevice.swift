@@ -14,7 +14,13 @@ final class SimulatedDevice: DeviceClientDelegate {
     private let secret: [UInt8]
     private var received = 0
     /// The last broadcast of each channel.
-    private var last: [ChannelIdentity: NotificationIdentity] = [:]
+    private var last: [ChannelIdentity: LastBroadcast] = [:]
+    /// A broadcast as a subscription names it: several may have one identity.
+    private struct LastBroadcast: Equatable {
+        let identity: NotificationIdentity
+        let acceptedAt: Moment
+    }
+
     private var isStopping = false
     /// Why the command must fail, once the loop has stopped.
     private(set) var failure: CommandFailure?
@@ -60,7 +66,11 @@ final class SimulatedDevice: DeviceClientDelegate {
         }
         guard let topic = order.registrations.keys.first else { return }
         for channel in order.channels {
-            client.subscribe(Subscribe(topic: topic, channel: channel, last: last[channel]))
+            let known = last[channel]
+            client.subscribe(
+                Subscribe(
+                    topic: topic, channel: channel, last: known?.identity,
+                    lastAcceptedAt: known?.acceptedAt))
         }
     }
 
@@ -105,7 +115,8 @@ final class SimulatedDevice: DeviceClientDelegate {
         if deliver.wantsReport {
             // Whoever reads the lines is the app.
             let moment = Moment(milliseconds: loop.wallMilliseconds)
-            _ = client.report(Report([.init(.handedOver, of: deliver.identity, at: moment)]))
+            _ = client.report(
+                Report([.init(.handedOver, of: deliver.identity, push: deliver.push, at: moment)]))
         }
         if received == order.count { stop() }
     }
@@ -121,8 +132,9 @@ final class SimulatedDevice: DeviceClientDelegate {
     }
 
     func broadcast(_ deliver: Deliver) {
-        guard !isStopping, let channel = deliver.channel, last[channel] != deliver.identity else { return }
-        last[channel] = deliver.identity
+        guard !isStopping, let channel = deliver.channel else { return }
+        let broadcast = LastBroadcast(identity: deliver.identity, acceptedAt: deliver.acceptedAt)
+        guard last.updateValue(broadcast, forKey: channel) != broadcast else { return }
         arrived(deliver)
         if received == order.count { stop() }
     }

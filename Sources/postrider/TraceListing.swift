@@ -108,7 +108,7 @@ enum TraceListing {
         case "recalled": return "what had replaced it could not be stored; it waits again"
         case "acknowledged": return "acknowledged: the device has it"
         case "replaced": return "replaced by \(other)"
-        case "merged": return "the same push was waiting already (\(other))"
+        case "merged": return "merged with \(other): the provider sent the same push twice"
         case "expired": return "expired"
         case "discarded": return "discarded: it was now or never, and the device was not there or left"
         case "dropped": return "dropped: \(event.cause.map(because) ?? "nobody knows why")"

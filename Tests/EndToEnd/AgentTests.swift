@@ -26,6 +26,41 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "is given pushes with one apns-id if they differ, there or absent, and one of two that do not",
+            .bug(id: "R6"))
+        func namesakes() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let agent = try await stage.startAgent(of: relay)
+                let app = try stage.startApp(of: relay)
+                let token = try await app.line(startingWith: "device token: ")
+                let identity = "9CC486EA-EA83-9351-40DF-557A308816D8"
+                func push(_ title: String) async throws {
+                    let push = try stage.python(
+                        "push.py",
+                        [relay.file, token, "--title", title, "--count", "3", "--identity", identity])
+                    #expect(try await push.exitCode() == 0, "\(push.transcript)")
+                }
+                try await push("there")
+                while app.output.count(where: { $0 == "  title: there" }) < 3 { await Task.yield() }
+                try await agent.cutOff()
+                try await push("away")
+                _ = try await stage.startAgent(of: relay)
+                while app.output.count(where: { $0 == "  title: away" }) < 3 { await Task.yield() }
+                // The same three once more: the relay has none of them any more, but the device knows them.
+                try await push("away")
+                func states(_ state: String) async throws -> Int {
+                    try await stage.trace([identity], until: identity, of: relay)
+                        .count { $0 == "state     \(state)" }
+                }
+                while try await states("merged") < 3 { await Task.yield() }
+                #expect(try await states("delivered") == 6)
+                _ = try await stage.trace([identity], until: "merged with push \(identity)", of: relay)
+                #expect(app.output.count { $0 == "notification" } == 6, "\(app.output)")
+            }
+        }
+
         @Test("that gives up says why once, and ends with exit code 1")
         func failure() async throws {
             try await onStage { stage in

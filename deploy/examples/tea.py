@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An app in Python: stock grpcio and the published agent.proto, nothing else of Postrider.
+"""An app in Python: stock grpcio, the published agent.proto and payload.py beside it, nothing else of Postrider.
 
 usage: tea.py [--topic TOPIC] [--socket PATH] [--seconds N]
 

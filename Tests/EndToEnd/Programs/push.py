@@ -1,8 +1,8 @@
 """A provider: pushes numbered notifications with aioapns.
 
-usage: push.py RELAY.json TOKEN [--title TEXT] [--body TEXT] [--category WORD] [--collapse IDENTIFIER] [--count N]
+usage: push.py RELAY.json TOKEN [--title TEXT] [--body TEXT] [--category WORD] [--collapse IDENTIFIER] [--count N] [--identity UUID]
 
-It prints `200` with the number of each push that was accepted.
+It prints `200` with the number of each push that was accepted. With --identity all have this apns-id, and each waits for the answer of the one before.
 """
 
 import argparse
@@ -18,7 +18,7 @@ IN_FLIGHT = 20
 
 async def main(arguments):
     provider = make_provider(Relay.described_in(arguments.relay))
-    room = asyncio.Semaphore(IN_FLIGHT)
+    room = asyncio.Semaphore(1 if arguments.identity else IN_FLIGHT)
 
     async def push(number):
         aps = {"alert": {"title": arguments.title, "body": arguments.body}}
@@ -26,7 +26,7 @@ async def main(arguments):
             aps["category"] = arguments.category
         result = await provider.send_notification(NotificationRequest(
             device_token=arguments.token, message={"aps": aps, "number": number}, push_type=PushType.ALERT,
-            collapse_key=arguments.collapse))
+            collapse_key=arguments.collapse, notification_id=arguments.identity))
         require(result.is_successful, f"the push was refused: {result.status} {result.description}")
         say(f"200 {number}")
         room.release()
@@ -46,4 +46,5 @@ parser.add_argument("--body", default="from aioapns")
 parser.add_argument("--category")
 parser.add_argument("--collapse")
 parser.add_argument("--count", type=int, default=1)
+parser.add_argument("--identity")
 asyncio.run(main(parser.parse_args()))

@@ -35,7 +35,14 @@ struct Push {
     /// The number of the event with which the last answer came.
     var answeredAt: Int?
 
-    var identity: NotificationIdentity { NotificationIdentity(high: 0xA, low: UInt64(number)) }
+    /// Its `apns-id`. One push of five is by a provider library that has one for all of its pushes.
+    var identity: NotificationIdentity {
+        hasSharedIdentity
+            ? NotificationIdentity(high: 0xC, low: 0) : NotificationIdentity(high: 0xA, low: UInt64(number))
+    }
+
+    /// Whether other pushes have its `apns-id`, too.
+    var hasSharedIdentity: Bool { number % 5 == 3 }
 
     var payload: [UInt8] {
         let padding = String(repeating: "x", count: number % 7 * 100)
@@ -108,4 +115,10 @@ struct Pushes {
 
     /// How many pushes without a fault were made to a token.
     func count(to token: String) -> Int { all.count { $0.token == token && $0.fault == .none } }
+}
+
+/// The number of a push by its payload: its `apns-id` does not tell it.
+func pushNumber(in payload: [UInt8]) -> Int? {
+    let digits = payload.drop { !(0x30...0x39 ~= $0) }.prefix { 0x30...0x39 ~= $0 }
+    return Int(String(decoding: digits, as: UTF8.self))
 }

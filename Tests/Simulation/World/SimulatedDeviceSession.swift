@@ -257,7 +257,9 @@ final class SimulatedDeviceSession: EndpointOwner {
     }
 
     private func take(_ deliver: Deliver) {
-        let number = Int(deliver.identity.low)
+        guard let number = pushNumber(in: deliver.payload) else {
+            return findings.note(.conduct, "a push without a number is delivered")
+        }
         received.append((deliver.delivery, number))
         copies[number, default: 0] += 1
         findings.expect(

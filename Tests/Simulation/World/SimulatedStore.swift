@@ -16,10 +16,12 @@ final class SimulatedDisk {
 
     let disk = MemoryStore.Disk()
     var health = Health.well
-    /// What the observer knows: the identities of all that was ever committed.
-    var committed: Set<NotificationIdentity> = []
+    /// What the observer knows: the numbers of all pushes that were ever committed.
+    var committed: Set<Int> = []
     /// Those that were refused, and were on the disk after all.
-    var surfaced: Set<NotificationIdentity> = []
+    var surfaced: Set<Int> = []
+    /// The same of broadcasts.
+    var surfacedBroadcasts: Set<NotificationIdentity> = []
     /// The batch that is being written.
     fileprivate(set) var writing: (batch: QueueBatch, completion: (Result<Void, StoreError>) -> Void)?
     /// Written, but the sync failed: it may be there when the file is read again.
@@ -59,7 +61,9 @@ final class SimulatedDisk {
         doubtfulBatch = nil
         if !doubtfulChanges.isEmpty, chance.once(in: 2) {
             MemoryStore(disk: disk).apply(doubtfulChanges) { _ in }
-            for case .putBroadcast(let broadcast) in doubtfulChanges { surfaced.insert(broadcast.identity) }
+            for case .putBroadcast(let broadcast) in doubtfulChanges {
+                surfacedBroadcasts.insert(broadcast.identity)
+            }
         }
         doubtfulChanges = []
     }
@@ -69,8 +73,8 @@ final class SimulatedDisk {
 
     private func surface(_ batch: QueueBatch) {
         MemoryStore(disk: disk).commit(batch) { _ in }
-        surfaced.formUnion(batch.enqueued.map(\.notification.identity))
-        committed.formUnion(batch.enqueued.map(\.notification.identity))
+        surfaced.formUnion(batch.enqueued.compactMap { pushNumber(in: $0.notification.payload) })
+        committed.formUnion(batch.enqueued.compactMap { pushNumber(in: $0.notification.payload) })
     }
 }
 
@@ -164,7 +168,7 @@ final class SimulatedStore: Store {
         if disk.fault == .storeSeparates { keepSlots(&batch) }
         batch.settled += doubtfulRows
         doubtfulRows = []
-        disk.committed.formUnion(batch.enqueued.map(\.notification.identity))
+        disk.committed.formUnion(batch.enqueued.compactMap { pushNumber(in: $0.notification.payload) })
         disk.recent = disk.recent.suffix(100) + [batch]
         store.commit(batch, completion: completion)
     }

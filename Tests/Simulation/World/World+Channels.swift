@@ -188,7 +188,7 @@ extension World {
                 && deliver.payload == broadcast.payload && deliver.delivery == 0,
             "broadcast \(number) is not what was sent, or not where")
         expect(
-            broadcast.status ?? 200 == 200 || disk.surfaced.contains(broadcast.identity),
+            broadcast.status ?? 200 == 200 || disk.surfacedBroadcasts.contains(broadcast.identity),
             "broadcast \(number) was refused and comes")
         if let asked, let answeredAt = broadcast.answeredAt, broadcast.status == 200, answeredAt < asked.event
         {
@@ -251,7 +251,7 @@ extension World {
     }
 
     private func checkStored(_ index: Int, _ device: SimulatedDevice) {
-        let last = channels.lastOnes(of: index, disk.surfaced)
+        let last = channels.lastOnes(of: index, disk.surfacedBroadcasts)
         let soon = clock.latest + 60_000
         guard channels.all[index].storage == .mostRecent, !last.isEmpty,
             last.allSatisfy({ $0.status == 200 && ($0.expiresAt?.milliseconds ?? 0) > soon })

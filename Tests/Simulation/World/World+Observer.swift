@@ -19,7 +19,7 @@ extension World {
         guard status == 200 else { return }
         if push.acceptedAt == nil { pushes[number].acceptedAt = events }
         findings.expect(
-            disk.committed.contains(push.identity) || isOver(push) || isReplaced(push), .loss,
+            disk.committed.contains(push.number) || isOver(push) || isReplaced(push), .loss,
             "push \(number) was answered 200, and is neither on the disk nor with its device")
     }
 
@@ -67,7 +67,7 @@ extension World {
         _ deliver: Deliver, to session: SimulatedDeviceSession, copies: Int, isNewestLink: Bool
     ) {
         deliveries += 1
-        let number = Int(deliver.identity.low)
+        let number = pushNumber(in: deliver.payload) ?? -1
         let device = session.device
         guard pushes.indices.contains(number), pushes[number].identity == deliver.identity else {
             return findings.note(.conduct, "\(deliver.identity) is delivered, and nobody has sent it")
@@ -110,7 +110,7 @@ extension World {
     /// What was accepted before another was sent comes before it; and what one connection brought, in its order. One
     /// that had expired may come later all the same, where the clock was put back and the relay killed.
     private func checkOrder(_ push: Push) {
-        guard !pushes.hasSlot(push), !disk.surfaced.contains(push.identity), !hasExpired(push) else { return }
+        guard !pushes.hasSlot(push), !disk.surfaced.contains(push.number), !hasExpired(push) else { return }
         let hasWishes = devices[push.device].hasWishes
         let like = hasWishes ? "\(push.topic) \(push.isNowOrNever)" : ""
         let lane = Lane(device: push.device, priority: push.priority, like: like)
@@ -189,7 +189,7 @@ extension World {
             let isUnknown = other.open > 0 || other.isLost
             let isThere =
                 other.status == 200 || isUnknown || other.status == nil
-                || devices[other.device].isKept(other.number) || disk.surfaced.contains(other.identity)
+                || devices[other.device].isKept(other.number) || disk.surfaced.contains(other.number)
             return isThere && (isUnknown || (other.answeredAt.map { $0 >= push.sentAt } ?? true))
         }
     }

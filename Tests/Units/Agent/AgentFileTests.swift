@@ -38,18 +38,20 @@ struct AgentFileTests {
             append.bind(waiting.parcel.bytes)
             try append.run()
         }
-        for _ in 1...2 {
+        for round in 1...2 {
             let file = try AgentFile(path: path)
             let columns = try file.database.prepare("SELECT count(*) FROM pragma_table_info('seen')")
-            while try columns.step() { #expect(columns.integer(0) == 3) }
+            while try columns.step() { #expect(columns.integer(0) == 5) }
             var found: [Int64: NotificationIdentity] = [:]
             try file.inbox.forEachPending(of: 1, after: 0) { row, parcel in
                 found[row] = parcel.identity
                 return true
             }
-            #expect(found == [4: waiting.parcel.identity])
+            #expect(found[4] == waiting.parcel.identity && found.count == round)
+            // What was handled has left nothing by which it could be told from another push with its `apns-id`: once
+            // it is handed over again.
             let outcome = try file.inbox.commit([waiting, handled], handled: [], now: now)
-            #expect(outcome == Inbox.Outcome(stored: 0, repeated: 2))
+            #expect(outcome == Inbox.Outcome(stored: 2 - round, repeated: round))
         }
         let outcome = try AgentFile(path: path).inbox.commit([new], handled: [], now: now)
         #expect(outcome == Inbox.Outcome(stored: 1))

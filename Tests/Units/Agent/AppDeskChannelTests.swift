@@ -21,7 +21,8 @@ struct AppDeskChannelTests {
     private func last(_ number: UInt64?) -> Subscribe {
         Subscribe(
             topic: wish.topic, channel: wish.channel,
-            last: number.map { NotificationIdentity(high: 7, low: $0) })
+            last: number.map { NotificationIdentity(high: 7, low: $0) },
+            lastAcceptedAt: number.map { _ in Moment(milliseconds: 1) })
     }
 
     @Test("remembers a channel across kills, and asks for it on every link with the last that is safe")

@@ -11,6 +11,7 @@ private struct InboxModel {
     struct Waiting: Equatable {
         let app: Int64
         let identity: UInt64
+        var text = "{}"
         let priority: Priority
     }
 
@@ -19,13 +20,20 @@ private struct InboxModel {
 
     mutating func arrive(_ arrival: Inbox.Arrival) -> Bool {
         let (app, parcel) = (arrival.app, arrival.parcel)
-        guard seen.insert([UInt64(app), parcel.identity.low]).inserted else { return false }
-        waiting.append(Waiting(app: app, identity: parcel.identity.low, priority: parcel.priority))
+        guard case .remote(let deliver) = parcel else { return false }
+        // A push is known by what it says, not by its `apns-id` alone.
+        let content = deliver.payload.map { UInt64($0) }
+        guard seen.insert([UInt64(app), parcel.identity.low] + content).inserted else { return false }
+        waiting.append(
+            Waiting(
+                app: app, identity: parcel.identity.low,
+                text: String(decoding: deliver.payload, as: UTF8.self),
+                priority: parcel.priority))
         return true
     }
 
-    mutating func handle(_ app: Int64, _ identity: UInt64) {
-        waiting.removeAll { $0.app == app && $0.identity == identity }
+    mutating func handle(_ app: Int64, _ identity: UInt64, _ text: String) {
+        waiting.removeAll { $0.app == app && $0.identity == identity && $0.text == text }
     }
 
     /// Drops the oldest of lowest priority.
@@ -46,22 +54,30 @@ struct InboxTests {
 
     init() throws { ground = try Ground() }
 
-    private func pending(_ app: Int64) throws -> [(row: Int64, identity: UInt64)] {
-        var found: [(row: Int64, identity: UInt64)] = []
+    private func pending(_ app: Int64) throws -> [(row: Int64, identity: UInt64, text: String)] {
+        var found: [(row: Int64, identity: UInt64, text: String)] = []
         try inbox.forEachPending(of: app, after: 0) { row, parcel in
-            found.append((row, parcel.identity.low))
+            // The `apns-id`: of two pushes with the same one, the later has another identity.
+            if case .remote(let deliver) = parcel {
+                found.append(
+                    (row, deliver.apnsIdentity.low, String(decoding: deliver.payload, as: UTF8.self)))
+            }
             return true
         }
         return found
     }
 
-    private func arrival(_ app: Int64, _ identity: UInt64, _ priority: Priority = .immediate) -> Inbox.Arrival
-    {
-        Inbox.Arrival(app: app, parcel: .remote(.sample(0, identity: identity, priority: priority)))
+    private func arrival(
+        _ app: Int64, _ identity: UInt64, _ priority: Priority = .immediate, text number: Int? = nil
+    ) -> Inbox.Arrival {
+        let payload = number.map { #"{"text":\#($0)}"# } ?? "{}"
+        return Inbox.Arrival(
+            app: app,
+            parcel: .remote(.sample(0, identity: identity, priority: priority, payload: payload)))
     }
 
     @Test(
-        "does what its model does, whatever comes and whenever it is killed",
+        "does what its model does, whatever comes and whenever it is killed", .bug(id: "R6"),
         arguments: 1...4 as ClosedRange<UInt64>)
     func model(seed: UInt64) throws {
         var dice = SplitMix64(seed: seed)
@@ -73,20 +89,21 @@ struct InboxTests {
                     continue
                 }
                 handled.append(one.row)
-                model.handle(app, one.identity)
+                model.handle(app, one.identity, one.text)
             }
             let arrivals = (0..<Int.random(in: 0...5, using: &dice)).map { _ in
                 arrival(
-                    .random(in: 1...3, using: &dice), .random(in: 0..<150, using: &dice),
-                    Priority.allCases.randomElement(using: &dice) ?? .low)
+                    .random(in: 1...3, using: &dice), .random(in: 0..<60, using: &dice),
+                    text: .random(in: 0..<4, using: &dice))
             }
             let outcome = try inbox.commit(arrivals, handled: handled, now: now)
             let stored = arrivals.count { model.arrive($0) }
             #expect(outcome == Inbox.Outcome(stored: stored, repeated: arrivals.count - stored))
             if Int.random(in: 0..<10, using: &dice) == 0 { try ground.kill() }
             for app in 1...3 as ClosedRange<Int64> {
-                let expected = model.waiting.filter { $0.app == app }.map(\.identity)
-                #expect(try pending(app).map(\.identity) == expected)
+                let expected = model.waiting.filter { $0.app == app }
+                #expect(try pending(app).map(\.identity) == expected.map(\.identity))
+                #expect(try pending(app).map(\.text) == expected.map(\.text))
             }
         }
     }
@@ -152,6 +169,75 @@ struct InboxTests {
             return true
         }
         #expect(found == [.remote(deliver)])
+    }
+
+    /// A push as the relay sends it, with the number that it gives each that it accepts.
+    private func push(
+        _ number: UInt64, payload: String = "{}", priority: Priority = .immediate, pushType: String? = nil,
+        collapse: String? = nil, expiration: Expiration = .at(Moment(milliseconds: 9)), acceptedAt: Int64 = 1,
+        identity: UInt64 = 5
+    ) -> Deliver {
+        Deliver(
+            delivery: number, identity: NotificationIdentity(high: 7, low: identity),
+            topic: "com.example.one",
+            payload: Array(payload.utf8), priority: priority, expiration: expiration,
+            collapseIdentifier: collapse, pushType: pushType,
+            acceptedAt: Moment(milliseconds: acceptedAt), wantsReport: true, push: number)
+    }
+
+    @Test(
+        "takes pushes with one apns-id for the same only if they are: payload and every header",
+        .bug(id: "R6"))
+    func namesakes() throws {
+        let pushes = [
+            push(1), push(2, payload: #"{"a":1}"#), push(3, priority: .low), push(4, pushType: "alert"),
+            push(5, collapse: "c"), push(6, expiration: .nowOrNever),
+            push(7, expiration: .at(Moment(milliseconds: 10))), push(8, identity: 6),
+        ]
+        let arrivals = pushes.map { Inbox.Arrival(app: 1, parcel: .remote($0)) }
+        let outcome = try inbox.commit(arrivals, handled: [], now: now)
+        #expect(outcome == Inbox.Outcome(stored: pushes.count))
+        try ground.kill()
+        var found: [Deliver] = []
+        try inbox.forEachPending(of: 1, after: 0) { _, parcel in
+            if case .remote(let deliver) = parcel { found.append(deliver) }
+            return true
+        }
+        // All are there, each under an identity of its own, and each with its `apns-id`.
+        #expect(found.map(\.push) == pushes.map(\.push))
+        #expect(found.map(\.payload) == pushes.map(\.payload))
+        #expect(Set(found.map(\.identity)).count == pushes.count)
+        #expect(found.map(\.apnsIdentity) == pushes.map(\.identity))
+        #expect(
+            found.first?.identity == pushes.first?.identity && found.last?.identity == pushes.last?.identity)
+        // None is stored again: neither on a new link, nor after it was handled.
+        _ = try inbox.commit([], handled: try pending(1).map(\.row), now: now)
+        let again = try inbox.commit(arrivals, handled: [], now: now)
+        #expect(again == Inbox.Outcome(repeated: pushes.count))
+    }
+
+    @Test("tells which pushes were sent twice by their provider, and not which came twice", .bug(id: "R6"))
+    func merging() throws {
+        let latest = { (moment: Int64) in
+            Expiration.at(Moment(milliseconds: moment + Limits.storedDays * 24 * 60 * 60 * 1000))
+        }
+        // Without `apns-expiration`, which counts from the time of acceptance.
+        let (first, retry) = (
+            push(1, expiration: latest(1), acceptedAt: 1), push(4, expiration: latest(77), acceptedAt: 77)
+        )
+        let (other, otherRetry) = (push(2, payload: #"{"a":1}"#), push(5, payload: #"{"a":1}"#))
+        func commit(_ delivers: Deliver...) throws -> Inbox.Outcome {
+            try inbox.commit(
+                delivers.map { Inbox.Arrival(app: 1, parcel: .remote($0)) }, handled: [], now: now)
+        }
+        #expect(try commit(first, other) == Inbox.Outcome(stored: 2))
+        // The link was lost before the acknowledgement.
+        #expect(try commit(first, other) == Inbox.Outcome(repeated: 2))
+        let merged = [
+            MergedPush(push: ReportedPush(identity: retry.identity, push: 4), other: 1),
+            MergedPush(push: ReportedPush(identity: otherRetry.identity, push: 5), other: 2),
+        ]
+        #expect(try commit(retry, otherRetry) == Inbox.Outcome(repeated: 2, merged: merged))
     }
 
     @Test("belongs to one process")

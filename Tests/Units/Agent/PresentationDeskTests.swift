@@ -21,7 +21,7 @@ struct PresentationDeskTests {
         guard
             let alert = Alert(
                 app: 1, topic: topic, identifier: identifier,
-                identity: NotificationIdentity(high: 1, low: 2), subject: .local(notice), isReported: false)
+                identity: NotificationIdentity(high: 1, low: 2), subject: .local(notice), reported: nil)
         else { preconditionFailure("there is something in it") }
         return alert
     }

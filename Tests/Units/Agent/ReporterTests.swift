@@ -14,6 +14,10 @@ struct ReporterTests {
         .sample(identity, identity: identity, wantsReport: wantsReport)
     }
 
+    private func named(_ identity: UInt64) -> ReportedPush {
+        ReportedPush(identity: deliver(identity).identity, push: 0)
+    }
+
     private var reported: [String] {
         rig.line.reports.flatMap(\.events).map { "\($0.kind) \($0.identity.low)" }
     }
@@ -44,6 +48,36 @@ struct ReporterTests {
         #expect(reported == ["handedOver 1"])
     }
 
+    @Test("names each push by the relay's number, and says which were merged", .bug(id: "R6"))
+    func namesakes() throws {
+        let app = rig.attached()
+        func arrive(_ push: UInt64, _ payload: String) {
+            rig.desk.delivered(
+                Deliver(
+                    delivery: push, identity: NotificationIdentity(high: 7, low: 5), topic: "com.example.one",
+                    payload: Array(payload.utf8), priority: .immediate, expiration: .nowOrNever,
+                    collapseIdentifier: nil, pushType: "alert", acceptedAt: Moment(milliseconds: 1),
+                    wantsReport: true, push: push))
+        }
+        func alert(_ text: String) -> String { #"{"aps":{"alert":"\#(text)"}}"# }
+        arrive(101, alert("one"))
+        arrive(102, alert("two"))
+        // The provider has sent it twice.
+        arrive(103, alert("two"))
+        // The relay has sent it twice.
+        arrive(102, alert("two"))
+        rig.desk.endTurn()
+        #expect(rig.desk.handled([1, 2], by: app.stream))
+        rig.clock.fireTimers()
+        let events = rig.line.reports.flatMap(\.events).map {
+            "\($0.kind) \($0.identity.low) \($0.push) \($0.other)"
+        }
+        #expect(events == ["merged 5 103 102", "handedOver 5 101 0", "handedOver 5 102 0"])
+        let identities = app.delivered.map(\.identity)
+        #expect(Set(identities).count == 2 && identities.first == NotificationIdentity(high: 7, low: 5))
+        #expect(app.delivered.map(\.apnsIdentity.low) == [5, 5])
+    }
+
     @Test("is nothing of what an app fails at, and nothing at all where the owner does not want it")
     func nothing() {
         let app = rig.attached()
@@ -51,7 +85,7 @@ struct ReporterTests {
         rig.desk.endTurn()
         #expect(rig.desk.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
         rig.desk.reporter.isOn = false
-        rig.desk.reporter.note(.shown, of: deliver(2).identity)
+        rig.desk.reporter.note(.shown, of: named(2))
         rig.clock.fireTimers()
         #expect(rig.line.reports.isEmpty)
     }
@@ -60,7 +94,7 @@ struct ReporterTests {
     func link() {
         rig.line.isUp = false
         let count = UInt64(Limits.reportsWaiting) + 3
-        for identity in 1...count { rig.desk.reporter.note(.shown, of: deliver(identity).identity) }
+        for identity in 1...count { rig.desk.reporter.note(.shown, of: named(identity)) }
         rig.clock.fireTimers()
         #expect(rig.line.reports.isEmpty)
         rig.line.isUp = true

@@ -90,10 +90,10 @@ import Testing
                     )
                     let number = UInt64(payload) << UInt64(payload % 50)
                     var bytes = [UInt8]()
-                    let isWanted = number % 3 != 0
-                    frameDeliver(notification, delivery: number, wantsReport: isWanted, into: &bytes)
+                    let push = number % 3 == 0 ? 0 : number << 7
+                    frameDeliver(notification, delivery: number, reportedAs: push, into: &bytes)
                     let message = RelayMessage.deliver(
-                        Deliver(notification, delivery: number, wantsReport: isWanted))
+                        Deliver(notification, delivery: number, reportedAs: push))
                     #expect(bytes == framed(message))
                     #expect(try RelayMessage(decoding: bytes.span.extracting(5..<bytes.count)) == message)
                 }

@@ -118,6 +118,35 @@ import Testing
             "2a2308011210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a03612e6222027b7d280a48015801")
     }
 
+    @Test("what tells pushes with one apns-id apart is written as protobuf writes it", .bug(id: "R6"))
+    func namesakes() throws {
+        let identity = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
+        let other = try #require(NotificationIdentity(bytes: [UInt8](repeating: 0xA1, count: 16)))
+        let deliver = Deliver(
+            delivery: 1, identity: other, topic: "a.b", payload: Array("{}".utf8),
+            priority: .immediate, expiration: .nowOrNever, collapseIdentifier: nil, pushType: nil,
+            acceptedAt: Moment(milliseconds: 1), wantsReport: true, replacedIdentity: Samples.identity,
+            push: 300)
+        try check(
+            RelayMessage.deliver(deliver),
+            "2a3808011210" + String(repeating: "a1", count: 16)
+                + "1a03612e6222027b7d280a480158016210" + identity + "68ac02")
+        try check(
+            DeviceMessage.report(
+                Report([
+                    Report.Event(
+                        .merged, of: Samples.identity, push: 300, other: 299, at: Moment(milliseconds: 0))
+                ])),
+            "421c0a1a0a10" + identity + "100420ac0228ab02")
+        let wish = Subscribe(
+            topic: "a.b", channel: Samples.channel, last: Samples.identity,
+            lastAcceptedAt: Moment(milliseconds: 300))
+        var bytes = [UInt8]()
+        wish.encode(into: &bytes)
+        #expect(Hexadecimal.text(bytes).hasSuffix("1a10" + identity + "20ac02"))
+        #expect(try Subscribe(decoding: bytes.span) == wish)
+    }
+
     @Test("a broadcast is framed once for all, as protobuf writes it")
     func broadcast() throws {
         let broadcast = Broadcast(

@@ -1,3 +1,4 @@
+import Courier
 import Notifications
 import Testing
 
@@ -55,12 +56,19 @@ struct ChannelDeskTests {
             return identity
         }
 
-        func find(_ channel: ChannelIdentity, last: NotificationIdentity? = nil, at moment: Moment = now)
+        func find(
+            _ channel: ChannelIdentity, last: NotificationIdentity? = nil, lastAcceptedAt: Moment? = nil,
+            at moment: Moment = now
+        )
             -> (isKnown: Bool, stored: Broadcast?)
         {
             desk.find(
                 SubscriptionRequest(
-                    channel: channel, owner: owner, last: last, shard: 0, connection: 1, ticket: 1),
+                    channel: channel, owner: owner,
+                    wish: Subscribe(
+                        topic: owner.topic.text, channel: channel, last: last,
+                        lastAcceptedAt: lastAcceptedAt),
+                    shard: 0, connection: 1, ticket: 1),
                 now: moment)
         }
 
@@ -200,6 +208,11 @@ struct ChannelDeskTests {
         #expect(rig.find(identity).stored == stored)
         #expect(rig.find(identity, last: NotificationIdentity(high: 1, low: 9)).stored == stored)
         #expect(rig.find(identity, last: stored.identity) == (true, nil))
+        // Another broadcast may have had the same identity before.
+        #expect(
+            rig.find(identity, last: stored.identity, lastAcceptedAt: stored.acceptedAt) == (true, nil))
+        let before = stored.acceptedAt.advanced(byMilliseconds: -1)
+        #expect(rig.find(identity, last: stored.identity, lastAcceptedAt: before).stored == stored)
         #expect(rig.find(identity, at: Self.now.advanced(byMilliseconds: 1000)) == (true, nil))
         // Something newer that is not kept ends what was kept: nothing old comes after something new.
         _ = rig.order(

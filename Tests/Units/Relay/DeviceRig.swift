@@ -74,20 +74,15 @@ struct DeviceRig {
     /// A push of the next number, which is its row and its stream.
     mutating func offer(
         priority: Priority = .immediate, collapse: String? = nil, nowOrNever: Bool = false,
-        lifetime: Int64 = 60_000, identity: UInt64? = nil, to registration: RegistrationNumber = Samples.first
+        lifetime: Int64 = 60_000, identity: UInt64? = nil, payload: String = "{}",
+        to registration: RegistrationNumber = Samples.first
     ) -> [String] {
-        row += 1
         let notification = Samples.notification(
-            identity ?? UInt64(row), to: registration,
+            identity ?? UInt64(row + 1), to: registration,
             topic: registration == Samples.second ? Samples.otherTopic : Samples.topic, priority: priority,
             expiration: nowOrNever ? .nowOrNever : .at(now.advanced(byMilliseconds: lifetime)),
-            collapse: collapse)
-        let (row, now, rules) = (QueueRow(row), now, rules)
-        return after { device, tally, effects in
-            device.offer(
-                notification, at: row, for: Samples.receipt(Int(row.value)), now: now, rules, &tally, &effects
-            )
-        }
+            collapse: collapse, payload: Array(payload.utf8))
+        return offer(notification)
     }
 
     mutating func offer(_ notification: Notification) -> [String] {

@@ -160,6 +160,42 @@ struct TraceSearchTests {
             ])
     }
 
+    @Test("gives a report that names a push to that one, and to no other device's", .bug(id: "R6"))
+    func reportsByRow() throws {
+        let first = Self.push(1)
+        guard case .acceptance(let push) = first else { return }
+        func again(_ row: Int64, of device: DeviceIdentity = Samples.device) -> TraceRecord {
+            .acceptance(
+                TraceAcceptance(
+                    row: QueueRow(row), moment: push.moment, identity: push.identity, uniqueIdentity: nil,
+                    target: .device(device, Samples.first), topic: push.topic, pushType: nil,
+                    priority: push.priority, expiration: push.expiration, collapses: false, payloadBytes: 1,
+                    proof: nil))
+        }
+        func report(_ kind: TraceEvent.Kind, _ row: Int64, other: Int64 = 0) -> TraceRecord {
+            .report(
+                TraceReport(
+                    kind, at: Moment(milliseconds: 9000), onDevice: Moment(milliseconds: 8000),
+                    of: push.identity, row: QueueRow(row), other: QueueRow(other), by: Samples.device))
+        }
+        let stranger = DeviceIdentity(high: 5, low: 5)
+        let sent = [1, 2, 3, 4].map { Self.event(.sent, $0) }
+        let reports = [
+            report(.handedOver, 1), report(.handedOver, 2), report(.merged, 3, other: 1), report(.shown, 4),
+        ]
+        for records in [[first, again(2), again(3), again(4, of: stranger)], sent, reports] {
+            try store.append(records)
+        }
+        let search = try find(Self.identity(1))
+        #expect(
+            search.found.map { $0.events.map(\.kind) } == [
+                [.sent, .handedOver], [.sent, .handedOver], [.sent, .merged], [.sent],
+            ])
+        #expect(search.found[2].events.last?.detail == 1)
+        let told = Control.Trace(search, TraceLosses(), sample: 1)
+        #expect(told.pushes[2].events.last?.other == push.identity.description)
+    }
+
     @Test("tells when the relay was started in a push's life")
     func starts() throws {
         let started = {

@@ -51,11 +51,13 @@ struct TraceStoreTests {
     }
 
     static func report(_ number: Int64) -> TraceRecord {
-        .report(
+        let kind: TraceEvent.Kind = [.handedOver, .shown, .actedOn, .merged][Int(number % 4)]
+        return .report(
             TraceReport(
-                [.handedOver, .shown, .actedOn][Int(number % 3)], at: Moment(milliseconds: number),
-                onDevice: Moment(milliseconds: -number),
-                of: NotificationIdentity(high: .max, low: UInt64(number)),
+                kind, at: Moment(milliseconds: number),
+                onDevice: Moment(milliseconds: kind == .merged ? number : -number),
+                of: NotificationIdentity(high: .max, low: UInt64(number)), row: QueueRow(number * 3),
+                other: QueueRow(kind == .merged ? number * 2 : 0),
                 by: DeviceIdentity(high: UInt64(number), low: .max)))
     }
 
