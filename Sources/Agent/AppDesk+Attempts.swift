@@ -34,7 +34,7 @@ extension AppDesk {
                 return false
             }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
         }
         return reason
     }
@@ -93,7 +93,9 @@ extension AppDesk {
         for merged in outcome.merged { reporter.note(.merged, of: merged.push, mergedWith: merged.other) }
         for failure in outcome.again where sickbay.holds(failure.row) {
             let reason = DesktopNotification.line(failure.reason)
-            log.info("\(failure.topic) has failed (attempt \(failure.attempts)): \(reason)")
+            log.info(
+                "\(failure.topic) has failed (attempt \(failure.attempts)): \(reason)",
+                kind: "failed: \(failure.topic)")
             sickbay.rest(failure.row, of: failure.topic, attempts: failure.attempts)
         }
         for row in outcome.gone { sickbay.discharge(row) }
@@ -107,7 +109,7 @@ extension AppDesk {
             sickbay.discharge(failure.row)
             log.warning(
                 "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "
-                    + "'postrider agent dead-letters'")
+                    + "'postrider agent dead-letters'", kind: "dead letter: \(failure.topic)")
         }
     }
 }

@@ -18,7 +18,7 @@ extension AppDesk {
             }
             line?.subscribe(Subscribe(topic: wish.topic, channel: wish.channel))
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
             refuse(wish, "The agent cannot store the subscription now.", stream)
         }
     }
@@ -35,7 +35,7 @@ extension AppDesk {
             if try state.channels.apps(of: wish.channel).isEmpty { line?.unsubscribe(from: wish.channel) }
             refuse(wish, "", stream)
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
         }
     }
 
@@ -58,7 +58,7 @@ extension AppDesk {
                         lastAcceptedAt: last?.acceptedAt))
             }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
         }
     }
 
@@ -71,13 +71,15 @@ extension AppDesk {
     /// What an app has wished it knows already.
     func unsubscribed(_ end: Unsubscribed) {
         guard !end.reason.isEmpty else { return }
-        log.notice("the relay ended the subscription of channel \(end.channel): \(end.reason)")
+        log.notice(
+            "the relay ended the subscription of channel \(end.channel): \(end.reason)",
+            kind: "subscription ended", from: "\(end.channel)")
         for topic in topics(of: end.channel) where end.topic.isEmpty || end.topic == topic {
             guard let record = state.apps[topic] else { continue }
             do throws(StoreError) {
                 try state.channels.remove(end.channel, from: record.number)
             } catch {
-                log.error("\(error)")
+                log.error("\(error)", kind: "\(error)")
             }
             tell(topic, .unsubscribed(end))
         }
@@ -91,7 +93,7 @@ extension AppDesk {
             let apps = try state.channels.apps(of: channel)
             return state.apps.records.values.filter { apps.contains($0.number) }.map(\.topic.text).sorted()
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
             return []
         }
     }

@@ -12,7 +12,9 @@ extension AppDesk {
             guard let record = state.apps[topic] else { continue }
             let refusal = AppRefusal.notYours(record.topic)
             for stream in present.streams where stream.user != owner(of: record) {
-                log.notice("user \(stream.user) has lost a topic: \(refusal.reason)")
+                log.notice(
+                    "user \(stream.user) has lost a topic: \(refusal.reason)", kind: "topic lost",
+                    from: "\(stream.user)")
                 detach(stream, from: topic)
                 stream.tell(.refused(Refused(topic: topic, reason: refusal.reason)))
             }
@@ -31,7 +33,7 @@ extension AppDesk {
         try center.setAlarm()
         center.waiting[topic] = nil
         presenter?.revoke(nil, of: topic)
-        log.notice("\(topic) is forgotten")
+        log.notice("\(topic) is forgotten", kind: "forgotten", from: topic)
         if record.isWanted || record.token != nil {
             give(up: record)
         } else if !leaving.contains(topic) {
@@ -56,7 +58,7 @@ extension AppDesk {
                 _ = try forgetApp(topic)
             }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
         }
     }
 

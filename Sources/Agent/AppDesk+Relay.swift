@@ -36,7 +36,9 @@ extension AppDesk {
 
     /// A registration cannot be made.
     func refused(_ refused: Refused) {
-        log.notice("the relay refused topic \(refused.topic): \(refused.reason)")
+        log.notice(
+            "the relay refused topic \(refused.topic): \(refused.reason)", kind: "relay refused topic",
+            from: refused.topic)
         tell(refused.topic, .refused(refused))
     }
 
@@ -52,7 +54,9 @@ extension AppDesk {
             arrivals.append(Inbox.Arrival(app: record.number, parcel: .remote(deliver)))
             stirred.insert(deliver.topic)
         } else {
-            log.info("a notification for \(deliver.topic), which no app wants, was dropped")
+            log.info(
+                "a notification for \(deliver.topic), which no app wants, was dropped", kind: "unwanted",
+                from: deliver.topic)
         }
     }
 
@@ -68,7 +72,11 @@ extension AppDesk {
         guard let record = state.apps[topic], !record.isWanted, state.centers[record.number] == nil else {
             return
         }
-        do throws(StoreError) { try state.apps.remove(record) } catch { log.error("\(error)") }
+        do throws(StoreError) {
+            try state.apps.remove(record)
+        } catch {
+            log.error("\(error)", kind: "\(error)")
+        }
     }
 
     /// False: it could not be stored, and is not so.
@@ -78,7 +86,7 @@ extension AppDesk {
             isReceptionStale = true
             return true
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
             return false
         }
     }

@@ -97,10 +97,12 @@ final class AppDesk {
                 line?.register(text, in: environment)
             }
         } catch let refusal as AppRefusal {
-            log.notice("user \(stream.user) was refused: \(refusal.reason)")
+            log.notice(
+                "user \(stream.user) was refused: \(refusal.reason)", kind: "app refused",
+                from: "\(stream.user)")
             stream.tell(.refused(Refused(topic: text, reason: refusal.reason)))
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
             stream.tell(
                 .refused(Refused(topic: text, reason: "The agent cannot store the registration now.")))
         }
@@ -256,19 +258,25 @@ final class AppDesk {
                 let outcome = try state.inbox.commit(
                     arrivals, handled: handled, failures: failures, mostAttempts: mostAttempts, now: now)
                 told(outcome)
-                if outcome.dropped > 0 {
-                    log.warning("\(outcome.dropped) notifications were dropped: an app's inbox is full")
-                }
+                for (app, count) in outcome.dropped { noteDrop(count, of: app) }
             }
             handled.removeAll(keepingCapacity: true)
             unsettled.removeAll(keepingCapacity: true)
             failures.removeAll(keepingCapacity: true)
             if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
             if !arrivals.isEmpty || !acknowledgements.isEmpty { line?.startAnew() }
         }
+    }
+
+    private func noteDrop(_ count: Int, of app: Int64) {
+        let topic = state.apps.record(numbered: app)?.topic.text ?? "an app"
+        let number = count == 1 ? "1 notification" : "\(count) notifications"
+        log.write(
+            .warning, "\(number) of \(topic) dropped: its inbox is full (\(Limits.inboxPerTopic))",
+            kind: "inbox full", from: topic, count: count)
     }
 
     /// Sends a topic's newest stream what it has room for, in order.
@@ -283,7 +291,7 @@ final class AppDesk {
                 return stream.hasRoom
             }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
         }
         attachments[topic] = present
         handlers.watch(stream)

@@ -76,7 +76,9 @@ final class AppDoor {
     /// A session for a process of this user; nil when the user has too many.
     func admit(_ user: UInt32) -> AppSession? {
         guard sessions.values.count(where: { $0.user == user }) < Limits.appConnectionsPerUser else {
-            log.notice("user \(user) has too many connections to the app socket")
+            log.notice(
+                "user \(user) has too many connections to the app socket", kind: "app connections",
+                from: "\(user)")
             return nil
         }
         return AppSession(user: user, door: self)

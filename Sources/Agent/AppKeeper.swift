@@ -195,8 +195,8 @@ final class AppKeeper {
         case .kill: app.process?.kill()
         case .arm(let milliseconds): app.timer?.arm(afterMilliseconds: milliseconds)
         case .disarm: app.timer?.disarm()
-        case .note(let sentence): log.info("\(topic) \(sentence)")
-        case .report(let sentence): log.warning("\(topic) \(sentence)")
+        case .note(let sentence): log.info("\(topic) \(sentence)", kind: "\(topic) \(sentence)")
+        case .report(let sentence): log.warning("\(topic) \(sentence)", kind: "\(topic) \(sentence)")
         }
     }
 
@@ -207,7 +207,8 @@ final class AppKeeper {
                 [unowned self] in ended($0, topic)
             }
             app.process = process
-            log.notice("started \(topic) as process \(process.identifier): \(reason.word)")
+            log.notice(
+                "started \(topic) as process \(process.identifier): \(reason.word)", kind: "started \(topic)")
             app.events.append(.started)
         } catch {
             app.events.append(.notStarted("does not run: \(error)"))
@@ -227,7 +228,11 @@ final class AppKeeper {
             ProcessRegister.Record(identifier: $0.identifier, startedAt: $0.startedAt, isActive: isActive)
         }
         // Without the record, the next agent learns of the process when it comes back.
-        do throws(StoreError) { try state.processes.put(record, of: topic) } catch { log.error("\(error)") }
+        do throws(StoreError) {
+            try state.processes.put(record, of: topic)
+        } catch {
+            log.error("\(error)", kind: "\(error)")
+        }
     }
 }
 

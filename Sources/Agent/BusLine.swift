@@ -66,7 +66,7 @@ final class BusLine {
         } catch let error as BusError {
             failed(error)
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
             tryAgain()
         }
     }

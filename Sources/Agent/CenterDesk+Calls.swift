@@ -141,7 +141,8 @@ extension CenterDesk {
         if center.status == .notDetermined, answerToAll != .notDetermined {
             _ = try decide(answerToAll, about: topic)
         } else if center.status == .notDetermined {
-            log.notice("\(topic) asks to be allowed to notify; nobody has decided yet")
+            log.notice(
+                "\(topic) asks to be allowed to notify; nobody has decided yet", kind: "undecided: \(topic)")
             guard waiting[topic, default: []].count < Limits.waitingCallsPerTopic else {
                 throw CenterRefusal.tooManyWaiting
             }
@@ -154,7 +155,7 @@ extension CenterDesk {
 
     private func sentence(_ error: any Error) -> String {
         if let refusal = error as? AppRefusal { return refusal.reason }
-        log.error("\(error)")
+        log.error("\(error)", kind: "\(error)")
         return "The agent cannot store that now."
     }
 }

@@ -68,7 +68,7 @@ final class DesktopScreen {
             path: "/house/postrider/Agent", interface: "com.canonical.Unity.LauncherEntry", member: "Update",
             arguments: [.string("application://\(desktopFile).desktop"), .named(values)])
         do throws(BusError) { try line.current?.emit(signal) } catch {
-            log.info("no badge is shown: \(error)")
+            log.info("no badge is shown: \(error)", kind: "badge")
         }
     }
 
@@ -147,13 +147,13 @@ final class DesktopScreen {
                 case .success(let reply): receive(reply)
                 case .failure(.lost): break
                 case .failure(let error):
-                    if !error.isAbsence { log.info("\(member): \(error)") }
+                    if !error.isAbsence { log.info("\(member): \(error)", kind: member) }
                     receive(nil)
                 }
             }
         } catch {
             guard error != .lost else { return }
-            log.info("\(member): \(error)")
+            log.info("\(member): \(error)", kind: member)
             receive(nil)
         }
     }

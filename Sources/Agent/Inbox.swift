@@ -34,8 +34,8 @@ final class Inbox {
         var repeated = 0
         /// Of these, the ones that the relay took for pushes of their own and that were sent twice by their provider.
         var merged: [MergedPush] = []
-        /// Dropped for want of room in an app's part of the inbox.
-        var dropped = 0
+        /// Dropped for want of room in an app's part of the inbox, by the app's number.
+        var dropped: [Int64: Int] = [:]
         /// To be handed over again.
         var again: [Failure] = []
         /// Handed over as often as may be.
@@ -147,7 +147,10 @@ final class Inbox {
         for arrival in arrivals {
             try store(arrival, &outcome)
         }
-        for app in Set(arrivals.map(\.app)) { outcome.dropped += try bound(app) }
+        for app in Set(arrivals.map(\.app)) {
+            let count = try bound(app)
+            if count > 0 { outcome.dropped[app] = count }
+        }
         return outcome
     }
 

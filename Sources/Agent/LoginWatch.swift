@@ -93,7 +93,7 @@ final class LoginWatch: SleepLock {
                 if let name = (try? $0.get())?.values.first?.text { self?.found(name) }
             }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
         }
     }
 

@@ -33,7 +33,9 @@ final class OwnerDesk {
     /// Works off one request of a process of this user.
     func handle(_ method: String, _ path: String, body: [UInt8], from caller: UInt32) -> Answer {
         guard caller == user || caller == 0 else {
-            log.warning("user \(caller) was refused: commands are for the agent's own user and root")
+            log.warning(
+                "user \(caller) was refused: commands are for the agent's own user and root",
+                kind: "command refused", from: "\(caller)")
             return Self.refusal(403, "Only root and the agent's own user may give the agent commands.")
         }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).map(String.init)
@@ -55,7 +57,7 @@ final class OwnerDesk {
             default: return Self.refusal(404, "The agent knows no \(method) \(path).")
             }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
             return Self.refusal(503, error.description)
         }
     }

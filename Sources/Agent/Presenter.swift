@@ -64,7 +64,7 @@ final class Presenter {
         do throws(StoreError) {
             for record in try state.alerts.records() { handle(.restored(record)) }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
         }
         screen?.start()
     }
@@ -178,7 +178,9 @@ final class Presenter {
             case .close(let number): screen?.close(number)
             case .note(let alert):
                 let identifier = DesktopNotification.line(alert.key.identifier)
-                log.notice("\(alert.key.topic) has an alert for its user: \(identifier)")
+                log.notice(
+                    "\(alert.key.topic) has an alert for its user: \(identifier)",
+                    kind: "alert: \(alert.key.topic)")
             case .badge(let topic, let count):
                 badges[topic] = count
                 showBadge(topic)
@@ -193,7 +195,7 @@ final class Presenter {
                 }
             }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
             switch action {
             case .respond, .forget:
                 unstored.append(action)

@@ -173,7 +173,7 @@ final class RelayLink: RelayLine {
             log.notice("enrolled as device \(device.deviceIdentity)")
             if !isAsleep { connect(as: device) }
         } catch {
-            log.error("\(error)")
+            log.error("\(error)", kind: "\(error)")
             unkept = device
             retry.arm(afterMilliseconds: Self.pauseMilliseconds)
         }

@@ -73,7 +73,9 @@ final class SystemDesk {
 
     private func letSleep() {
         guard let waiting else { return }
-        if !waiting.isEmpty { log.notice("\(waiting.count) apps were not ready to sleep in time") }
+        if !waiting.isEmpty {
+            log.notice("\(waiting.count) apps were not ready to sleep in time", kind: "not ready to sleep")
+        }
         self.waiting = nil
         patience.disarm()
         whenAsleep()

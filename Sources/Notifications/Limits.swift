@@ -35,6 +35,27 @@ public enum Limits {
     /// Sources that are told apart. At about 100 bytes each: 6 MiB.
     public static let sources = 65_536
 
+    /// Enrolments with a wrong key that one source may try in a minute before its refusals are put off. Each source is
+    /// remembered for a minute at most, at about 40 bytes each: with ``sources`` 3 MiB.
+    public static let enrolmentRefusalsPerMinute = 10
+    /// Milliseconds for which such a refusal is put off. Less than an agent waits for its answer.
+    public static let refusalMilliseconds = 5_000
+    /// Refusals that one shard puts off at once; beyond that they are told at once. At about 100 bytes each: 400 KiB.
+    public static let waitingRefusals = 4096
+
+    // What a process needs of its limit of open files, besides connections and the 64 that listeners spare.
+
+    /// Files of a relay, its ledger, its trace and its log.
+    public static let relayFiles = 32
+    /// Files of one shard, without its listeners.
+    public static let shardFiles = 5
+    /// Files of an agent, with its buses.
+    public static let agentFiles = 48
+    /// Connections for which a relay must have room to start.
+    public static let leastConnections = 64
+    /// Connections of apps for which an agent must have room to start.
+    public static let leastAppConnections = 16
+
     // When many devices return at once.
 
     /// Milliseconds within which a device's TLS handshake should be done that is begun now. Devices whose handshake
@@ -224,6 +245,23 @@ public enum Limits {
     public static let traceFeed = 1000
     /// Questions about the trace that wait for their answers.
     public static let traceQuestions = 16
+
+    // What is logged.
+
+    /// Lines that wait to be written to stderr; further ones are dropped and counted.
+    public static let logLines = 4096
+    /// Bytes of these lines. Twice as much while a batch is being written: 2 MiB.
+    public static let logBytes = 1024 * 1024
+    /// Seconds for which lines of one kind are counted after the first (``RepeatFilter``).
+    public static let logRepeatSeconds = 10
+    /// Kinds of lines that are counted at once. With ``logSources`` each: 4 MiB.
+    public static let logKinds = 1024
+    /// Sources of lines of one kind that are told apart. At about 60 bytes each: 4 KiB.
+    public static let logSources = 64
+    /// Bytes of a text from a peer that a line quotes.
+    public static let quotedBytes = 120
+    /// Milliseconds for which a program that ends waits for its last lines to be written.
+    public static let logFlushMilliseconds = 500
 
     // What the operator asks for.
 

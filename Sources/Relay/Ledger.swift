@@ -133,7 +133,9 @@ final class Ledger {
 
     private func changeAlone(_ order: LedgerBatch.RegistryOrder) {
         store.apply(order.changes) { [self] result in
-            if case .failure(let error) = result { log.error("the registry was not changed: \(error)") }
+            if case .failure(let error) = result {
+                log.error("the registry was not changed: \(error)", kind: "registry: \(error)")
+            }
             post(.applied(ticket: order.ticket, result), order.shard)
         }
     }
@@ -199,7 +201,9 @@ final class Ledger {
     private func finish(_ batch: LedgerBatch) {
         for load in batch.loads {
             store.read(load.rows) { [self] result in
-                if case .failure(let error) = result { log.error("notifications were not read: \(error)") }
+                if case .failure(let error) = result {
+                    log.error("notifications were not read: \(error)", kind: "not read: \(error)")
+                }
                 post(.loaded(load.device, asked: load.rows, result), load.device.home(among: shardCount))
             }
         }

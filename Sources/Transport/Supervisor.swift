@@ -9,8 +9,11 @@ public enum Supervisor {
         "RELOADING=1\nMONOTONIC_USEC=\(EventLoop.read(CLOCK_MONOTONIC) / 1000)"
     }
 
+    /// Seconds for which a state waits for room in the supervisor's socket.
+    private static let sendSeconds = 1
+
     /// Sends one state, such as `READY=1`, to the socket that `NOTIFY_SOCKET` names; a first `@` stands for a socket
-    /// without a file. False: nobody listens there, which is no reason to stop.
+    /// without a file. False: nobody listens there, or takes it within a second, which is no reason to stop.
     @discardableResult
     public static func notify(_ state: String, socket name: String) -> Bool {
         var address = sockaddr_un()
@@ -28,6 +31,12 @@ public enum Supervisor {
             return false
         }
         let descriptor = Descriptor(owning: Int32(number))
+        // A socket whose reader has stopped is full at some time.
+        var patience = timeval(tv_sec: sendSeconds, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        _ = systemCall("setsockopt") {
+            unsafe Int(setsockopt(descriptor.number, SOL_SOCKET, SO_SNDTIMEO, &patience, size))
+        }
         let length = socklen_t(MemoryLayout<sa_family_t>.size + name.utf8.count)
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in

@@ -38,7 +38,7 @@ enum AgentCommand: Command {
         }
         let settings = try readSettings()
         let threshold = LogThreshold(settings.logLevel)
-        let log = ServiceLog.log(threshold, isJournal: ServiceLog.isJournal)
+        let log = try ServiceLog.start(threshold)
         let requests = try Termination.requests()
         let agent = try await Agent.start(settings.agent, log: log)
         log.notice("ready: apps connect to \(settings.agent.socketPath)")

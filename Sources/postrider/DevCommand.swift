@@ -44,15 +44,16 @@ enum DevCommand: Command {
         } _: { setting, words in
             try word(options, setting, words)
         }
-        let log = ServiceLog.log(level, isJournal: ServiceLog.isJournal)
+        let log = try ServiceLog.start(LogThreshold(level))
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, changes: changes, log: log)
         let values = try values(of: folder, served.relay, topics)
         try values.write(to: folder)
+        let output = try Console.makeOutput()
         if options.isSet("json") {
-            Console.say(try Console.json(values))
+            output.add(try Console.json(values))
         } else {
-            Console.say(
+            output.add(
                 values.guide(program: CommandLine.arguments[0], folder: options.string("directory")))
         }
         return await served.untilEnd {

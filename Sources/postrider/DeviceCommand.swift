@@ -28,7 +28,7 @@ enum DeviceCommand: Command {
             try order.write(state)
         }
         try await LoopThread.run("device") { loop in
-            let device = SimulatedDevice(order, state, on: loop)
+            let device = try SimulatedDevice(order, state, on: loop)
             try loop.onSignal([SIGTERM, SIGINT]) { _ in device.stop() }
             device.start()
             return { if let failure = device.failure { throw failure } }

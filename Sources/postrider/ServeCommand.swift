@@ -19,7 +19,7 @@ enum ServeCommand: Command {
         let atStart = try Settings(options: options)
         let settings = try atStart.forRelay()
         let threshold = LogThreshold(settings.logLevel)
-        let log = ServiceLog.log(threshold, isJournal: ServiceLog.isJournal)
+        let log = try ServiceLog.start(threshold)
         let served = try await ServedRelay.start(
             settings.relay, dataDirectory: settings.dataDirectory, log: log)
         let relay = served.relay

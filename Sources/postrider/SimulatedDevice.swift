@@ -4,14 +4,25 @@ import Crypto
 import Notifications
 import Transport
 
-/// The device of `postrider device`: it prints what happens to it, and acknowledges at once.
+/// The device of `postrider device`: it prints what happens to it, and acknowledges a notification when its line is
+/// written. While nobody reads its lines it stays connected, and what it could not write stays with the relay.
 final class SimulatedDevice: DeviceClientDelegate {
+    /// What the writer of the lines has done.
+    private enum Told: Sendable {
+        /// The line of a notification is written; `isLast`: of the last one that is wanted.
+        case notification(acknowledging: (@Sendable (DeviceClient, Moment) -> Void)?, isLast: Bool)
+        /// A line could not be written.
+        case lost
+    }
+
     private let order: DeviceOrder
     private let identity: DeviceIdentity
     private unowned let loop: EventLoop
     private let entropy = Entropy()
     private lazy var client = makeClient()
     private let secret: [UInt8]
+    private let output: LineWriter
+    private let told: Mailbox<Told>
     private var received = 0
     /// The last broadcast of each channel.
     private var last: [ChannelIdentity: LastBroadcast] = [:]
@@ -26,11 +37,20 @@ final class SimulatedDevice: DeviceClientDelegate {
     private(set) var failure: CommandFailure?
 
     /// A device that stops the loop in the end.
-    init(_ order: DeviceOrder, _ state: DeviceState, on loop: EventLoop) {
+    init(_ order: DeviceOrder, _ state: DeviceState, on loop: EventLoop) throws(TransportError) {
         self.order = order
         identity = state.identity
         secret = state.secret
         self.loop = loop
+        output = try Console.makeOutput { [isJSON = order.isJSON] count in
+            isJSON
+                ? #"{"count":\#(count),"event":"dropped"}"#
+                : "\(count) lines were dropped because nobody read them"
+        }
+        told = try Mailbox(capacity: Limits.logLines)
+        try loop.attach(told) { [unowned self] results in
+            for result in results { hear(result) }
+        }
     }
 
     func start() { client.start() }
@@ -107,18 +127,13 @@ final class SimulatedDevice: DeviceClientDelegate {
     }
 
     func delivered(_ deliver: Deliver, over link: LinkNumber) {
-        // What comes after the last one that is wanted stays with the relay.
-        guard !isStopping else { return }
-        arrived(deliver)
-        guard !isStopping else { return }
-        client.acknowledge([deliver.delivery], over: link)
-        if deliver.wantsReport {
+        arrived(deliver) { client, now in
+            client.acknowledge([deliver.delivery], over: link)
+            guard deliver.wantsReport else { return }
             // Whoever reads the lines is the app.
-            let moment = Moment(milliseconds: loop.wallMilliseconds)
             _ = client.report(
-                Report([.init(.handedOver, of: deliver.identity, push: deliver.push, at: moment)]))
+                Report([.init(.handedOver, of: deliver.identity, push: deliver.push, at: now)]))
         }
-        if received == order.count { stop() }
     }
 
     func subscribed(to channel: ChannelIdentity) {
@@ -132,14 +147,17 @@ final class SimulatedDevice: DeviceClientDelegate {
     }
 
     func broadcast(_ deliver: Deliver) {
-        guard !isStopping, let channel = deliver.channel else { return }
+        guard let channel = deliver.channel else { return }
         let broadcast = LastBroadcast(identity: deliver.identity, acceptedAt: deliver.acceptedAt)
         guard last.updateValue(broadcast, forKey: channel) != broadcast else { return }
         arrived(deliver)
-        if received == order.count { stop() }
     }
 
-    private func arrived(_ deliver: Deliver) {
+    private func arrived(
+        _ deliver: Deliver, acknowledging: (@Sendable (DeviceClient, Moment) -> Void)? = nil
+    ) {
+        // What comes after the last one that is wanted stays with the relay.
+        guard !isStopping, received < order.count ?? .max else { return }
         received += 1
         // A JSON object can have ends of lines between its tokens only, and a space is as good there.
         let payload = String(decoding: deliver.payload.map { $0 == 10 || $0 == 13 ? 32 : $0 }, as: UTF8.self)
@@ -150,7 +168,20 @@ final class SimulatedDevice: DeviceClientDelegate {
             channel: deliver.channel.map { "\($0)" })
         let origin =
             deliver.channel.map { "broadcast to channel \($0)" } ?? "notification for \(deliver.topic)"
-        tell(event, payload: payload) { "\(origin): \(payload)" }
+        let isLast = received == order.count
+        tell(event, payload: payload, then: .notification(acknowledging: acknowledging, isLast: isLast)) {
+            "\(origin): \(payload)"
+        }
+    }
+
+    private func hear(_ result: Told) {
+        switch result {
+        case .notification(let acknowledging, let isLast):
+            guard !isStopping else { return }
+            acknowledging?(client, Moment(milliseconds: loop.wallMilliseconds))
+            if isLast { stop() }
+        case .lost: stop()
+        }
     }
 
     // MARK: Telling
@@ -183,14 +214,20 @@ final class SimulatedDevice: DeviceClientDelegate {
 
     /// One line: of JSON, with the payload as it came, or for people. A device whose lines nobody gets stops: it would
     /// take notifications off the relay that nobody has seen.
-    private func tell(_ event: Event, payload: String? = nil, _ sentence: () -> String) {
-        guard order.isJSON else {
-            if !Console.say(Listing.printable(sentence())) { stop() }
-            return
+    private func tell(
+        _ event: Event, payload: String? = nil, then result: Told? = nil, _ sentence: () -> String
+    ) {
+        let text: String
+        if order.isJSON {
+            guard let line = try? Console.json(event) else {
+                preconditionFailure("texts and numbers can be encoded")
+            }
+            text = payload.map { "\(line.dropLast()),\"payload\":\($0)}" } ?? line
+        } else {
+            text = Listing.printable(sentence())
         }
-        guard let line = try? Console.json(event) else {
-            preconditionFailure("texts and numbers can be encoded")
+        output.add(text) { [told] isWritten in
+            if let result = isWritten ? result : .lost { told.postEvenIfFull(result) }
         }
-        if !Console.say(payload.map { "\(line.dropLast()),\"payload\":\($0)}" } ?? line) { stop() }
     }
 }

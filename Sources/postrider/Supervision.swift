@@ -32,7 +32,7 @@ struct Supervision: Sendable {
     func tell(_ state: String) {
         guard let socket else { return }
         if !Supervisor.notify(state, socket: socket) {
-            log.warning("nobody listens at NOTIFY_SOCKET, \(socket)")
+            log.warning("nobody listens at NOTIFY_SOCKET, \(socket)", kind: "NOTIFY_SOCKET")
         }
     }
 

@@ -15,8 +15,13 @@ if let command = arguments.first.flatMap(Commands.named),
     command.endsInGoodOrder(Array(arguments.dropFirst()))
 {
     Termination.block(for: command)
+    LastWords.waitForLog()
 }
 
 // The main thread has nothing to do: commands run on the threads of Swift's concurrency, and start their own.
-Task.detached { exit(await Commands.run(arguments)) }
+Task.detached {
+    let code = await Commands.run(arguments)
+    Console.end()
+    exit(code)
+}
 while true { pause() }

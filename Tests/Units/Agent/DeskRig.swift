@@ -15,22 +15,26 @@ final class DeskRig {
     private var lastDelivery: UInt64 = 0
 
     private let manifests: [AppManifest]
+    private let log: Log
 
-    init(declarations: [String: UInt32] = [:], manifests: [AppManifest] = []) throws {
+    init(
+        declarations: [String: UInt32] = [:], manifests: [AppManifest] = [], log: Log = .none
+    ) throws {
         ground = try Ground()
         self.declarations = declarations
         self.manifests = manifests
-        (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock)
+        self.log = log
+        (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock, log)
         open()
     }
 
     private static func furnish(
         _ ground: Ground, _ declarations: [String: UInt32], _ manifests: [AppManifest],
-        _ launcher: RecordedLauncher, _ clock: StandingClock
+        _ launcher: RecordedLauncher, _ clock: StandingClock, _ log: Log
     ) -> (AppDesk, AppKeeper) {
-        let desk = AppDesk(ground.state, declarations: declarations, scheduler: clock, log: .none)
+        let desk = AppDesk(ground.state, declarations: declarations, scheduler: clock, log: log)
         let keeper = AppKeeper(
-            manifests, state: ground.state, desk: desk, launcher: launcher, scheduler: clock, log: .none,
+            manifests, state: ground.state, desk: desk, launcher: launcher, scheduler: clock, log: log,
             random: { 0 })
         return (desk, keeper)
     }
@@ -46,7 +50,7 @@ final class DeskRig {
     /// The agent is killed and comes back; all its streams and the link are gone.
     func kill() throws {
         try ground.kill()
-        (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock)
+        (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock, log)
         open()
         line.acknowledged = []
         lastDelivery = 0

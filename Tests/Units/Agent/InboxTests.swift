@@ -116,8 +116,8 @@ struct InboxTests {
         }
         for arrival in arrivals { _ = model.arrive(arrival) }
         let outcome = try inbox.commit(arrivals + [arrival(2, 1)], handled: [], now: now)
-        #expect(outcome.dropped == model.bound(1, to: Limits.inboxPerTopic))
-        #expect(outcome.dropped == 60)
+        #expect(outcome.dropped == [1: model.bound(1, to: Limits.inboxPerTopic)])
+        #expect(outcome.dropped == [1: 60])
         #expect(try pending(1).map(\.identity) == model.waiting.map(\.identity))
         #expect(try pending(2).map(\.identity) == [1])
     }

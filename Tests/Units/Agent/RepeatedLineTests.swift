@@ -1,0 +1,47 @@
+import Notifications
+import Synchronization
+import Testing
+
+@testable import Agent
+
+@Suite("What the agent logs")
+struct RepeatedLineTests {
+    /// What the log was told.
+    private final class Lines: Sendable {
+        let all = Mutex<[Log.Line]>([])
+        var log: Log { Log { [self] line in all.withLock { $0.append(line) } } }
+    }
+
+    @Test("of notifications that a full inbox drops is one line and their number", .bug(id: "A13"))
+    func dropped() throws {
+        let lines = Lines()
+        let rig = try DeskRig(log: lines.log)
+        let app = rig.attached()
+        rig.desk.left(app.stream)
+        for number in 1...UInt64(Limits.inboxPerTopic) { rig.arrive(number) }
+        rig.desk.endTurn()
+        #expect(lines.all.withLock { $0 }.isEmpty)
+        for number in 1...500 {
+            rig.arrive(UInt64(Limits.inboxPerTopic + number))
+            rig.desk.endTurn()
+        }
+        var filter = RepeatFilter()
+        let told = lines.all.withLock { $0 }.flatMap { filter.take($0, now: 0) } + filter.takeAll()
+        let sentence = "1 notification of com.example.one dropped: its inbox is full (1000)"
+        #expect(
+            told.map(\.text) == [
+                sentence, "\(sentence) (499 more like this within 10 seconds, from 1 source)",
+            ])
+    }
+
+    @Test("of refused apps is one line for all that one user tries", .bug(id: "A13"))
+    func refused() throws {
+        let lines = Lines()
+        let rig = try DeskRig(declarations: [RecordedApp.topic: 1000], log: lines.log)
+        let app = RecordedApp(user: 1001)
+        for _ in 1...100 { rig.desk.register(RecordedApp.topic, for: app.stream) }
+        var filter = RepeatFilter()
+        let told = lines.all.withLock { $0 }.flatMap { filter.take($0, now: 0) }
+        #expect(told.count == 1 && told.first?.source == "1001")
+    }
+}
