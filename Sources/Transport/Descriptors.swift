@@ -25,6 +25,23 @@ public enum Descriptors {
         }
     }
 
+    /// Connections that can still be accepted by listeners that leave `reserve` descriptors to other uses: a new
+    /// descriptor gets the lowest free number.
+    public static func room(besides reserve: Int) -> Int { max(0, limit - reserve - openCount) }
+
+    /// How many descriptors this process has open.
+    static var openCount: Int {
+        guard let directory = unsafe opendir("/proc/self/fd") else { return 0 }
+        defer { unsafe closedir(directory) }
+        var count = 0
+        while let entry = unsafe readdir(directory) {
+            // Dots are the directory and the one above it.
+            if unsafe entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
+        }
+        // Without the one for looking.
+        return count - 1
+    }
+
     /// How many descriptors this process may have open: the soft limit.
     public static var limit: Int {
         var limit = rlimit()

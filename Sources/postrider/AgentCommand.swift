@@ -39,9 +39,10 @@ enum AgentCommand: Command {
         let settings = try readSettings()
         let threshold = LogThreshold(settings.logLevel)
         let log = try ServiceLog.start(threshold)
+        try DescriptorNeed.agent.check()
         let requests = try Termination.requests()
         let agent = try await Agent.start(settings.agent, log: log)
-        log.notice("ready: apps connect to \(settings.agent.socketPath)")
+        log.notice("ready: apps connect to \(settings.agent.socketPath), \(DescriptorNeed.roomNow)")
         let supervision = Supervision(environment, log: log)
         supervision.tell("READY=1")
         let watch = supervision.watch {

@@ -47,6 +47,7 @@ enum DevCommand: Command {
         let log = try ServiceLog.start(LogThreshold(level))
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, changes: changes, log: log)
+        log.notice("ready: \(DescriptorNeed.roomNow)")
         let values = try values(of: folder, served.relay, topics)
         try values.write(to: folder)
         let output = try Console.makeOutput()

@@ -121,11 +121,7 @@ struct LoadOrder: Sendable {
                 "\(plan.fleet.threads) threads are too many: each needs a provider and a device of its own")
         }
         let connections = plan.fleet.providers + (place.hasDevices ? plan.fleet.devices : 0)
-        guard connections < Descriptors.limit else {
-            throw CommandFailure(
-                "A fleet of \(connections) connections takes more than the \(Descriptors.limit) descriptors "
-                    + "that this process may have: raise 'ulimit -n', or have fewer.")
-        }
+        try DescriptorNeed.fleet(connections: connections).check()
     }
 
     /// What a file says stands there, and not in options.

@@ -28,7 +28,7 @@ enum ServeCommand: Command {
             "ready: providers connect to \(list(relay.providerAddresses))"
                 + "\(development.isEmpty ? "" : " and \(development) (development)"), devices to "
                 + "\(list(relay.deviceAddresses)), the operator to \(settings.relay.controlAddress); "
-                + "\(settings.relay.shards) shards")
+                + "\(settings.relay.shards) shards, \(DescriptorNeed.roomNow)")
         return await served.untilEnd {
             let read = try Settings(options: options)
             let settings = try read.forRelay()

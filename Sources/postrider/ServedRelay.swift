@@ -19,6 +19,10 @@ struct ServedRelay {
     static func start(
         _ configuration: RelayConfiguration, dataDirectory: String, changes: [RegistryChange] = [], log: Log
     ) async throws -> ServedRelay {
+        let addresses =
+            configuration.providerAddresses.count + configuration.developmentProviderAddresses.count
+            + configuration.deviceAddresses.count
+        try DescriptorNeed.relay(shards: configuration.shards, addresses: addresses).check()
         let requests = try Termination.requests()
         let relay = try await Relay.start(
             configuration, log: log,

@@ -101,7 +101,7 @@ extension EndToEnd.LoadTests {
                 ),
                 (["push", "--save", "/nowhere/result.json"], 2, "--save must be a file in a directory"),
                 (["push", "--report", stage.folder.path], 2, "--report must be a file in a directory"),
-                (["idle", "--devices", "1000000"], 1, "raise 'ulimit -n'"),
+                (["idle", "--devices", "1000000"], 1, "The limit of open files (nofile) is "),
                 (
                     ["push", "--target", "localhost:1", "--provider-only", "--process", "2147483647"], 2,
                     "is no process of this machine"
