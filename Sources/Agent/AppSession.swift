@@ -109,9 +109,15 @@ final class AppSession: EndpointOwner {
         goneAt = door.count()
         // There are no turns any more in which calls could be worked off.
         if reason == .loopStopped { waiting = [] }
+        if reason.fault != nil { noteBroken("\(reason)") }
         let isOwnDoing = [.localClose, .loopStopped].contains(reason)
         for caller in Array(callers.values) { depart(caller, isOwnDoing ? .cancelled : .broken) }
         if callers.isEmpty { door.closed(self) }
+    }
+
+    /// An app breaks the rules of its connection.
+    private func noteBroken(_ reason: String) {
+        door.log.info("an app of user \(user) is cut off: \(reason)", kind: "app cut off", from: "\(user)")
     }
 
     /// Closes the connection when the calls that have come are worked off; others are not heard any more.
@@ -131,7 +137,7 @@ final class AppSession: EndpointOwner {
             if callers[caller.stream] === caller { rest(caller) }
         } catch {
             waiting.removeFirst()
-            if case .app = caller.party { door.log.info("an app's stream is ended: \(error)") }
+            if case .app = caller.party { noteBroken("\(error)") }
             end(caller, error.status, error.description)
         }
         if waiting.isEmpty, isClosing { endpoint.close(.localClose) }
@@ -227,7 +233,9 @@ final class AppSession: EndpointOwner {
 
     private func attachKeyboard(_ stream: Int32) {
         guard door.keyboardUsers.contains(user) else {
-            door.log.warning("user \(user) was refused: the keyboard is for the user of keyboard-user")
+            door.log.warning(
+                "user \(user) was refused: the keyboard is for the user of keyboard-user", kind: "keyboard",
+                from: "\(user)")
             refuse(stream, .permissionDenied, "This user is not the input method's: see keyboard-user.")
             return
         }

@@ -56,6 +56,9 @@ public struct RelayLink: Sendable {
     /// Whether the device was let in and nobody has said goodbye.
     public var isOpen: Bool { if case .open = state { true } else { false } }
 
+    /// Whether the device has not said hello yet.
+    public var awaitsHello: Bool { if case .awaitingHello = state { true } else { false } }
+
     /// Whether a delivery may be sent now.
     public var hasRoom: Bool { if case .open(let window) = state { window.hasRoom } else { false } }
 

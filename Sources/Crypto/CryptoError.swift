@@ -18,10 +18,16 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
     public let origin: Origin
     /// The sentence.
     public let description: String
+    /// The alert's name if there was one (``TLSAlert``), otherwise OpenSSL's reason; nil outside of TLS.
+    public let name: String?
+    /// Whether the peer's first bytes were no record of TLS.
+    public let isNotTLS: Bool
 
-    init(_ origin: Origin, _ description: String) {
+    init(_ origin: Origin, _ description: String, name: String? = nil, isNotTLS: Bool = false) {
         self.origin = origin
         self.description = description
+        self.name = name
+        self.isNotTLS = isNotTLS
     }
 
     /// `what` failed in OpenSSL: its reason ends the sentence, and this thread's error queue is empty
@@ -44,6 +50,13 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
 enum ErrorQueue {
     /// Clearing goes over every place of the queue; whether it is empty is told at once.
     static func clear() { if ERR_peek_error() != 0 { ERR_clear_error() } }
+
+    /// Whether the oldest reason in the queue is that a peer's first bytes are no TLS.
+    static var isNotTLS: Bool {
+        let code = ERR_peek_error()
+        let reasons = [SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST]
+        return reasons.contains(ERR_GET_REASON(code))
+    }
 
     /// The oldest reason in the queue, which is the root cause; the queue is empty afterwards.
     static func takeReason() -> String {

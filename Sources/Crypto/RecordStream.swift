@@ -168,7 +168,7 @@ final class RecordStream {
         if let alert = violation.alert { say(alert, ciphers) }
         self.violation = nil
         isBroken = true
-        return CryptoError(.peer, "TLS cannot read: \(violation.sentence)")
+        return CryptoError(.peer, "TLS cannot read: \(violation.sentence)", name: violation.name)
     }
 
     private func breakOff(_ what: String, _ code: CInt) -> CryptoError {

@@ -18,15 +18,20 @@ struct RecordViolation: Error, Equatable {
     /// What happened, with the standard name of the alert, ours or the peer's.
     let sentence: String
 
+    /// The standard name of the alert, ours or the peer's.
+    let name: String
+
     /// The peer broke a rule of TLS and gets this alert.
     init(_ alert: Alert, _ sentence: String) {
         self.alert = alert
-        self.sentence = "\(sentence) (\(TLSAlert.name(of: alert.rawValue)))"
+        name = TLSAlert.name(of: alert.rawValue)
+        self.sentence = "\(sentence) (\(name))"
     }
 
     /// The peer sent a fatal alert.
     init(receivedAlert number: UInt8) {
         alert = nil
-        sentence = "the peer ended the connection with the alert \(TLSAlert.name(of: number))"
+        name = TLSAlert.name(of: number)
+        sentence = "the peer ended the connection with the alert \(name)"
     }
 }

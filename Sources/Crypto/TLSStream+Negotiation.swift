@@ -34,7 +34,7 @@ extension TLSStream {
         let text = ErrorQueue.takeReason()
         let verdict = unsafe SSL_get_verify_result(pointer)
         guard context.role == .client, verdict != X509_V_OK else {
-            return text + (lastAlert.map { " (\($0))" } ?? "")
+            return text + (lastAlert.map { " (alert \($0.name) \($0.isSent ? "sent" : "received"))" } ?? "")
         }
         let fault = unsafe String(cString: X509_verify_cert_error_string(verdict))
         return "\(text) (\(fault))" + (Self.remedy(CInt(verdict)).map { "; \($0)" } ?? "")
@@ -43,7 +43,7 @@ extension TLSStream {
     /// OpenSSL has sent or received an alert.
     func note(alert number: UInt8, isSent: Bool) {
         guard number != RecordViolation.Alert.closeNotify.rawValue else { return }
-        lastAlert = "alert \(TLSAlert.name(of: number)) \(isSent ? "sent" : "received")"
+        lastAlert = (TLSAlert.name(of: number), isSent)
     }
 
     private static func remedy(_ verdict: CInt) -> String? {

@@ -46,8 +46,8 @@ internal import Glibc
     var secrets: TrafficSecrets?
     /// Set when OpenSSL must not be asked anything more of this connection.
     var isBroken = false
-    /// The last alert that OpenSSL has sent or received, with its direction in words.
-    var lastAlert: String?
+    /// The last alert that OpenSSL has sent or received.
+    var lastAlert: (name: String, isSent: Bool)?
     /// Steps of handshakes since the peer last sent something that counts; nil before the first one is complete.
     var idleSteps: Int?
     /// A new key is up to three steps. Honest peers change theirs once in millions of records; one that does it all
@@ -218,7 +218,7 @@ internal import Glibc
     {
         if isRestless {
             isBroken = true
-            throw CryptoError(.peer, "\(what): too many KeyUpdates")
+            throw CryptoError(.peer, "\(what): too many KeyUpdates", name: "too many KeyUpdates")
         }
         switch unsafe SSL_get_error(pointer, status) {
         case SSL_ERROR_WANT_READ: return .wantsRead
@@ -230,7 +230,10 @@ internal import Glibc
             throw .system(.connection, what, code)
         default:
             isBroken = true
-            throw CryptoError(.peer, "\(what): \(reason())")
+            let isNotTLS = ErrorQueue.isNotTLS
+            let reason = reason()
+            throw CryptoError(
+                .peer, "\(what): \(reason)", name: lastAlert?.name ?? reason, isNotTLS: isNotTLS)
         }
     }
 }

@@ -9,6 +9,16 @@ public protocol EndpointOwner: SessionHandler {
 
     /// The connection is gone, and every stream of it has been closed. Last call, exactly once.
     func disconnected(_ reason: CloseReason)
+
+    /// The same, for an owner that tells whose connection it was; nil if it was never established.
+    func disconnected(_ reason: CloseReason, from peer: Peer?)
+}
+
+extension EndpointOwner {
+    /// Nothing.
+    public func disconnected(_ reason: CloseReason) {}
+    /// Goes on without the peer.
+    public func disconnected(_ reason: CloseReason, from peer: Peer?) { disconnected(reason) }
 }
 
 /// An HTTP/2 session at one end of a wire: the piece between Transport, which knows no protocol, and HTTP2,
@@ -103,7 +113,7 @@ public final class Endpoint: Transport.Session {
             try streams.receive(bytes)
             if streams.isFinished { wire?.close(endReason ?? .localClose) }
         } catch {
-            wire?.close(.protocolError(error.description))
+            wire?.close(.protocolError(error.description, name: error.name))
         }
         if streams.wantsToSend { wire?.setNeedsFlush() }
     }
@@ -119,7 +129,7 @@ public final class Endpoint: Transport.Session {
         if streams.wantsToSend {
             wire?.setNeedsFlush()
         } else if streams.isFinished {
-            let failure = streams.failure.map { CloseReason.protocolError($0.description) }
+            let failure = streams.failure.map { CloseReason.protocolError($0.description, name: $0.name) }
             wire?.close(failure ?? endReason ?? .localClose)
         }
     }
@@ -143,9 +153,10 @@ public final class Endpoint: Transport.Session {
 
     /// The connection is gone: every open stream is closed, and the owner is told and let go.
     public func closed(_ reason: CloseReason) {
+        let peer = wire?.peer
         wire = nil
         streams.end()
-        owner?.disconnected(reason)
+        owner?.disconnected(reason, from: peer)
         owner = nil
     }
 }

@@ -25,15 +25,41 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
         case .headerListTooLarge: "a header block is too large"
         case .flooded: "the peer floods the connection with frames that carry nothing"
         case .tooManyResets: "most requests are reset as soon as they are made"
-        case .protocolViolation(let errorCode, let reason): "HTTP/2 connection error \(errorCode): \(reason)"
+        case .protocolViolation(let errorCode, let reason):
+            "HTTP/2 connection error \(ErrorCode.name(errorCode)): \(reason)"
         case .requestsRefused: "no further request can be made on this connection"
         case .libraryFailure(let number): "the HTTP/2 library failed with error \(number)"
         }
     }
 }
 
+extension SessionError {
+    /// The name of the error code that the GOAWAY has (RFC 9113, section 7).
+    public var name: String {
+        switch self {
+        case .notHTTP2: ErrorCode.name(ErrorCode.protocolError)
+        case .tooManyHeaderFields, .headerListTooLarge, .flooded, .tooManyResets:
+            ErrorCode.name(ErrorCode.enhanceYourCalm)
+        case .protocolViolation(let errorCode, _): ErrorCode.name(errorCode)
+        case .requestsRefused: ErrorCode.name(ErrorCode.refusedStream)
+        case .libraryFailure: ErrorCode.name(ErrorCode.internalError)
+        }
+    }
+}
+
 /// The error codes of RFC 9113, section 7.
 public enum ErrorCode {
+    private static let names = [
+        "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT",
+        "STREAM_CLOSED", "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR",
+        "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+    ]
+
+    /// The name of a code, as people search for it. A code that the RFC does not define has none of its own.
+    public static func name(_ code: UInt32) -> String {
+        code < names.count ? names[Int(code)] : "an unknown error code"
+    }
+
     /// Not an error.
     public static let noError: UInt32 = 0
     /// The peer broke the protocol.

@@ -33,7 +33,8 @@ final class ControlSession: EndpointOwner {
     func opened() {
         let caller = endpoint.peer?.credentials?.user
         guard caller == user || caller == 0 else {
-            log.warning("the control socket refused user \(caller.map(String.init) ?? "unknown")")
+            let name = caller.map(String.init) ?? "unknown"
+            log.warning("the control socket refused user \(name)", kind: "control socket", from: name)
             endpoint.close(.refused("not the relay's user"))
             return
         }

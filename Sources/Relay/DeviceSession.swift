@@ -128,16 +128,18 @@ final class DeviceSession: EndpointOwner {
         endpoint.close(.peerClosed)
     }
 
-    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
+        shard.deviceEnds.noteGoaway(errorCode, debug, from: endpoint.peer)
+    }
 
     func pingAcknowledged() { isAwaitingPong = false }
 
-    func disconnected(_ reason: CloseReason) {
+    func disconnected(_ reason: CloseReason, from peer: Peer?) {
         timer = nil
         shard.devices[number] = nil
         shard.left(self)
         seat = nil
-        shard.log.debug("device connection \(number) ended: \(reason)")
+        shard.deviceEnds.note(reason, of: peer)
         shard.connectionEnded()
     }
 
@@ -213,7 +215,12 @@ final class DeviceSession: EndpointOwner {
     /// Where the device itself is not at fault the link stays until what is under way is acknowledged, for a moment:
     /// those need not be delivered again. It also spares grpcio's asyncio devices an acknowledgement that meets the end
     /// of its stream; they lose the goodbye and the status over it.
-    func leave(_ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32 = 0, _ detail: String) {
+    ///
+    /// - Parameter status: with which the stream ends; nil: the one that belongs to the reason.
+    func leave(
+        _ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32 = 0, _ detail: String,
+        with status: GRPCStatus? = nil
+    ) {
         if let goodbye = link.goodbye(reason, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
         {
             say(.goodbye(goodbye))
@@ -224,7 +231,7 @@ final class DeviceSession: EndpointOwner {
             farewell = (reason.status, detail)
             arm(seconds: Self.farewellSeconds)
         case .replaced, .duplicated, .removed, .protocolError, .unspecified:
-            end(reason.status, detail)
+            end(status ?? reason.status, detail)
         }
     }
 
@@ -249,6 +256,9 @@ final class DeviceSession: EndpointOwner {
         CloneWatch.Party(instance: hello.processInstance, address: endpoint.wire?.remoteHost ?? "")
     }
 
+    /// Whether the device has not said hello.
+    var isAwaitingHello: Bool { link.awaitsHello }
+
     /// Whether the device still waits for its welcome.
     var awaitsWelcome: Bool { linkStream != nil && !isEnding && seat == nil }
 
@@ -259,7 +269,7 @@ final class DeviceSession: EndpointOwner {
                 if let event = try link.receive(try DeviceMessage(decoding: message)) { take(event) }
             }
         } catch {
-            shard.log.info("device connection \(number) is ended: \(error)")
+            shard.deviceEnds.noteBroken(error.description, by: endpoint.peer, kind: "\(error.status)")
             say(.goodbye(error.goodbye))
             end(error.status, error.description)
         }

@@ -122,12 +122,14 @@ final class ProviderSession: EndpointOwner {
         if !listings.isEmpty { listings.remove(stream) }
     }
 
-    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
+        shard.providerEnds.noteGoaway(errorCode, debug, from: endpoint.peer)
+    }
 
-    func disconnected(_ reason: CloseReason) {
+    func disconnected(_ reason: CloseReason, from peer: Peer?) {
         shard.providers[number] = nil
         idleTimer = nil
-        shard.log.debug("provider connection \(number) ended: \(reason)")
+        shard.providerEnds.note(reason, of: peer)
         shard.connectionEnded()
     }
 

@@ -68,7 +68,7 @@ public final class Relay: Sendable {
             enrolmentKeys: loaded.registry.enrolmentKeys,
             log: log
         )
-        let gate = SourceGate(configuration.sourceLimits)
+        let (gate, refusalPace) = (SourceGate(configuration.sourceLimits), RefusalPace())
         let (trace, tracedRow) = await startTrace(configuration, mailboxes, log, openTrace)
         // A row that never reached the disk may be in the trace.
         let rows = RowCounter(after: max(loaded.lastRow, tracedRow))
@@ -81,6 +81,7 @@ public final class Relay: Sendable {
                 configuration: configuration,
                 tls: tls,
                 gate: gate,
+                refusalPace: refusalPace,
                 mailboxes: mailboxes,
                 rows: rows,
                 authority: authority,

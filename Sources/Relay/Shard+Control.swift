@@ -100,6 +100,7 @@ extension Shard {
         for listener in listeners { listener.close() }
         drainTimer = scheduler.makeTimer { [unowned self] in cutOff() }
         drainTimer?.arm(afterMilliseconds: Limits.drainMilliseconds)
+        enrolmentRefusals.tellAll()
         for (_, provider) in providers { provider.drain() }
         for (_, device) in devices.sorted(by: { $0.key < $1.key }) { device.drain() }
         connectionEnded()

@@ -17,9 +17,11 @@ extension Shard {
     /// A device asks to be enrolled over a connection of this shard. Its home makes it durable.
     func enrol(_ request: EnrollRequest, secret: [UInt8], for session: DeviceSession, _ stream: Int32) {
         guard authority.admitsEnrolment(with: Array(request.enrolmentKey.utf8)) else {
-            log.notice("an enrolment was refused: unknown key")
-            session.enrolled(stream, .failure(.unknownKey))
-            return
+            let peer = session.endpoint.peer
+            deviceEnds.noteRefusedDevice("an enrolment", "unknown key", from: peer)
+            return enrolmentRefusals.tell(peer?.source) { [weak session] in
+                session?.enrolled(stream, .failure(.unknownKey))
+            }
         }
         let record = DeviceRecord(
             identity: DeviceIdentity(high: random.next(), low: UInt32(truncatingIfNeeded: random.next())),
@@ -91,7 +93,8 @@ extension Shard {
         guard let seat = seats[hello.deviceIdentity], case let known = seat.device.record.secretDigest,
             constantTimeEquals(digest.span, known.span)
         else {
-            log.notice("a device was refused: unknown identity or wrong secret")
+            deviceEnds.noteRefusedDevice(
+                "a device", "unknown identity or wrong secret", from: session.endpoint.peer)
             session.leave(.removed, "the device is not enrolled here, or its secret is wrong; enrol again")
             return
         }

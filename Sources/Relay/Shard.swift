@@ -33,6 +33,7 @@ final class Shard {
     var channels = ChannelShelf()
     /// Who is let in when many return at once.
     var admittance: Admittance
+    let enrolmentRefusals: EnrolmentRefusals
     /// Whether somebody was told that the counters do not balance.
     var hasRaisedAlarm = false
     var providers = SortedTable<UInt64, ProviderSession>()
@@ -75,7 +76,6 @@ final class Shard {
     /// What waits for the acknowledgements of its devices before it goes to the ledger.
     var held = HeldStores()
     private(set) var heldTimer: (any LoopTimer)?
-    /// Counts the ends of turns.
     var turn = 0
 
     /// How often expired notifications of absent devices are looked for.
@@ -94,6 +94,7 @@ final class Shard {
         admittance: Admittance = Admittance(),
         hasDevelopment: Bool = true,
         providerIdleMilliseconds: Int = Limits.providerIdleSeconds.usual * 1000,
+        refusalPace: RefusalPace = RefusalPace(),
         log: Log,
         porter: ConnectionPorter,
         trace: TraceRecorder = TraceRecorder()
@@ -110,6 +111,7 @@ final class Shard {
         self.admittance = admittance
         self.hasDevelopment = hasDevelopment
         self.providerIdleMilliseconds = providerIdleMilliseconds
+        enrolmentRefusals = EnrolmentRefusals(refusalPace, on: scheduler)
         self.log = log
         self.porter = porter
         self.trace = trace

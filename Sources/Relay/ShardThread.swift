@@ -16,6 +16,7 @@ struct ShardThread: Sendable {
     let configuration: RelayConfiguration
     let tls: RelayTLS
     let gate: SourceGate
+    let refusalPace: RefusalPace
     let mailboxes: RelayMailboxes
     let rows: RowCounter
     let authority: Authority
@@ -77,6 +78,7 @@ struct ShardThread: Sendable {
             admittance: Admittance(places: configuration.deviceFetches),
             hasDevelopment: !configuration.developmentProviderAddresses.isEmpty,
             providerIdleMilliseconds: configuration.providerIdleSeconds * 1000,
+            refusalPace: refusalPace,
             log: log,
             porter: ConnectionPorter(on: loop),
             trace: trace?.recorder(ofShard: index) ?? TraceRecorder()
@@ -108,7 +110,8 @@ struct ShardThread: Sendable {
         loop.pace = HandshakePace(
             horizonMilliseconds: Limits.handshakeMilliseconds, least: Limits.handshakesLeast)
         shard.listeners = providers + developmentProviders + devices
-        for listener in shard.listeners { guardListener(listener) }
+        for listener in providers + developmentProviders { guardListener(listener, shard.providerEnds) }
+        for listener in devices { guardListener(listener, shard.deviceEnds) }
         if index == 0 {
             let desk = ControlDesk(registry, shard: shard)
             shard.listeners.append(
@@ -139,13 +142,12 @@ struct ShardThread: Sendable {
         return listeners
     }
 
-    /// Has connections counted by their source, and those that are refused told to the log.
-    private func guardListener(_ listener: Listener) {
+    /// Has connections counted by their source, and those that are refused, or fail before they have a session, told to
+    /// the log.
+    private func guardListener(_ listener: Listener, _ ends: ConnectionEnds) {
         listener.gate = gate
-        listener.onRefusals = { [log] refusal, address, count in
-            let others = count > 1 ? ", and \(count - 1) more since the last" : ""
-            log.warning("refused a connection from \(address)\(others): \(refusal)")
-        }
+        listener.onRefusal = { refusal, peer in ends.noteRefusal(refusal, of: peer) }
+        listener.onFailure = { reason, peer in ends.note(reason, of: peer) }
     }
 
     private func listenForProviders(

@@ -10,8 +10,11 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
     case refused(String)
     /// No connection came about in time.
     case connectTimeout
-    /// TLS was not agreed on; a whole sentence.
-    case handshakeFailed(String)
+    /// TLS was not agreed on; a whole sentence. The name is TLS's or OpenSSL's for what the peer did wrong; nil if the
+    /// connection broke.
+    case handshakeFailed(String, name: String? = nil)
+    /// What came instead of TLS.
+    case notTLS(Preamble)
     /// TLS was not agreed on in time.
     case handshakeTimeout
     /// Output waited for the peer longer than the limit.
@@ -24,8 +27,9 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
     case idleTimeout
     /// The peer does not speak the protocol of this port.
     case protocolNotNegotiated
-    /// The peer broke the protocol.
-    case protocolError(String)
+    /// The peer broke the protocol. The name is the one by which the protocol knows the error: `COMPRESSION_ERROR` (RFC
+    /// 9113, section 7), `bad_record_mac` (RFC 8446, section 6).
+    case protocolError(String, name: String? = nil)
     /// This side has no room for the connection.
     case overloaded
     /// The event loop ended.
@@ -39,16 +43,35 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         case .peerReset: "cut by the peer"
         case .refused(let why): "refused: \(why)"
         case .connectTimeout: "no connection in time"
-        case .handshakeFailed(let why): why
+        case .handshakeFailed(let why, _): why
+        case .notTLS(let preamble): preamble.sentence
         case .handshakeTimeout: "no TLS handshake in time"
         case .writeTimeout: "the peer did not take what was sent to it in time"
         case .outputNotTaken: "more waited for the peer than is kept for it"
         case .stalled(let what): "the peer did not go on in time: \(what)"
         case .idleTimeout: "nothing heard from the peer in time"
         case .protocolNotNegotiated: "the peer does not speak the protocol of this port"
-        case .protocolError(let why): "the peer broke the protocol: \(why)"
+        case .protocolError(let why, _): "the peer broke the protocol: \(why)"
         case .overloaded: "no room"
         case .loopStopped: "the event loop ended"
+        }
+    }
+
+    /// What the peer did wrong, by its standard name where it has one: `COMPRESSION_ERROR`, `unknown_ca`, `stalled`.
+    /// Lines of the log with the same name repeat each other. Nil if the connection ended in order, or broke.
+    public var fault: String? {
+        switch self {
+        case .handshakeFailed(_, let name): name
+        case .notTLS(let preamble): "\(preamble)"
+        case .protocolError(_, let name): name ?? "protocol error"
+        case .handshakeTimeout: "handshake timeout"
+        case .writeTimeout: "write timeout"
+        case .outputNotTaken: "output not taken"
+        case .stalled: "stalled"
+        case .protocolNotNegotiated: "no_application_protocol"
+        case .localClose, .peerClosed, .peerReset, .refused, .connectTimeout, .idleTimeout, .overloaded,
+            .loopStopped:
+            nil
         }
     }
 }

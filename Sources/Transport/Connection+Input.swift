@@ -123,7 +123,7 @@ extension CloseReason {
     init(_ error: CryptoError) {
         switch error.origin {
         case .connection: self = .peerReset
-        case .peer, .local: self = .protocolError(error.description)
+        case .peer, .local: self = .protocolError(error.description, name: error.name)
         }
     }
 }

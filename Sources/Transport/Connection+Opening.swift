@@ -55,8 +55,18 @@ extension Connection {
             updateInterest()
         } catch {
             // The alert that says why is on its way, and must not be overtaken by a reset.
-            finish(.handshakeFailed(error.description))
+            finish(reason(error))
         }
+    }
+
+    private func reason(_ error: CryptoError) -> CloseReason {
+        if error.isNotTLS,
+            let preamble = Preamble(afterRecordHead: Socket.peek(number, atMost: Preamble.mostBytes))
+        {
+            return .notTLS(preamble)
+        }
+        let isBroken = error.origin == .connection
+        return .handshakeFailed(error.description, name: isBroken ? nil : error.name ?? "handshake failure")
     }
 
     /// The first moment at which the protocol may speak.

@@ -207,7 +207,7 @@ extension Connection {
         if let session { loop?.departs(session, reason) }
         session = nil
         leavePace()
-        listener?.connectionFailed(reason)
+        listener?.connectionFailed(reason, peer)
         listener = nil
     }
 

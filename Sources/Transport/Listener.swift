@@ -8,7 +8,6 @@ public final class Listener: EventSource {
     private static let acceptsPerTurn = 64
     /// How long accepting rests when the process has no descriptor left.
     private static let restMilliseconds = 100
-    private static let reportNanoseconds: UInt64 = 1_000_000_000
 
     /// Where it listens, with the port that the kernel chose if 0 was asked for.
     public let address: SocketAddress
@@ -37,12 +36,11 @@ public final class Listener: EventSource {
             loop.slots[Int(number)].isInLobby = isPaced
         }
     }
-    /// Called for a refused connection, with its address and how many have been refused since the last call: at most
-    /// once a second.
-    public var onRefusals: ((_ refusal: Refusal, _ address: String, _ count: Int) -> Void)?
+    /// Called for each refused connection.
+    public var onRefusal: ((_ refusal: Refusal, _ peer: Peer) -> Void)?
+    /// Called for each connection that ended before it had a session.
+    public var onFailure: ((_ reason: CloseReason, _ peer: Peer) -> Void)?
     private var pace: HandshakePace? { isPaced ? loop?.pace : nil }
-    private var unreportedCount = 0
-    private var lastReport: UInt64?
     /// Nil refuses the connection.
     let makeSession: (Peer) -> (any Session)?
 
@@ -94,7 +92,10 @@ public final class Listener: EventSource {
         }
     }
 
-    func connectionFailed(_ reason: CloseReason) { failedCount += 1 }
+    func connectionFailed(_ reason: CloseReason, _ peer: Peer) {
+        failedCount += 1
+        onFailure?(reason, peer)
+    }
 
     /// A number near the limit means that nearly all descriptors are taken: the kernel gives out the lowest
     /// free one.
@@ -103,7 +104,8 @@ public final class Listener: EventSource {
         guard let loop, Int(accepted.number) < descriptorCeiling else { return refuse(.descriptors, remote) }
         guard pace?.mayBegin ?? true else { return refuse(.handshakes, remote) }
         var ticket: SourceTicket?
-        if let gate, let remote, let source = SourceGate.Source(remote) {
+        let source = remote.flatMap { SourceGate.Source($0) }
+        if let gate, let source {
             do {
                 ticket = try gate.admit(source, now: loop.now)
             } catch {
@@ -112,8 +114,7 @@ public final class Listener: EventSource {
         }
         let number = accepted.number
         let credentials = address.unixPath == nil ? nil : Socket.credentials(number)
-        let text = address.unixPath == nil ? remote?.description : address.description
-        let peer = Peer(address: text ?? "unknown", credentials: credentials)
+        let peer = Peer(address: text(remote), source: source, credentials: credentials)
         do {
             let stream = try tls.map { try TLSStream(accepting: number, context: $0.current) }
             let connection = try Connection(
@@ -129,12 +130,11 @@ public final class Listener: EventSource {
 
     private func refuse(_ refusal: Refusal, _ remote: SocketAddress?) {
         refusedCount += 1
-        unreportedCount += 1
-        guard let loop, let onRefusals else { return }
-        if let lastReport, loop.now < lastReport + Self.reportNanoseconds { return }
-        lastReport = loop.now
-        onRefusals(refusal, remote?.description ?? address.description, unreportedCount)
-        unreportedCount = 0
+        onRefusal?(refusal, Peer(address: text(remote), source: remote.flatMap { SourceGate.Source($0) }))
+    }
+
+    private func text(_ remote: SocketAddress?) -> String {
+        address.unixPath == nil ? remote?.description ?? "unknown" : address.description
     }
 
     private func watch(_ interest: Readiness) {

@@ -17,6 +17,8 @@ public struct Peer: Sendable {
 
     /// Where it is, as text: `127.0.0.1:4711`, or `unix:` and the path.
     public let address: String
+    /// By what its connections are counted; nil for a Unix socket.
+    public let source: SourceGate.Source?
     /// Known for Unix sockets only.
     public let credentials: Credentials?
     /// What ALPN agreed on; nil without TLS or without ALPN.
@@ -26,10 +28,11 @@ public struct Peer: Sendable {
 
     /// A peer from its parts, as a simulator's wire has one.
     public init(
-        address: String, credentials: Credentials? = nil, negotiatedProtocol: String? = nil,
-        certificate: PeerCertificate? = nil
+        address: String, source: SourceGate.Source? = nil, credentials: Credentials? = nil,
+        negotiatedProtocol: String? = nil, certificate: PeerCertificate? = nil
     ) {
         self.address = address
+        self.source = source
         self.credentials = credentials
         self.negotiatedProtocol = negotiatedProtocol
         self.certificate = certificate

@@ -81,6 +81,14 @@ enum Socket {
         systemCall("recv") { unsafe recv(number, buffer.baseAddress, buffer.count, 0) }
     }
 
+    /// At most so many bytes of what can be read; they stay in the socket.
+    static func peek(_ number: Int32, atMost count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let result = systemCall("recv") { unsafe recv(number, &bytes, count, Int32(MSG_PEEK)) }
+        guard case .done(let length) = result else { return [] }
+        return Array(bytes.prefix(length))
+    }
+
     static func send(_ number: Int32, _ bytes: Span<UInt8>) -> SystemResult {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             systemCall("send") {

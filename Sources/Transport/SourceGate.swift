@@ -59,17 +59,26 @@ public enum Refusal: Error, Equatable, CustomStringConvertible {
 /// Counts connections by their source, for all the listeners and loops of a process that are given it. One lock is
 /// taken when a connection comes, when its handshake is done and when it goes.
 public final class SourceGate: Sendable {
-    struct Source: Hashable {
+    /// An IPv4 address, or the /64 network of an IPv6 address.
+    public struct Source: Hashable, Sendable, CustomStringConvertible {
         let prefix: UInt64
         let isIPv6: Bool
 
         /// Nil for a Unix socket: the kernel says who is there.
-        init?(_ address: SocketAddress) {
+        public init?(_ address: SocketAddress) {
             switch address.kind {
             case .ipv4(let word, _): (prefix, isIPv6) = (UInt64(word), false)
             case .ipv6(let first, _, _, _): (prefix, isIPv6) = (first, true)
             case .unix: return nil
             }
+        }
+
+        /// `192.0.2.1`, or `2001:db8:1:2::/64`.
+        public var description: String {
+            guard isIPv6 else {
+                return SocketAddress(.ipv4(UInt32(truncatingIfNeeded: prefix), port: 0)).host ?? ""
+            }
+            return (SocketAddress(.ipv6(prefix, 0, port: 0, scope: 0)).host ?? "") + "/64"
         }
     }
 

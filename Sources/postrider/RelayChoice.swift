@@ -104,7 +104,7 @@ struct RelayChoice {
 extension CommandFailure {
     /// There is no connection to a relay; one that shook hands is there.
     static func notConnected(to relay: Destination, _ reason: CloseReason) -> CommandFailure {
-        if case .handshakeFailed(let sentence) = reason {
+        if case .handshakeFailed(let sentence, _) = reason {
             return CommandFailure("There is no connection to the relay at \(relay): \(sentence).")
         }
         return CommandFailure("No relay answers at \(relay) (\(reason)): check that it runs there.")

@@ -3,7 +3,6 @@ import Crypto
 import Endpoints
 import HTTP2
 import Notifications
-import Synchronization
 import Testing
 import Transport
 
@@ -17,7 +16,7 @@ final class DeviceHouse {
 
     let clock = HandClock()
     let ledger = HandLedger()
-    private let complaints = Complaints()
+    private let complaints = LoggedLines()
     private(set) lazy var shard = makeShard()
     private let seal: TokenSeal
     private let admittance: Admittance
@@ -54,15 +53,16 @@ final class DeviceHouse {
             deviceRules: rules,
             admittance: admittance,
             hasDevelopment: hasDevelopment,
-            log: Log { [complaints] level, text in
-                if level == .error { complaints.errors.withLock { $0.append(text) } }
-            },
+            log: complaints.log,
             porter: ConnectionPorter(detach: { _ in nil }, adopt: { _ in nil })
         )
     }
 
     /// What the log was told at level error.
-    var errors: [String] { complaints.errors.withLock { $0 } }
+    var errors: [String] { logged.filter { $0.level == .error }.map(\.text) }
+
+    /// What the log was told.
+    var logged: [Log.Line] { complaints.all }
 
     private func enrol(_ identity: DeviceIdentity) {
         let seat = DeviceSeat(
@@ -81,13 +81,13 @@ final class DeviceHouse {
 
     /// The device of this number connects and says hello.
     func connect(
-        _ number: Int = 0, by reception: Reception = .usual, instance: UInt64 = 0
+        _ number: Int = 0, by reception: Reception = .usual, instance: UInt64 = 0, saysHello: Bool = true
     ) throws -> DeviceLine {
         let line = try DeviceLine(
             shard,
             Hello(
                 deviceIdentity: Self.identity(number), deviceSecret: Self.secret, keepaliveSeconds: 1800,
-                agent: "test/1", reception: reception, processInstance: instance))
+                agent: "test/1", reception: reception, processInstance: instance), saysHello: saysHello)
         lines.append(line)
         try run()
         return line
@@ -143,6 +143,9 @@ final class DeviceLine: SessionHandler {
     private(set) var heard: [RelayMessage] = []
     /// What the stream ended with.
     private(set) var status: GRPCStatus?
+    /// Whether nothing that the relay sends arrives, for now.
+    var isDeaf = false
+    private var undelivered: [UInt8] = []
     let session: DeviceSession
     private lazy var client = HTTP2.Session(role: .client, handler: self)
     private let wire: TestWire
@@ -150,7 +153,7 @@ final class DeviceLine: SessionHandler {
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
     private var stream: Int32 = 0
 
-    init(_ shard: Shard, _ hello: Hello) throws {
+    init(_ shard: Shard, _ hello: Hello, saysHello: Bool) throws {
         session = DeviceSession(number: shard.drawNumber(), shard: shard)
         wire = TestWire(session.endpoint, peer: Peer(address: "test"))
         link = DeviceLink(hello: hello, wanted: [:], unwanted: [])
@@ -159,7 +162,8 @@ final class DeviceLine: SessionHandler {
             ":method": "POST", ":scheme": "https", ":authority": "relay",
             ":path": "/postrider.courier.v1.Courier/Connect", "content-type": "application/grpc",
         ])
-        say(link.start())
+        let hello = link.start()
+        if saysHello { say(hello) }
     }
 
     /// How the relay has closed the connection, if it has.
@@ -206,8 +210,10 @@ final class DeviceLine: SessionHandler {
             wire.isDirty = false
             session.endpoint.flush(into: &sent)
         }
-        if !sent.isEmpty { try client.receive(sent.span) }
-        return !bytes.isEmpty || !sent.isEmpty
+        let arrived = isDeaf ? [] : undelivered + sent
+        undelivered = isDeaf ? undelivered + sent : []
+        if !arrived.isEmpty { try client.receive(arrived.span) }
+        return !bytes.isEmpty || !sent.isEmpty || !arrived.isEmpty
     }
 
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
@@ -289,9 +295,4 @@ final class HandLedger {
             }
         }
     }
-}
-
-/// What the log was told.
-private final class Complaints: Sendable {
-    let errors = Mutex<[String]>([])
 }

@@ -157,7 +157,12 @@ struct DeviceSessionTests {
         #expect(line.session.awaitsWelcome)
         line.session.depart()
         line.session.arrive(at: house.shard, number: house.shard.drawNumber())
-        try house.advance(byMilliseconds: Limits.helloMilliseconds)
-        #expect(line.closed == .idleTimeout && older.closed == nil)
+        try house.advance(byMilliseconds: Limits.helloMilliseconds - 1)
+        #expect(line.goodbye == nil)
+        try house.advance(byMilliseconds: 1)
+        // The device has done its part: it is to come back.
+        #expect(line.goodbye?.reason == .overloaded && line.status == .resourceExhausted)
+        try house.advance(byMilliseconds: 5_000)
+        #expect(line.closed != nil && older.closed == nil)
     }
 }

@@ -21,6 +21,17 @@ struct EnrolmentTests {
         #expect(call.status == .resourceExhausted && call.session.calls.isEmpty)
     }
 
+    @Test("that has not ended in time is told so before its connection is closed", .bug(id: "R24"))
+    func late() throws {
+        let house = try DeviceHouse()
+        let call = try EnrolmentCall(house.shard)
+        try call.say([0, 0])
+        try house.advance(byMilliseconds: Limits.helloMilliseconds)
+        try call.exchange()
+        #expect(call.status == .deadlineExceeded)
+        #expect(call.closed == .idleTimeout)
+    }
+
     @Test("of the usual size is taken, in pieces of one byte each")
     func pieces() throws {
         let house = try DeviceHouse()
@@ -31,6 +42,97 @@ struct EnrolmentTests {
         #expect(call.status == nil)
         try call.end()
         #expect(call.status == .unauthenticated)
+    }
+}
+
+@Suite("An enrolment with a wrong key")
+struct RefusedEnrolmentTests {
+    private static let fleet = SourceGate.Source(address("192.0.2.1:1"))
+
+    private static func address(_ text: String) -> SocketAddress {
+        guard let address = try? SocketAddress(text) else { preconditionFailure("it is an address") }
+        return address
+    }
+
+    private func request(_ key: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        MessageFraming.frame(EnrollRequest(enrolmentKey: key, name: "phone"), into: &bytes)
+        return bytes
+    }
+
+    private func enrol(
+        _ house: DeviceHouse, key: String, from source: SourceGate.Source?
+    ) throws -> EnrolmentCall {
+        let peer = Peer(address: "192.0.2.1:4711", source: source)
+        let call = try EnrolmentCall(house.shard, peer: peer)
+        try call.say(request(key))
+        try call.end()
+        return call
+    }
+
+    @Test("is told with its address, as a repeat of others of its kind", .bug(id: "R15"))
+    func told() throws {
+        let house = try DeviceHouse()
+        _ = try enrol(house, key: "wrong", from: Self.fleet)
+        let line = try #require(house.logged.last { $0.level == .notice })
+        #expect(line.text == "an enrolment from 192.0.2.1:4711 was refused: unknown key")
+        #expect(line.kind != nil && line.source == "192.0.2.1")
+    }
+
+    @Test(
+        "is answered later where its source has had many, and nobody with a good key waits for that",
+        .bug(id: "R15"))
+    func slower() throws {
+        let house = try DeviceHouse()
+        for _ in 1...Limits.enrolmentRefusalsPerMinute {
+            #expect(try enrol(house, key: "wrong", from: Self.fleet).status == .unauthenticated)
+        }
+        let slow = try enrol(house, key: "wrong", from: Self.fleet)
+        #expect(slow.status == nil)
+        // Somebody from elsewhere, and somebody of whom nothing is known.
+        for source in [SourceGate.Source(Self.address("192.0.2.2:1")), nil] {
+            #expect(try enrol(house, key: "wrong", from: source).status == .unauthenticated)
+        }
+        let good = try enrol(house, key: Provider.enrolmentKey, from: Self.fleet)
+        try house.run()
+        try house.commit()
+        try good.exchange()
+        #expect(good.status == .ok)
+
+        try house.advance(byMilliseconds: Limits.refusalMilliseconds)
+        try slow.exchange()
+        #expect(slow.status == .unauthenticated)
+        // A minute later it is as any other.
+        try house.advance(byMilliseconds: 60_000)
+        #expect(try enrol(house, key: "wrong", from: Self.fleet).status == .unauthenticated)
+    }
+
+    @Test("does not keep a relay from ending", .bug(id: "R15"))
+    func drain() throws {
+        let house = try DeviceHouse()
+        for _ in 1...Limits.enrolmentRefusalsPerMinute {
+            _ = try enrol(house, key: "wrong", from: Self.fleet)
+        }
+        let slow = try enrol(house, key: "wrong", from: Self.fleet)
+        house.shard.drain()
+        try slow.exchange()
+        #expect(slow.status == .unauthenticated)
+    }
+
+    @Test("takes up no more memory than the limits say, whatever addresses there are", .bug(id: "R15"))
+    func sources() {
+        let pace = RefusalPace()
+        for number in 0..<Limits.sources + 10 {
+            let words = [number >> 16, number & 65_535].map { String($0, radix: 16) }
+            let text = "[2001:db8:\(words[0]):\(words[1])::]:1"
+            guard let source = SourceGate.Source(Self.address(text)) else { continue }
+            #expect(pace.isMany(from: source, now: 0) == (number >= Limits.sources))
+        }
+        #expect(pace.sourceCount == Limits.sources)
+        if let late = SourceGate.Source(Self.address("192.0.2.9:1")) {
+            #expect(!pace.isMany(from: late, now: 120_000_000_000))
+        }
+        #expect(pace.sourceCount == 1)
     }
 }
 
@@ -56,16 +158,19 @@ private final class EnrolmentCall: SessionHandler {
 
     init(
         _ shard: Shard, path: String = "/postrider.courier.v1.Courier/Enroll",
-        contentType: String? = "application/grpc"
+        contentType: String? = "application/grpc", peer: Peer = Peer(address: "test")
     ) throws {
         session = DeviceSession(number: shard.drawNumber(), shard: shard)
-        wire = TestWire(session.endpoint, peer: Peer(address: "test"))
+        wire = TestWire(session.endpoint, peer: peer)
         session.endpoint.opened(on: wire)
         var head: HeaderBlock = [":method": "POST", ":scheme": "https", ":authority": "relay"]
         head.add(":path", path)
         if let contentType { head.add("content-type", contentType) }
         stream = try client.openRequest(head)
     }
+
+    /// How the relay has closed the connection, if it has.
+    var closed: CloseReason? { wire.closed }
 
     func say(_ bytes: [UInt8]) throws {
         client.send(stream, bytes.span)
@@ -77,7 +182,7 @@ private final class EnrolmentCall: SessionHandler {
         try exchange()
     }
 
-    private func exchange() throws {
+    func exchange() throws {
         while client.wantsToSend || wire.isDirty {
             var bytes: [UInt8] = []
             client.drain(into: &bytes)

@@ -9,6 +9,8 @@ import Notifications
 struct Provider {
     static let shared = Provider()
 
+    static let enrolmentKey = "enrol-fleet"
+
     let key = ES256.PrivateKey.generate()
     let otherKey = ES256.PrivateKey.generate()
     let now = Samples.now
@@ -41,7 +43,10 @@ struct Provider {
                 TopicRecord(topic: Samples.named("com.example.app.voip"), team: "TEAM000001"),
                 TopicRecord(topic: Samples.otherTopic, team: "TEAM000002"),
             ],
-            enrolmentKeys: [],
+            enrolmentKeys: [
+                EnrolmentKeyRecord(
+                    name: "fleet", digest: EnrolmentKey.digest(Self.enrolmentKey), addedAt: Samples.now)
+            ],
             log: .none
         )
     }

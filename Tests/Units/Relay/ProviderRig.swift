@@ -11,6 +11,7 @@ import Transport
 final class ProviderRig {
     let clock = HandClock()
     let answers = Answers()
+    private let logged = LoggedLines()
     /// What the relay has sent, frame by frame.
     private(set) var frames: [WireFrame] = []
     private let shard: Shard
@@ -35,7 +36,7 @@ final class ProviderRig {
             random: Numbers(),
             fidelity: fidelity,
             providerIdleMilliseconds: idleMilliseconds,
-            log: .none,
+            log: logged.log,
             porter: ConnectionPorter(detach: { _ in nil }, adopt: { _ in nil })
         )
         let seat = DeviceSeat(Samples.record)
@@ -60,6 +61,12 @@ final class ProviderRig {
 
     /// How the relay has closed the connection, if it has.
     var closed: CloseReason? { wire.closed }
+
+    /// What the log was told at level info or above when the connection was gone.
+    func end() -> [Log.Line] {
+        session.endpoint.closed(wire.closed ?? .peerClosed)
+        return logged.all.filter { $0.level <= .info }
+    }
 
     // MARK: With a client's session
 
@@ -215,56 +222,6 @@ final class TestWire: Wire {
     }
 
     func abort(_ reason: CloseReason) { closed = reason }
-}
-
-/// A clock that is moved by hand.
-final class HandClock: Scheduler {
-    final class Timer: LoopTimer {
-        let fire: () -> Void
-        private unowned let clock: HandClock
-        fileprivate var dueAt: UInt64?
-
-        fileprivate init(_ clock: HandClock, _ fire: @escaping () -> Void) {
-            self.clock = clock
-            self.fire = fire
-        }
-
-        func arm(afterMilliseconds milliseconds: Int) {
-            dueAt = clock.now + UInt64(milliseconds) * 1_000_000
-        }
-
-        func disarm() { dueAt = nil }
-        var isArmed: Bool { dueAt != nil }
-    }
-
-    /// One that nobody holds any more never rings.
-    private struct Known {
-        weak var timer: Timer?
-    }
-
-    private(set) var now: UInt64 = 0
-    private var known: [Known] = []
-
-    var shiftMilliseconds: Int64 = 0
-    var wallMilliseconds: Int64 { Samples.now.milliseconds + shiftMilliseconds + Int64(now / 1_000_000) }
-
-    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer {
-        let timer = Timer(self, fire)
-        known.append(Known(timer: timer))
-        return timer
-    }
-
-    func advance(byMilliseconds interval: Int) {
-        let end = now + UInt64(interval) * 1_000_000
-        while let next = known.compactMap(\.timer).filter({ $0.dueAt ?? .max <= end })
-            .min(by: { $0.dueAt ?? 0 < $1.dueAt ?? 0 })
-        {
-            now = max(now, next.dueAt ?? now)
-            next.dueAt = nil
-            next.fire()
-        }
-        now = end
-    }
 }
 
 /// Counts up where a relay draws at random.

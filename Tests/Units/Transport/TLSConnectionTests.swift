@@ -151,7 +151,7 @@ import Testing
             let probe = Probe()
             loop.connect(to: listener.address, tls: (context, name), session: probe)
             loop.turn { !probe.reasons.isEmpty }
-            guard case .handshakeFailed(let why) = probe.reasons.first else {
+            guard case .handshakeFailed(let why, _) = probe.reasons.first else {
                 Issue.record("\(probe.reasons)")
                 continue
             }

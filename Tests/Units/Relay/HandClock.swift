@@ -1,0 +1,54 @@
+import Notifications
+import Transport
+
+@testable import Relay
+
+/// A clock that is moved by hand.
+final class HandClock: Scheduler {
+    final class Timer: LoopTimer {
+        let fire: () -> Void
+        private unowned let clock: HandClock
+        fileprivate var dueAt: UInt64?
+
+        fileprivate init(_ clock: HandClock, _ fire: @escaping () -> Void) {
+            self.clock = clock
+            self.fire = fire
+        }
+
+        func arm(afterMilliseconds milliseconds: Int) {
+            dueAt = clock.now + UInt64(milliseconds) * 1_000_000
+        }
+
+        func disarm() { dueAt = nil }
+        var isArmed: Bool { dueAt != nil }
+    }
+
+    /// One that nobody holds any more never rings.
+    private struct Known {
+        weak var timer: Timer?
+    }
+
+    private(set) var now: UInt64 = 0
+    private var known: [Known] = []
+
+    var shiftMilliseconds: Int64 = 0
+    var wallMilliseconds: Int64 { Samples.now.milliseconds + shiftMilliseconds + Int64(now / 1_000_000) }
+
+    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer {
+        let timer = Timer(self, fire)
+        known.append(Known(timer: timer))
+        return timer
+    }
+
+    func advance(byMilliseconds interval: Int) {
+        let end = now + UInt64(interval) * 1_000_000
+        while let next = known.compactMap(\.timer).filter({ $0.dueAt ?? .max <= end })
+            .min(by: { $0.dueAt ?? 0 < $1.dueAt ?? 0 })
+        {
+            now = max(now, next.dueAt ?? now)
+            next.dueAt = nil
+            next.fire()
+        }
+        now = end
+    }
+}
