@@ -51,7 +51,7 @@ extension AppDesk {
     /// Takes on what came down the link, until the turn ends.
     func arrived(_ deliver: Deliver) {
         if let record = state.apps[deliver.topic], record.isWanted {
-            arrivals.append(Inbox.Arrival(app: record.number, parcel: .remote(deliver)))
+            arrivals.append(Inbox.Arrival(app: record.number, parcel: .remote(deliver.received(at: now))))
             stirred.insert(deliver.topic)
         } else {
             log.info(

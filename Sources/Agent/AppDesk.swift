@@ -90,6 +90,7 @@ final class AppDesk {
             let record = try admit(text, in: environment, for: stream)
             try center.applyDecision(about: record)
             attach(stream, to: text)
+            center.tellStatus(of: record, to: stream)
             if let token = record.token {
                 stream.tell(
                     .registered(Registered(topic: text, deviceToken: token, environment: environment)))
@@ -207,6 +208,7 @@ final class AppDesk {
 
     /// From now on the stream is given what there is for a topic.
     func attach(_ stream: AppStream, to topic: String) {
+        if !stream.isGreeted { system.endMovement() }
         var present = attachments[topic] ?? Attachments()
         guard present.streams.last !== stream else { return }
         present.streams.removeAll { $0 === stream }
@@ -216,6 +218,8 @@ final class AppDesk {
         isReceptionStale = true
         stirred.insert(topic)
         keeper?.handle(.attached, topic)
+        // Before all that is handed over, which comes at the end of the turn.
+        system.greet(stream)
     }
 
     // MARK: Time

@@ -14,6 +14,9 @@ final class AppStream {
     /// Whether the app has ended the stream, or is gone, and only what it has called for is still to be worked off.
     var isLeaving = false
 
+    /// Whether the app has been told on this stream what holds on the device.
+    var isGreeted = false
+
     /// The topics of which the app decides how their alerts are presented.
     var decisions: Set<String> = []
 
@@ -111,7 +114,17 @@ extension Deliver {
             pushType: pushType,
             acceptedAt: acceptedAt,
             channel: channel,
-            replacedIdentity: replacedIdentity
+            replacedIdentity: replacedIdentity,
+            receivedAt: receivedAt
         )
+    }
+
+    /// The same notification, which the device has had since this moment.
+    func received(at moment: Moment) -> Deliver {
+        Deliver(
+            delivery: delivery, identity: identity, topic: topic, payload: payload, priority: priority,
+            expiration: expiration, collapseIdentifier: collapseIdentifier, pushType: pushType,
+            acceptedAt: acceptedAt, channel: channel, wantsReport: wantsReport,
+            replacedIdentity: replacedIdentity, push: push, receivedAt: moment)
     }
 }

@@ -18,6 +18,13 @@ extension CenterDesk {
         }
     }
 
+    /// Tells an app that registers what the owner of the device says about its alerts, if it has used its centre.
+    func tellStatus(of record: AppRecord, to stream: AppStream) {
+        guard let center = state.centers[record.number] else { return }
+        let topic = record.topic.text
+        stream.tell(.authorization(Authorization(topic: topic, status: center.status)))
+    }
+
     /// An app asks for something.
     func take(_ call: CenterCall, from stream: AppStream) {
         do {

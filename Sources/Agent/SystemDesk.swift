@@ -3,7 +3,7 @@ import Foundation
 import Notifications
 import Transport
 
-/// Tells every app that is attached what happens to the device. Nothing is kept for one that comes later.
+/// Tells every app that is attached what happens to the device. One that attaches later is told what holds then.
 final class SystemDesk {
     private unowned let desk: AppDesk
     private let scheduler: any Scheduler
@@ -19,6 +19,8 @@ final class SystemDesk {
     private weak var keyboardOwner: InputMethod?
     private lazy var movement = scheduler.makeTimer { [unowned self] in tell(keyboard.arrive()) }
 
+    /// What was last told of the link to the relay; nil: nothing yet.
+    private var link: LinkChange?
     private var zone: String?
     private var sleep: UInt64 = 0
     /// Streams whose apps have yet to say that they are ready to sleep; nil: the device does not go to sleep.
@@ -33,7 +35,17 @@ final class SystemDesk {
 
     /// Tells one thing to all apps that take what they are told.
     func tell(_ event: SystemEvent) {
+        if case .link(let change) = event { link = change }
         for stream in desk.streams where stream.isListening { stream.tell(.system(event)) }
+    }
+
+    /// Tells an app what holds on the device, once on each of its streams.
+    func greet(_ stream: AppStream) {
+        guard !stream.isGreeted else { return }
+        stream.isGreeted = true
+        let zone = zone ?? desk.center.zoneName
+        self.zone = zone
+        stream.tell(.deviceState(DeviceState(link: link, keyboard: keyboard.frame, timeZone: zone)))
     }
 
     // MARK: Clock
@@ -92,6 +104,14 @@ final class SystemDesk {
     }
 
     // MARK: Keyboard
+
+    /// An app is about to attach. It is told where the keyboard is, and not the second half of a movement whose first
+    /// half it has not been told: that is over for the others, too.
+    func endMovement() {
+        guard keyboard.isMoving else { return }
+        movement.disarm()
+        tell(keyboard.arrive())
+    }
 
     /// An input method moves its keyboard. False: it is there already.
     func move(_ order: KeyboardOrder, by owner: InputMethod?) -> Bool {

@@ -98,6 +98,8 @@ public enum AgentMessage: CourierMessage {
     case lifeCycle(LifeCycle)
     /// What happens to the device.
     case system(SystemEvent)
+    /// What holds on the device: once on each stream, before all that is handed over on it.
+    case deviceState(DeviceState)
     /// How is an alert to be presented?
     case willPresent(WillPresent)
     /// A message of a later version, or an empty one: passed over.
@@ -108,7 +110,7 @@ public enum AgentMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard [1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 14, 20, 30].contains(field.number) else { continue }
+            guard [1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 14, 20, 21, 30].contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .registered(try Registered(decoding: content))
@@ -123,6 +125,7 @@ public enum AgentMessage: CourierMessage {
             case 13: self = .authorization(try Authorization(decoding: content))
             case 14: self = .lifeCycle(try LifeCycle(decoding: content))
             case 20: self = .system(try SystemEvent(decoding: content))
+            case 21: self = .deviceState(try DeviceState(decoding: content))
             default: self = .willPresent(try WillPresent(decoding: content))
             }
         }
@@ -143,6 +146,7 @@ public enum AgentMessage: CourierMessage {
         case .authorization(let authorization): output.appendField(13, message: authorization.encode)
         case .lifeCycle(let lifeCycle): output.appendField(14, message: lifeCycle.encode)
         case .system(let event): output.appendField(20, message: event.encode)
+        case .deviceState(let state): output.appendField(21, message: state.encode)
         case .willPresent(let question): output.appendField(30, message: question.encode)
         case .unknown: break
         }

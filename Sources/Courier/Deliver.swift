@@ -32,6 +32,9 @@ public struct Deliver: CourierMessage {
     public let replacedIdentity: NotificationIdentity?
     /// The relay's number for the push, which a ``Report`` repeats; 0 for none.
     public let push: UInt64
+    /// When the device had it safe, on its way from an agent to an app; nil: on its way to the device, or the agent is
+    /// of an earlier version.
+    public let receivedAt: Moment?
 
     /// A delivery from its parts.
     public init(
@@ -47,7 +50,8 @@ public struct Deliver: CourierMessage {
         channel: ChannelIdentity? = nil,
         wantsReport: Bool = false,
         replacedIdentity: NotificationIdentity? = nil,
-        push: UInt64 = 0
+        push: UInt64 = 0,
+        receivedAt: Moment? = nil
     ) {
         self.delivery = delivery
         self.identity = identity
@@ -62,6 +66,7 @@ public struct Deliver: CourierMessage {
         self.wantsReport = wantsReport
         self.replacedIdentity = replacedIdentity
         self.push = push
+        self.receivedAt = receivedAt
     }
 
     /// The `apns-id`, which the provider has sent or the relay has drawn.
@@ -116,6 +121,7 @@ public struct Deliver: CourierMessage {
         var wantsReport = false
         var replacedIdentity = [UInt8]()
         var push: UInt64 = 0
+        var receivedAt: Moment?
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: delivery = try field.uint64()
@@ -132,6 +138,7 @@ public struct Deliver: CourierMessage {
             case 11: wantsReport = try field.uint64() != 0
             case 12: replacedIdentity = try field.bytes(in: bytes)
             case 13: push = try field.uint64()
+            case 14: receivedAt = Moment(milliseconds: try field.int64())
             default: break
             }
         }
@@ -151,7 +158,8 @@ public struct Deliver: CourierMessage {
             channel: channel,
             wantsReport: wantsReport,
             replacedIdentity: NotificationIdentity(bytes: replacedIdentity),
-            push: push
+            push: push,
+            receivedAt: receivedAt
         )
     }
 
@@ -188,6 +196,7 @@ public struct Deliver: CourierMessage {
             output.appendBigEndian(replacedIdentity.low, count: 8)
         }
         output.appendField(13, push)
+        output.appendField(14, receivedAtMilliseconds)
     }
 
     /// The number of bytes that ``encode(into:)`` appends.
@@ -205,6 +214,7 @@ public struct Deliver: CourierMessage {
             + ProtobufSize.field(wantsReport ? 1 : 0)
             + ProtobufSize.field(length: replacedIdentity == nil ? 0 : Self.identityByteCount)
             + ProtobufSize.field(push)
+            + ProtobufSize.field(receivedAtMilliseconds)
     }
 
     private static let identityByteCount = NotificationIdentity.byteCount
@@ -215,6 +225,9 @@ public struct Deliver: CourierMessage {
         case .at(let moment): UInt64(max(moment.milliseconds, 0))
         }
     }
+
+    /// 0, which is not written, where there is none.
+    private var receivedAtMilliseconds: UInt64 { UInt64(bitPattern: receivedAt?.milliseconds ?? 0) }
 
     private var acceptedAtMilliseconds: UInt64 { UInt64(bitPattern: acceptedAt.milliseconds) }
 }

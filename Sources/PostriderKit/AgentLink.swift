@@ -54,6 +54,7 @@ final class AgentLink: EndpointOwner {
     private var hasLeft = false
     private var backoff = Backoff(baseMilliseconds: 100, capMilliseconds: 5_000, stableMilliseconds: 10_000)
     private lazy var retry = loop.makeTimer { [unowned self] in connect() }
+    private lazy var answer = AgentAnswer(at: address, on: loop, application)
 
     private static let requestHead: HeaderBlock = [
         ":method": "POST", ":scheme": "http", ":path": CourierMethod.attach.rawValue,
@@ -74,6 +75,7 @@ final class AgentLink: EndpointOwner {
 
     /// Connects for the first time, or again.
     func connect() {
+        answer.begin()
         var settings = SessionSettings()
         settings.connectionWindowSize = 65_535
         let endpoint = Endpoint(role: .client, settings: settings, owner: self)
@@ -188,7 +190,9 @@ final class AgentLink: EndpointOwner {
         askForChannels()
     }
 
-    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {}
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
+        answer.take(block, kind)
+    }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
         framing.feed(bytes)
@@ -216,6 +220,7 @@ final class AgentLink: EndpointOwner {
         handled.removeAll()
         handOver.streamEnded()
         framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
+        answer.end(reason, wasOpened: openedAt != nil, isWanted: !isStopping)
         guard !isStopping else { return }
         let up = openedAt.map { Int((loop.now - $0) / 1_000_000) } ?? 0
         openedAt = nil
@@ -262,6 +267,7 @@ final class AgentLink: EndpointOwner {
             application()?.unsubscribed(end)
         case .lifeCycle(let change): application()?.changed(change)
         case .system(let event): application()?.happened(event)
+        case .deviceState(let device): application()?.attached(to: device)
         case .willPresent(let question): application()?.asked(question)
         case .unknown: break
         }

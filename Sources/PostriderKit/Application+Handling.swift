@@ -24,10 +24,8 @@ extension Application {
             state.handlings[number] = handling
             state.posted = handling
         }
-        let untyped = DispatchedNotification(notification, sender: self)
         let posted = DispatchedNotification(
-            name: untyped.name, sender: self, userInfo: untyped.userInfo, payload: payload,
-            handling: handling)
+            notification, sender: self, payload: payload, handling: handling)
         let observers = Handling.$current.withValue(handling) { dispatcher.deliver(posted) }
         state.withLock { $0.posted = nil }
         if observers == 0, dispatcher.hasHadAsynchronousObserver(of: posted.name) {

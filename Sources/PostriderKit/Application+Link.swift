@@ -182,6 +182,7 @@ extension Application {
     private func ended() {
         let waiting = state.withLock { state in
             state.hasEnded = true
+            state.agentConnection = .none
             defer { state.waitingForEnd = [] }
             return state.waitingForEnd
         }
@@ -195,6 +196,6 @@ extension Deliver {
         // ``AgentLink`` has made sure that it can be read.
         var userInfo = (try? UserInfo(json: payload)) ?? [:]
         if let channel { userInfo[ChannelKey.channel] = .string("\(channel)") }
-        return RemoteNotificationDidArrive(userInfo: userInfo)
+        return RemoteNotificationDidArrive(userInfo: userInfo, push: PushHeaders(self))
     }
 }

@@ -12,6 +12,7 @@ extension Application {
         case .link(let change): happened(change)
         case .power(let change): happened(change)
         case .clock(let change):
+            if let zone = change.timeZone { state.withLock { $0.timeZone = zone } }
             if let shift = change.shiftMilliseconds {
                 post(SystemClockDidChange(shift: TimeInterval(shift) / 1000))
             }
@@ -22,6 +23,7 @@ extension Application {
     }
 
     private func happened(_ change: LinkChange) {
+        state.withLock { $0.link = change }
         switch change.phase {
         case .willConnect: post(RelayLinkWillConnect(relay: change.relay))
         case .didConnect: post(RelayLinkDidConnect(relay: change.relay))
@@ -47,6 +49,10 @@ extension Application {
     }
 
     private func happened(_ change: KeyboardChange) {
+        let isHiding = [.willHide, .didHide].contains(change.phase)
+        if isHiding || change.phase != .didChangeFrame {
+            state.withLock { $0.keyboard = isHiding ? nil : change.end }
+        }
         let movement = KeyboardMovement(change)
         switch change.phase {
         case .willChangeFrame: post(KeyboardWillChangeFrame(movement))
@@ -69,7 +75,7 @@ extension KeyboardMovement {
 }
 
 extension KeyboardMovement.Frame {
-    fileprivate init(_ frame: KeyboardFrame) {
+    init(_ frame: KeyboardFrame) {
         self.init(x: Int(frame.x), y: Int(frame.y), width: Int(frame.width), height: Int(frame.height))
     }
 }

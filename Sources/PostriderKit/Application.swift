@@ -1,3 +1,4 @@
+import Courier
 public import Dispatch
 import Foundation
 import Notifications
@@ -8,7 +9,7 @@ import Transport
 ///
 /// Notifications come through the ``NotificationDispatcher``, with the application as their sender. Add observers
 /// first, then ``start()`` or register: what has been waiting for the app arrives at once, and counts as handled when
-/// those observers have returned that were there. One that ends the process before that is given the notification
+/// those observers have finished that were there. One that ends the process before that is given the notification
 /// again.
 ///
 /// The connection to the agent has a thread of its own and comes back by itself whenever the agent was away. It ends
@@ -24,6 +25,7 @@ public final class Application: Sendable {
     let dispatcher: NotificationDispatcher
     /// Observers are called here, one notification after the other.
     let queue: DispatchQueue
+    let complain: @Sendable (String) -> Void
     let state = Mutex(State())
 
     /// The two worlds of APNs, kept apart from the provider's key to the device token; Apple's `aps-environment`.
@@ -45,6 +47,12 @@ public final class Application: Sendable {
         var isStarted = false
         var deviceToken: String?
         var authorizationStatus: AuthorizationStatus?
+        /// What the agent has told of the device, and whether it answers.
+        var agentConnection = AgentConnection.none
+        var hasComplained = false
+        var link: LinkChange?
+        var keyboard: KeyboardFrame?
+        var timeZone: String?
         var decidePresentation: (@Sendable (ResponseDidArrive.Subject) -> NotificationPresentationOptions)?
         /// What the user notification centre has asked, and whether the link has yet to hear of some of it.
         var calls: [UInt64: PendingCall] = [:]
@@ -83,11 +91,16 @@ public final class Application: Sendable {
     ///   - socketPath: the agent's Unix socket.
     ///   - dispatcher: what its notifications are posted to.
     ///   - queue: where observers are called, one after the other; nil: somewhere in the background.
+    ///   - complain: told one sentence, once each time that the agent cannot be reached, from a thread of the
+    ///     application's: what was tried, and what to do. If not given, it is a line on standard error. The present
+    ///     state is ``agentConnection``.
     public init(
         topic: String, environment: Environment = .production,
         socketPath: String = Application.defaultSocketPath,
-        dispatcher: NotificationDispatcher = .default, queue: DispatchQueue? = nil
+        dispatcher: NotificationDispatcher = .default, queue: DispatchQueue? = nil,
+        complain: (@Sendable (String) -> Void)? = nil
     ) {
+        self.complain = complain ?? Self.writeToStandardError
         self.topic = topic
         self.environment = environment
         self.socketPath = socketPath
@@ -95,7 +108,11 @@ public final class Application: Sendable {
         self.queue = DispatchQueue(label: "postrider.\(topic)", target: queue)
     }
 
-    deinit { state.withLock { $0.mailbox }?.postEvenIfFull(.stop) }
+    deinit {
+        // Loops over its notifications end.
+        dispatcher.ended(self)
+        state.withLock { $0.mailbox }?.postEvenIfFull(.stop)
+    }
 
     /// The device token, 64 hexadecimal digits; nil while there is none.
     public var deviceToken: String? { state.withLock { $0.deviceToken } }
@@ -118,7 +135,7 @@ public final class Application: Sendable {
 
     /// Registers with the agent and, through it, with the relay; from now on notifications arrive. The answer is the
     /// device token that the provider needs. It comes when agent and relay can be reached; cancel the task to wait no
-    /// longer.
+    /// longer. Whether the agent can is told at once: ``agentConnection``.
     ///
     /// - Throws: ``ApplicationError``, or `CancellationError`.
     @discardableResult

@@ -29,22 +29,27 @@ public struct DispatchedNotification: Sendable {
     public let userInfo: UserInfo
     /// The payload of a remote notification, byte for byte as the provider sent it; nil for all others.
     public let payload: [UInt8]?
+    /// What a push has beside its payload; nil: it is no push, or none that the agent has handed over.
+    public let push: PushHeaders?
     /// The handling that somebody waits for; nil if nobody does.
     let handling: Handling?
 
     /// A notification from its parts.
     public init(name: NotificationName, sender: NotificationSender? = nil, userInfo: UserInfo = [:]) {
-        self.init(name: name, sender: sender, userInfo: userInfo, payload: nil, handling: nil)
+        self.init(
+            name: name, sender: sender, userInfo: userInfo, payload: nil, push: nil, handling: nil)
     }
 
     init(
         name: NotificationName, sender: NotificationSender?, userInfo: UserInfo, payload: [UInt8]?,
+        push: PushHeaders?,
         handling: Handling?
     ) {
         self.name = name
         self.sender = sender
         self.userInfo = userInfo
         self.payload = payload
+        self.push = push
         self.handling = handling
     }
 }

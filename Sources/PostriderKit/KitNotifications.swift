@@ -6,9 +6,23 @@ public struct RemoteNotificationDidArrive: TypedNotification, Equatable {
     public static let name = NotificationName.remoteNotificationDidArrive
     /// The payload as the provider wrote it.
     public let userInfo: UserInfo
+    /// What it has beside its payload: its `apns-id`, priority, dates and others. Nil if only the payload is known: of
+    /// a push that the user has responded to, and of one that the app itself has posted.
+    public let push: PushHeaders?
 
     /// A push from its payload.
-    public init(userInfo: UserInfo) { self.userInfo = userInfo }
+    public init(userInfo: UserInfo) { self.init(userInfo: userInfo, push: nil) }
+
+    /// A push from its payload and what it has beside.
+    public init(userInfo: UserInfo, push: PushHeaders?) {
+        self.userInfo = userInfo
+        self.push = push
+    }
+
+    /// A push with what it has beside its payload.
+    public init?(_ notification: DispatchedNotification) {
+        self.init(userInfo: notification.userInfo, push: notification.push)
+    }
 }
 
 /// The application has a device token, for the first time or a new one.

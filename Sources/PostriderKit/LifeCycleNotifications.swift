@@ -105,7 +105,7 @@ public struct ApplicationDidEnterBackground: TypedNotification, Equatable {
     public init?(userInfo: UserInfo) {}
 }
 
-/// The application is to end. It is stopped when its observers have returned; its process then has a few seconds.
+/// The application is to end. It is stopped when its observers have finished; its process then has a few seconds.
 public struct ApplicationWillTerminate: TypedNotification, Equatable {
     /// What it is posted under.
     public static let name = NotificationName.applicationWillTerminate

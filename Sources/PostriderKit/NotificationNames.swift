@@ -2,17 +2,17 @@
 // is for. KitNotifications.swift has each as a type.
 extension NotificationName {
     /// A push has arrived. Its user info is the payload as the provider wrote it:
-    /// `userInfo["aps"]?["alert"]?["title"]?.string`. When every observer has returned it counts as handled.
+    /// `userInfo["aps"]?["alert"]?["title"]?.string`. When every observer has finished it counts as handled.
     public static let remoteNotificationDidArrive = NotificationName(
         rawValue: "postrider.remoteNotificationDidArrive")
 
     /// The moment of a local notification has come. User info: ``UserNotificationKey``. When every observer has
-    /// returned it counts as handled.
+    /// finished it counts as handled.
     public static let localNotificationDidFire = NotificationName(
         rawValue: "postrider.localNotificationDidFire")
 
     /// The user has done something with a notification that was shown. User info: ``UserNotificationKey``, with
-    /// `payload` where it was a push. When every observer has returned it counts as handled.
+    /// `payload` where it was a push. When every observer has finished it counts as handled.
     public static let responseDidArrive = NotificationName(rawValue: "postrider.responseDidArrive")
 
     /// The application has a device token, for the first time or a new one: tell the provider. User info:
@@ -39,7 +39,7 @@ extension NotificationName {
     public static let applicationDidEnterBackground = NotificationName(
         rawValue: "postrider.applicationDidEnterBackground")
 
-    /// The application is to end, and is stopped when its observers have returned.
+    /// The application is to end, and is stopped when its observers have finished.
     public static let applicationWillTerminate = NotificationName(
         rawValue: "postrider.applicationWillTerminate")
 }

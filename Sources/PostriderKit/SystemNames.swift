@@ -1,8 +1,8 @@
 // What happens to the device, by name. The sender is the ``Application`` whose agent tells it.
 // SystemNotifications.swift and KeyboardNotifications.swift have each as a type.
 //
-// Nothing of this is kept for an observer whose scope is off, for an app that does not run, or for one that attaches
-// later: they hear of what happens from then on.
+// Nothing of this is kept for an observer whose scope is off or for an app that does not run. An app that attaches is
+// told what holds then, and any part of it can ask: Application+State.swift.
 extension NotificationName {
     /// What the names of all of them begin with.
     static let systemPrefix = "postrider.system."
@@ -24,7 +24,7 @@ extension NotificationName {
     /// The link is gone, or an attempt has failed. User info: ``RelayLinkKey``.
     public static let relayLinkDidDisconnect = system("relayLinkDidDisconnect")
 
-    /// The device goes to sleep when the observers of all apps have returned, or four seconds have gone by.
+    /// The device goes to sleep when the observers of all apps have finished, or four seconds have gone by.
     public static let deviceWillSleep = system("deviceWillSleep")
     /// The device is awake, or was kept from sleeping after all.
     public static let deviceDidWake = system("deviceDidWake")

@@ -105,7 +105,7 @@ public struct RelayLinkDidDisconnect: TypedNotification, Equatable {
     }
 }
 
-/// The device goes to sleep when the observers of all apps have returned, or four seconds have gone by.
+/// The device goes to sleep when the observers of all apps have finished, or four seconds have gone by.
 public struct DeviceWillSleep: TypedNotification, Equatable {
     /// What it is posted under.
     public static let name = NotificationName.deviceWillSleep

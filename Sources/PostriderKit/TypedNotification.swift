@@ -25,19 +25,37 @@ public protocol TypedNotification: Sendable {
 
     /// The notification of this user info; nil where that does not say what it must.
     init?(userInfo: UserInfo)
+
+    /// The notification of this untyped one, of the same name; nil where that does not say what it must. If a type does
+    /// not declare it, the user info is all that counts.
+    init?(_ notification: DispatchedNotification)
+}
+
+extension TypedNotification {
+    /// The notification of the user info.
+    public init?(_ notification: DispatchedNotification) { self.init(userInfo: notification.userInfo) }
 }
 
 extension DispatchedNotification {
     /// The untyped form.
     public init(_ notification: some TypedNotification, sender: NotificationSender? = nil) {
-        self.init(name: type(of: notification).name, sender: sender, userInfo: notification.userInfo)
+        self.init(notification, sender: sender, handling: nil)
+    }
+
+    init(
+        _ notification: some TypedNotification, sender: NotificationSender?, payload: [UInt8]? = nil,
+        handling: Handling?
+    ) {
+        self.init(
+            name: type(of: notification).name, sender: sender, userInfo: notification.userInfo,
+            payload: payload, push: (notification as? RemoteNotificationDidArrive)?.push, handling: handling)
     }
 
     /// The typed form; nil where the name is another, or the user info does not say what it must.
     public func typed<Notification: TypedNotification>(
         as type: Notification.Type = Notification.self
     ) -> Notification? {
-        name == type.name ? Notification(userInfo: userInfo) : nil
+        name == type.name ? Notification(self) : nil
     }
 }
 

@@ -36,7 +36,7 @@ struct AppKeeperTests {
         rig.desk.endTurn()
         let app = rig.attached()
         #expect(processes.count == 1 && app.identities == [1, 2, 3])
-        let launch = LaunchReason.remote(.sample(1, identity: 1))
+        let launch = LaunchReason.remote(.sample(1, identity: 1).received(at: rig.desk.now))
         #expect(
             app.told.first
                 == .lifeCycle(LifeCycle(topic: topic, event: .didFinishLaunching, launch: launch)))

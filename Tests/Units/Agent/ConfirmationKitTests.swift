@@ -243,6 +243,18 @@ struct ConfirmationKitTests {
         await stage.house.kill()
     }
 
+    @Test("and a loop over the notifications of an application ends when nobody holds that any more")
+    func release() async throws {
+        let dispatcher = NotificationDispatcher()
+        var application: Application? = stage.application(dispatcher)
+        let pushes = dispatcher.notifications(of: RemoteNotificationDidArrive.self, sender: application)
+        let loop = Task { await pushes.reduce(into: 0) { count, _ in count += 1 } }
+        #expect(application?.deviceToken == nil)
+        application = nil
+        #expect(await loop.value == 0)
+        await stage.house.kill()
+    }
+
     @Test("and the device sleeps when a loop has finished with that, too", .bug(id: "K1"))
     func sleep() async throws {
         let dispatcher = NotificationDispatcher()

@@ -74,7 +74,9 @@ final class DeskRig {
 final class RecordedApp {
     static let topic = "com.example.one"
 
+    /// All but what it is told of the device as it attaches.
     var told: [AgentMessage] = []
+    var states: [DeviceState] = []
     /// How the agent has ended its stream, and what happens then.
     private(set) var ended: [GRPCStatus] = []
     var whenEnded: (() -> Void)?
@@ -84,7 +86,9 @@ final class RecordedApp {
             ended.append(status)
             whenEnded?()
         },
-        say: { [unowned self] in told.append($0) })
+        say: { [unowned self] message in
+            if case .deviceState(let state) = message { states.append(state) } else { told.append(message) }
+        })
     private let user: UInt32
     private let process: Int32?
 

@@ -92,8 +92,8 @@ struct SystemDeskTests {
 
     @Test("tells of a clock that was set and of another zone, and of neither where nothing is changed")
     func clock() {
-        let app = app("com.example.one")
         system.clockChanged(byMilliseconds: 0, zone: "GMT")
+        let app = app("com.example.one")
         system.clockChanged(byMilliseconds: 0, zone: "GMT")
         #expect(events(app).isEmpty)
         system.clockChanged(byMilliseconds: -5, zone: "GMT")
@@ -104,6 +104,32 @@ struct SystemDeskTests {
                 .clock(ClockChange(shiftMilliseconds: -5)), .clock(ClockChange(timeZone: "Asia/Tokyo")),
                 .clock(ClockChange(shiftMilliseconds: 7, timeZone: "Europe/Berlin")),
             ])
+    }
+
+    @Test(
+        "tells an app what holds as it attaches, once on each stream, after its life and before all else",
+        .bug(id: "A4"))
+    func greeting() throws {
+        system.clockChanged(byMilliseconds: 0, zone: "Europe/Berlin")
+        let link = LinkChange(phase: .didDisconnect, relay: "r:1", reason: "cut")
+        system.tell(.link(link))
+        let frame = KeyboardFrame(x: 0, y: 5, width: 9, height: 4)
+        _ = system.move(KeyboardOrder(frame: frame, durationMilliseconds: 250), by: nil)
+        var told: [AgentMessage] = []
+        let stream = AppStream(user: 1000) { told.append($0) }
+        rig.desk.register("com.example.one", for: stream)
+        rig.desk.center.attach("com.example.two", for: stream)
+        let state = DeviceState(link: link, keyboard: frame, timeZone: "Europe/Berlin")
+        #expect(told.first == .deviceState(state))
+        #expect(told.count { if case .deviceState = $0 { true } else { false } } == 1)
+        rig.clock.fireTimers()
+        #expect(!told.contains { if case .system = $0 { true } else { false } })
+        // One that registers hears of its authorization, too, if it has a centre.
+        let again = app("com.example.two")
+        #expect(again.states == [state])
+        #expect(
+            again.told.first
+                == .authorization(Authorization(topic: "com.example.two", status: .notDetermined)))
     }
 
     @Test(

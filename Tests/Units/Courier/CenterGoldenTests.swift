@@ -158,6 +158,19 @@ import Testing
             AgentMessage.authorization(Authorization(topic: "a.b", status: .denied)), "6a070a03612e621001")
     }
 
+    @Test("what holds on the device is written as protobuf writes it")
+    func device() throws {
+        try check(
+            AgentMessage.deviceState(DeviceState(link: nil, keyboard: nil, timeZone: "GMT")),
+            "aa01051a03474d54")
+        try check(
+            AgentMessage.deviceState(
+                DeviceState(
+                    link: LinkChange(phase: .didConnect, relay: "r:1"),
+                    keyboard: KeyboardFrame(x: 0, y: 5, width: 9, height: 4), timeZone: "GMT")),
+            "aa01160a0708021203723a3112061005180920041a03474d54")
+    }
+
     @Test("what happens to an app, and what it fails at, is written as protobuf writes it")
     func life() throws {
         try check(AppMessage.failed(Failed(delivery: 300, reason: "No.")), "620808ac0212034e6f2e")
