@@ -80,6 +80,7 @@ simulate: deps ## Run the relay under seeds (SEEDS=1..1000 or SEEDS=1000, else M
 	Tests/Simulation/run.sh "$(SEEDS)" $(MINUTES)
 
 torture: deps ## Have disks fail and relays die (MINUTES=5, SEED=1), and say what was lost
+	@.ci/dependencies torture
 	swift build
 	.build/venv/bin/python Tests/Torture/torture.py "$$(swift build --show-bin-path)" --minutes $(MINUTES) --seed $(SEED)
 

@@ -120,7 +120,7 @@ let package = Package(
         tests("TransportTests", "Units/Transport", ["Transport", "Crypto", "SeededRandom"]),
         tests("EndpointsTests", "Units/Endpoints", ["Endpoints", "HTTP2", "Transport"]),
         tests("CourierTests", "Units/Courier", ["Courier", "Notifications", "SeededRandom"]),
-        tests("StorageTests", "Units/Storage", ["Storage", "Notifications"]),
+        tests("StorageTests", "Units/Storage", ["CSQLite", "Storage", "Notifications"]),
         tests("SchedulesTests", "Units/Schedules", ["Notifications", "Schedules", "SeededRandom"]),
         tests(
             "PostriderJSONTests", "Units/PostriderJSON", ["Notifications", "PostriderJSON", "SeededRandom"],

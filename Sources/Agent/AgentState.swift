@@ -35,8 +35,11 @@ final class AgentState {
         set { database.whenTransactionEnds = newValue }
     }
 
-    /// How many pages the log had when it was copied last.
-    private var copiedPages = 0
+    /// How many transactions have been committed.
+    var commits: Int { database.commits }
+
+    /// How many pages the log had when it could not be copied.
+    private var uncopiedPages: Int?
 
     private let directory: OwnedDirectory
     let trusted: TrustedFile<AgentFile>
@@ -98,13 +101,19 @@ final class AgentState {
         centers.forget(record.number)
     }
 
-    /// Has the log of the file copied into it where it has grown beyond its bound, whoever has written it.
-    func boundLog() {
+    /// Copies the log into the file if it has grown beyond its bound, or could not grow. A log that cannot be copied is
+    /// left alone until it has grown, or until `isAnotherAttempt`.
+    ///
+    /// - Returns: whether it still waits to be copied.
+    @discardableResult
+    func boundLog(isAnotherAttempt: Bool = false) -> Bool {
+        if database.makeRoom() { uncopiedPages = nil }
         let pages = database.logPages
-        guard pages > Limits.logPages, pages != copiedPages else { return }
-        copiedPages = pages
-        // What fails now is tried again after the next change.
-        try? database.checkpoint()
+        guard pages > Limits.logPages || database.isTight || uncopiedPages != nil else { return false }
+        guard isAnotherAttempt || pages != uncopiedPages else { return true }
+        let isCopied = (try? database.checkpoint()) ?? false
+        uncopiedPages = isCopied ? nil : pages
+        return !isCopied
     }
 
     /// Runs the body in one transaction: all that it changes is safe when this returns, or nothing is changed.

@@ -34,7 +34,7 @@ extension AppDesk {
                 return false
             }
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
         }
         return reason
     }

@@ -18,7 +18,7 @@ extension AppDesk {
             }
             line?.subscribe(Subscribe(topic: wish.topic, channel: wish.channel))
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
             refuse(wish, "The agent cannot store the subscription now.", stream)
         }
     }
@@ -35,7 +35,7 @@ extension AppDesk {
             if try state.channels.apps(of: wish.channel).isEmpty { line?.unsubscribe(from: wish.channel) }
             refuse(wish, "", stream)
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
         }
     }
 
@@ -58,7 +58,7 @@ extension AppDesk {
                         lastAcceptedAt: last?.acceptedAt))
             }
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
         }
     }
 
@@ -79,7 +79,7 @@ extension AppDesk {
             do throws(StoreError) {
                 try state.channels.remove(end.channel, from: record.number)
             } catch {
-                log.error("\(error)", kind: "\(error)")
+                trouble.note(error)
             }
             tell(topic, .unsubscribed(end))
         }
@@ -93,7 +93,7 @@ extension AppDesk {
             let apps = try state.channels.apps(of: channel)
             return state.apps.records.values.filter { apps.contains($0.number) }.map(\.topic.text).sorted()
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
             return []
         }
     }

@@ -58,7 +58,7 @@ extension AppDesk {
                 _ = try forgetApp(topic)
             }
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
         }
     }
 

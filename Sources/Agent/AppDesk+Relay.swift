@@ -72,11 +72,7 @@ extension AppDesk {
         guard let record = state.apps[topic], !record.isWanted, state.centers[record.number] == nil else {
             return
         }
-        do throws(StoreError) {
-            try state.apps.remove(record)
-        } catch {
-            log.error("\(error)", kind: "\(error)")
-        }
+        do throws(StoreError) { try state.apps.remove(record) } catch { trouble.note(error) }
     }
 
     /// False: it could not be stored, and is not so.
@@ -86,7 +82,7 @@ extension AppDesk {
             isReceptionStale = true
             return true
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
             return false
         }
     }

@@ -23,6 +23,9 @@ final class AppDesk {
     /// The apps' user notification centres.
     private(set) lazy var center = CenterDesk(state, desk: self, scheduler: scheduler, log: log)
 
+    /// What the log is told while the disk refuses changes.
+    let trouble: StateTrouble
+
     /// Whether the relay should hear anew how the device wants to be sent what waits.
     var isReceptionStale = true
     /// Whether the device does with as little of its battery as it can.
@@ -58,6 +61,12 @@ final class AppDesk {
     /// Armed while the disk refuses what has to be written.
     private lazy var retry = scheduler.makeTimer { [unowned self] in endTurn() }
 
+    /// Armed while the disk has no room for what the log holds.
+    private lazy var copying = scheduler.makeTimer { [unowned self] in
+        state.boundLog(isAnotherAttempt: true)
+        endTurn()
+    }
+
     struct Attachments {
         var streams: [AppStream] = []
         var lastRow: Int64 = 0
@@ -72,6 +81,7 @@ final class AppDesk {
         self.scheduler = scheduler
         self.log = log
         reporter = Reporter(scheduler)
+        trouble = StateTrouble(state, scheduler: scheduler, log: log)
     }
 
     /// All streams that have attached something, each once.
@@ -103,7 +113,7 @@ final class AppDesk {
                 from: "\(stream.user)")
             stream.tell(.refused(Refused(topic: text, reason: refusal.reason)))
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
             stream.tell(
                 .refused(Refused(topic: text, reason: "The agent cannot store the registration now.")))
         }
@@ -239,7 +249,8 @@ final class AppDesk {
     func endTurn() {
         let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
         if isChanged || !acknowledgements.isEmpty { commit() }
-        state.boundLog()
+        if state.boundLog(), !copying.isArmed { copying.arm(afterMilliseconds: Limits.logRetryMilliseconds) }
+        trouble.look()
         presenter?.present()
         for topic in stirred where !unsettled.contains(topic) {
             callApp(topic)
@@ -269,7 +280,7 @@ final class AppDesk {
             failures.removeAll(keepingCapacity: true)
             if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
             if !arrivals.isEmpty || !acknowledgements.isEmpty { line?.startAnew() }
         }
@@ -295,7 +306,7 @@ final class AppDesk {
                 return stream.hasRoom
             }
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            trouble.note(error)
         }
         attachments[topic] = present
         handlers.watch(stream)

@@ -228,10 +228,8 @@ final class AppKeeper {
             ProcessRegister.Record(identifier: $0.identifier, startedAt: $0.startedAt, isActive: isActive)
         }
         // Without the record, the next agent learns of the process when it comes back.
-        do throws(StoreError) {
-            try state.processes.put(record, of: topic)
-        } catch {
-            log.error("\(error)", kind: "\(error)")
+        do throws(StoreError) { try state.processes.put(record, of: topic) } catch {
+            desk.trouble.note(error)
         }
     }
 }

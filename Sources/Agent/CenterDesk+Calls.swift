@@ -162,7 +162,7 @@ extension CenterDesk {
 
     private func sentence(_ error: any Error) -> String {
         if let refusal = error as? AppRefusal { return refusal.reason }
-        log.error("\(error)", kind: "\(error)")
+        desk.trouble.note(error)
         return "The agent cannot store that now."
     }
 }

@@ -140,7 +140,7 @@ final class CenterDesk {
             }
             try setAlarm()
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            desk.trouble.note(error)
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
         }
     }

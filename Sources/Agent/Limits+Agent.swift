@@ -29,6 +29,8 @@ extension Limits {
     static let refusedPauseMilliseconds = (least: 1000, most: 60 * 60 * 1000)
     /// Pages of the write-ahead log after which it is copied into the database: 4 MiB.
     static let logPages = 1024
+    /// Milliseconds until that is tried again where the disk has no room for it.
+    static let logRetryMilliseconds = 10_000
 }
 
 extension Limits {

@@ -57,7 +57,7 @@ final class OwnerDesk {
             default: return Self.refusal(404, "The agent knows no \(method) \(path).")
             }
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            desk.trouble.note(error)
             return Self.refusal(503, error.description)
         }
     }

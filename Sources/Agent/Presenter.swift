@@ -64,7 +64,7 @@ final class Presenter {
         do throws(StoreError) {
             for record in try state.alerts.records() { handle(.restored(record)) }
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            desk.trouble.note(error)
         }
         screen?.start()
     }
@@ -195,7 +195,7 @@ final class Presenter {
                 }
             }
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            desk.trouble.note(error)
             switch action {
             case .respond, .forget:
                 unstored.append(action)

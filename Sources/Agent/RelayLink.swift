@@ -173,7 +173,7 @@ final class RelayLink: RelayLine {
             log.notice("enrolled as device \(device.deviceIdentity)")
             if !isAsleep { connect(as: device) }
         } catch {
-            log.error("\(error)", kind: "\(error)")
+            desk.trouble.note(error)
             unkept = device
             retry.arm(afterMilliseconds: Self.pauseMilliseconds)
         }
@@ -219,7 +219,9 @@ extension RelayLink: DeviceClientDelegate {
     }
 
     func linkDidConnect(_ welcome: Welcome) {
-        log.notice("connected to \(relay.destination), \(welcome.pending) notifications wait there")
+        let line = "connected to \(relay.destination), \(welcome.pending) notifications wait there"
+        // While the disk refuses what comes, there is a new link every few seconds.
+        if desk.trouble.isPresent { log.debug(line) } else { log.notice(line) }
         isUp = true
         wasWelcomed = true
         policy.welcomed()

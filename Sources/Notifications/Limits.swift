@@ -216,6 +216,10 @@ public enum Limits {
     public static let busyPollingMicroseconds = 10_000
     /// Operations in one ledger transaction.
     public static let ledgerBatch = 1024
+    /// What a write-ahead log reserves of its disk in advance is at most one part in so many of what is left.
+    public static let logReserveShare = 8
+    /// Bytes that the disk must have left for anything to be reserved: 16 MiB.
+    public static let logReserveLeastFree = 16 * 1024 * 1024
 
     // What is remembered of pushes that are done with (docs/trace.md).
 
@@ -223,6 +227,8 @@ public enum Limits {
     public static let traceSegmentBytes = 16 * 1024 * 1024
     /// Segments of the trace; then the oldest goes.
     public static let traceSegments = 16
+    /// Bytes that the disk must have left for the trace to grow: 8 MiB. What is left then is for notifications.
+    public static let traceLeastFree = 8 * 1024 * 1024
     /// Letters on their way to the trace, each with up to ``traceHandover`` records. At about 150 bytes a record:
     /// 40 MiB. Beyond that they are lost, and counted.
     public static let traceLetters = 256

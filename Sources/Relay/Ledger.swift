@@ -28,8 +28,8 @@ final class Ledger {
     private var restMilliseconds = 0
     private var onClosed: (() -> Void)?
 
-    /// Why the last batch was not stored, and how many were not since it began.
-    private var trouble: (error: StoreError, batches: Int)?
+    /// When the log is told that batches are not stored.
+    private var trouble = FailureEpisodes()
 
     /// Has ``Ledger/settleOwed()`` called after so many milliseconds, in place of what was asked before.
     typealias Rest = (Int) -> Void
@@ -169,14 +169,12 @@ final class Ledger {
     private func note(_ result: Result<Void, StoreError>, of batch: QueueBatch) {
         switch result {
         case .success:
-            guard let trouble, !batch.enqueued.isEmpty else { return }
-            log.notice("notifications are stored again; \(trouble.batches) batches were not")
-            self.trouble = nil
+            guard !batch.enqueued.isEmpty, let failures = trouble.succeeded(at: time.now()) else { return }
+            let batches = failures == 1 ? "1 batch was" : "\(failures) batches were"
+            log.notice("notifications are stored again; \(batches) not")
         case .failure(let error):
-            if trouble?.error.kind != error.kind {
-                log.error("notifications are not stored for now: \(error)")
-            }
-            trouble = (error, (trouble?.batches ?? 0) + (batch.enqueued.isEmpty ? 0 : 1))
+            guard trouble.failed(error, at: time.now()) else { return }
+            log.error("notifications are not stored for now: \(error)")
         }
     }
 

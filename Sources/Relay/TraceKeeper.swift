@@ -13,19 +13,22 @@ final class TraceKeeper {
     private let post: (Letter, Int) -> Void
     private var onClosed: (() -> Void)?
     private var records: [TraceRecord] = []
-    private var isFailing = false
+    private var trouble = FailureEpisodes()
+    private let readClock: () -> UInt64
     private var searches: [(search: TraceSearch, ticket: UInt64, asker: Int)] = []
 
     /// A keeper of `store`, in which it notes that the relay started. `post` addresses a letter to a shard;
-    /// `onClosed` is called after a ``TraceLetter/close``.
+    /// `onClosed` is called after a ``TraceLetter/close``; `readClock` answers monotonic nanoseconds.
     init(
         _ store: any TraceStore, sample: Int, losses: TraceLosses, log: Log, now: Moment,
-        post: @escaping (Letter, Int) -> Void, onClosed: @escaping () -> Void
+        readClock: @escaping () -> UInt64, post: @escaping (Letter, Int) -> Void,
+        onClosed: @escaping () -> Void
     ) {
         self.store = store
         self.sample = sample
         self.losses = losses
         self.log = log
+        self.readClock = readClock
         self.post = post
         self.onClosed = onClosed
         write([.event(TraceEvent(.started, at: now, row: QueueRow(0)))])
@@ -114,12 +117,12 @@ final class TraceKeeper {
     private func attempt(_ count: Int, _ write: () throws(StoreError) -> Void) {
         do throws(StoreError) {
             try write()
-            if isFailing { log.notice("the trace is written again; \(losses.count) records are lost") }
-            isFailing = false
+            if trouble.isPresent, trouble.succeeded(at: readClock()) != nil {
+                log.notice("the trace is written again; \(losses.count) records are lost")
+            }
         } catch {
             losses.add(count)
-            if !isFailing { log.error("the trace is not written: \(error)") }
-            isFailing = true
+            if trouble.failed(error, at: readClock()) { log.error("the trace is not written: \(error)") }
         }
     }
 

@@ -42,7 +42,7 @@ struct TraceThread: Sendable {
         let retry = loop.makeTimer {}
         let keeper = TraceKeeper(
             store, sample: sample, losses: losses, log: log,
-            now: Moment(milliseconds: loop.wallMilliseconds),
+            now: Moment(milliseconds: loop.wallMilliseconds), readClock: { [unowned loop] in loop.now },
             post: { letter, shard in switchboard.send(letter, to: shard) },
             onClosed: { [unowned loop] in
                 loop.stop()

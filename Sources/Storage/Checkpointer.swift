@@ -19,6 +19,8 @@ final class Checkpointer: Sendable {
 
     private let stage: Mutex<Stage>
     private let failed = Atomic(false)
+    /// Whether the log has been told that the copying fails.
+    private let isTold = Atomic(false)
     /// Nil once stopped.
     private let connection: Mutex<Database?>
     private let queue = DispatchQueue(label: "postrider.checkpoint")
@@ -35,7 +37,7 @@ final class Checkpointer: Sendable {
 
     /// To be called on the committing thread after each commit.
     func committed(on database: Database) {
-        switch turn(logPages: database.logPages) {
+        switch turn(logPages: database.logPages, isTight: database.isTight) {
         case .none: break
         case .copy: queue.async { self.copy() }
         case .finish: attempt(on: database)
@@ -55,11 +57,11 @@ final class Checkpointer: Sendable {
         case none, copy, finish
     }
 
-    private func turn(logPages: Int) -> Turn {
+    private func turn(logPages: Int, isTight: Bool) -> Turn {
         stage.withLock { stage in
             switch stage {
             case .idle(let until):
-                guard logPages >= until else { return .none }
+                guard logPages >= until || isTight else { return .none }
                 stage = .copying
                 return .copy
             case .copying:
@@ -81,13 +83,17 @@ final class Checkpointer: Sendable {
         stage.withLock { $0 = .copied }
     }
 
-    /// A checkpoint that fails loses nothing: the log keeps everything.
+    /// A checkpoint that fails loses nothing: the log keeps everything. It is told when that begins and when it ends.
     private func attempt(on database: Database) {
         do throws(StoreError) {
             try database.checkpoint()
+            if isTold.exchange(false, ordering: .relaxed) {
+                log.notice("the log of \(database.path) is copied into it again")
+            }
         } catch {
             if error.kind == .inputOutput { failed.store(true, ordering: .releasing) }
-            log.warning("The log of \(database.path) could not be copied into it. \(error)")
+            guard !isTold.exchange(true, ordering: .relaxed) else { return }
+            log.warning("the log of \(database.path) cannot be copied into it for now: \(error)")
         }
     }
 }

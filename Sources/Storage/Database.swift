@@ -13,6 +13,18 @@ public import Notifications
     /// Pages in the write-ahead log after the last commit on this connection.
     public var logPages: Int { connection.logPages }
 
+    /// How many transactions have been committed on this connection.
+    public private(set) var commits = 0
+    /// Whether the disk has so little left that the log should be copied now: what it makes the file grow by is more
+    /// than an eighth of the free space.
+    public private(set) var isTight = false
+    /// Pages that the file has with all that is committed; nil until the first transaction on an open connection.
+    private var committedPages: Int64?
+    /// Pages of the log when the free space was looked at last.
+    private var logPagesSeen = 0
+    /// So many pages later it is looked at again.
+    private static let logPagesPerLook = 16
+
     /// Told at the end of each transaction whether its changes are made.
     public var whenTransactionEnds: ((_ isCommitted: Bool) -> Void)?
 
@@ -20,6 +32,7 @@ public import Notifications
     private let beginStatement: Statement
     private let commitStatement: Statement
     private let rollbackStatement: Statement
+    private let pageCount: Statement
 
     /// Opens the file, and makes it where there is none, readable to its owner only. A file that is not of
     /// this schema, or of a newer version than this program knows, is refused and left as it is; an older one
@@ -28,6 +41,8 @@ public import Notifications
         try Self.makeWhole(path, schema)
         try self.init(opening: path)
         try verify(schema)
+        // An earlier version kept the log's index there. The file is locked, so nobody uses it.
+        unsafe _ = unlink(path + "-shm")
         try prepareFile(schema)
     }
 
@@ -49,6 +64,7 @@ public import Notifications
         beginStatement = try Statement("BEGIN IMMEDIATE", on: connection)
         commitStatement = try Statement("COMMIT", on: connection)
         rollbackStatement = try Statement("ROLLBACK", on: connection)
+        pageCount = try Statement("PRAGMA page_count", on: connection)
     }
 
     // What becomes of a file under which the disk has failed is ``TrustedFile``'s to say.
@@ -66,7 +82,10 @@ public import Notifications
     func close(keepingLog keepsLog: Bool) { connection.close(keepingLog: keepsLog) }
 
     /// Opens it again. What was prepared works on.
-    func open() throws(StoreError) { try connection.open() }
+    func open() throws(StoreError) {
+        try connection.open()
+        committedPages = nil
+    }
 
     /// For SQLite's own calls.
     var handle: OpaquePointer? { unsafe connection.handle }
@@ -86,23 +105,82 @@ public import Notifications
     public func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         try beginStatement.run()
         do throws(StoreError) {
+            let before = if let committedPages { committedPages } else { try countPages() }
             try body()
+            let pages = try requireRoom(beyond: before)
             try commitStatement.run()
+            committedPages = pages
         } catch {
             // Some failures have rolled back already.
             if unsafe sqlite3_get_autocommit(handle) == 0 { try? rollbackStatement.run() }
             whenTransactionEnds?(false)
             throw error
         }
+        commits += 1
+        // A log that grows takes of what the file will need, also where it removes rows only.
+        if abs(logPages - logPagesSeen) >= Self.logPagesPerLook { look(at: committedPages ?? 0) }
         whenTransactionEnds?(true)
+    }
+
+    /// Fails the transaction under way with ``StoreError/Kind/full`` if the file would have to grow by more than a
+    /// quarter of the free space. A log that cannot be copied into its file can never begin anew: on a disk that it has
+    /// filled itself nothing could be removed any more.
+    ///
+    /// - Returns: the pages of the file with this transaction.
+    private func requireRoom(beyond committed: Int64) throws(StoreError) -> Int64 {
+        let pages = try countPages()
+        guard pages <= committed || look(at: pages) else { throw connection.failure(SQLITE_FULL) }
+        return pages
+    }
+
+    private func countPages() throws(StoreError) -> Int64 {
+        defer { pageCount.reset() }
+        return try pageCount.step() ? pageCount.integer(0) : 0
+    }
+
+    /// Compares what the file has to grow by to so many pages with what the disk has left.
+    ///
+    /// - Returns: whether it leaves enough for the log, and for what a file system adds.
+    @discardableResult
+    private func look(at pages: Int64) -> Bool {
+        let (growth, free) = (growth(pages), DiskSpace.free(at: path))
+        isTight = growth > free / 8
+        logPagesSeen = logPages
+        return growth <= free / 4
+    }
+
+    /// Bytes by which the file is shorter than so many pages.
+    private func growth(_ pages: Int64) -> Int {
+        max(Int(pages) * WriteAheadLog.pageBytes - DiskSpace.length(of: path), 0)
     }
 
     /// Copies committed pages from the log into the file as far as that disturbs nobody. When all of them
     /// were copied the next commit starts the log anew.
-    public func checkpoint() throws(StoreError) {
-        let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    ///
+    /// - Returns: whether all of them were.
+    @discardableResult
+    public func checkpoint() throws(StoreError) -> Bool {
+        var (pages, copied): (CInt, CInt) = (0, 0)
+        let code = unsafe sqlite3_wal_checkpoint_v2(
+            handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied)
         // A commit is writing the log's header at this very moment, or somebody else copies: nothing is for now.
-        if code & 0xff != SQLITE_BUSY { try check(code) }
+        guard code & 0xff != SQLITE_BUSY else { return false }
+        try check(code)
+        guard pages == copied else { return false }
+        isTight = false
+        connection.lacksRoom = false
+        return true
+    }
+
+    /// Copies the log into the file after a change for which there was no room: the log then begins anew, within the
+    /// length that it has. Does nothing if no change has failed so, or if the file cannot grow by as much as it must.
+    ///
+    /// - Returns: whether the change may succeed now.
+    public func makeRoom() -> Bool {
+        guard connection.lacksRoom, !connection.isDoubtful,
+            let pages = try? countPages(), growth(pages) <= DiskSpace.free(at: path)
+        else { return false }
+        return (try? checkpoint()) ?? false
     }
 
     /// Copies everything that the log holds into the file, syncs the file, and empties the log.

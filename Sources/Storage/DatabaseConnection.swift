@@ -12,8 +12,16 @@ import Notifications
     var isDoubtful = false
     /// Pages in the write-ahead log after the last commit.
     fileprivate(set) var logPages = 0
+    /// Whether a change has failed for want of room, and the log was not copied since.
+    var lacksRoom = false
 
-    /// How long a call waits for another process's lock.
+    /// SQLite's access to files in which one process owns a database, and may have several connections to it. It locks
+    /// the file for as long as one of them is open, and keeps the index of the write-ahead log on the heap. Else that
+    /// index is a mapped file (`-shm`): where a full disk has no block for one of its pages, touching the page ends the
+    /// process with SIGBUS, and reading needs room, too.
+    private static let fileSystem = "unix-excl"
+
+    /// How long a call waits for another connection's lock.
     private static let busyMilliseconds: CInt = 2000
     /// A log that grew beyond this many bytes is cut back when it starts anew. Overwriting a log is cheaper
     /// than growing it.
@@ -31,7 +39,7 @@ import Notifications
         unsafe precondition(handle == nil, "an open connection is closed first")
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        let code = unsafe sqlite3_open_v2(path, &opened, flags, Self.fileSystem)
         unsafe handle = opened
         generation += 1
         logPages = 0
@@ -45,7 +53,7 @@ import Notifications
             unsafe sqlite3_busy_timeout(handle, Self.busyMilliseconds)
             let settings = [
                 "synchronous=FULL", "wal_autocheckpoint=0", "journal_size_limit=\(Self.keptLogBytes)",
-                "temp_store=MEMORY", "cache_size=-16384", "trusted_schema=OFF",
+                "temp_store=MEMORY", "mmap_size=0", "cache_size=-16384", "trusted_schema=OFF",
             ]
             try check(unsafe sqlite3_exec(handle, settings.map { "PRAGMA \($0);" }.joined(), nil, nil, nil))
         } catch {
@@ -89,6 +97,7 @@ import Notifications
         let systemCode = unsafe sqlite3_system_errno(handle)
         let failure = StoreError(code: code, message: message, path: path, systemCode: systemCode)
         if failure.kind == .inputOutput { isDoubtful = true }
+        if failure.kind == .full { lacksRoom = true }
         return failure
     }
 

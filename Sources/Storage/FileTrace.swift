@@ -13,6 +13,8 @@ public final class FileTrace: TraceStore {
     private var encoder = TraceEncoder()
     private var names: TraceNames
     private let refusals: RefusalRing
+    /// Answers how many bytes the disk has left.
+    private let free: () -> Int
     /// Where the last visit to an older segment stopped, and the names that come before it: whoever follows the trace
     /// goes on there.
     private var bookmark: (position: TracePosition, names: TraceNames)?
@@ -36,14 +38,18 @@ public final class FileTrace: TraceStore {
     }
 
     /// Opens a trace of at most `mostSegments` segments of `segmentBytes` bytes, and so many refusals.
+    ///
+    /// - Parameter free: answers how many bytes the disk has left.
     init(
-        directory path: String, log: Log, segmentBytes: Int, mostSegments: Int, refusals places: Int
+        directory path: String, log: Log, segmentBytes: Int, mostSegments: Int, refusals places: Int,
+        free: (() -> Int)? = nil
     ) throws(StoreError) {
         precondition(segmentBytes >= TraceBytes.headerBytes + TraceBytes.mostBytes && mostSegments > 0)
         guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
             throw StoreError(traceCode: errno, "The directory \(path) cannot be created")
         }
         self.path = path
+        self.free = free ?? { DiskSpace.free(at: path) }
         self.segmentBytes = segmentBytes
         self.mostSegments = mostSegments
         refusals = try RefusalRing(path: path + "/refused", places: places)
@@ -71,6 +77,7 @@ public final class FileTrace: TraceStore {
 
     /// Writes records down, at the end of the newest segment or in a new one.
     public func append(_ records: [TraceRecord]) throws(StoreError) {
+        try leaveRoom()
         var namesWritten = names.texts.count
         do throws(StoreError) {
             // By their places: a loop over the array itself makes a copy of each.
@@ -130,7 +137,10 @@ public final class FileTrace: TraceStore {
     }
 
     /// Writes refusals down, in the places of the oldest.
-    public func append(_ refusals: [TraceRefusal]) throws(StoreError) { try self.refusals.append(refusals) }
+    public func append(_ refusals: [TraceRefusal]) throws(StoreError) {
+        try leaveRoom()
+        try self.refusals.append(refusals)
+    }
 
     /// Visits the refusals that are kept, oldest first.
     public func visitRefusals(_ visit: (TraceRefusal) -> Void) { refusals.visit(visit) }
@@ -155,9 +165,25 @@ public final class FileTrace: TraceStore {
     }
 
     private func removeOldest() {
-        while segments.count > mostSegments {
-            unsafe unlink(Self.path(segments.lowerBound, in: path))
-            segments = segments.lowerBound + 1...segments.upperBound
+        while segments.count > mostSegments { removeFirst() }
+    }
+
+    private func removeFirst() {
+        unsafe unlink(Self.path(segments.lowerBound, in: path))
+        segments = segments.lowerBound + 1...segments.upperBound
+    }
+
+    /// Leaves what little a disk has left to the notifications: the oldest segments go, and if that is not enough the
+    /// trace does not grow.
+    private func leaveRoom() throws(StoreError) {
+        while free() < Limits.traceLeastFree {
+            guard segments.count > 1 else {
+                throw StoreError(
+                    .full,
+                    "Less than \(Limits.traceLeastFree >> 20) MiB are left on the disk of \(path), and are "
+                        + "kept for notifications: free space on it.")
+            }
+            removeFirst()
         }
     }
 

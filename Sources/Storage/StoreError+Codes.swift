@@ -10,7 +10,7 @@ extension StoreError {
         case SQLITE_FULL:
             self.init(.full, "No room is left for \(path): free space on its disk.")
         case SQLITE_IOERR where systemCode == ENOSPC || systemCode == EDQUOT:
-            // Of the log's index, which grows when the log is written already: the change may be there all the same.
+            // Of a sync, on a file system that looks for room only then: the change may be there all the same.
             self.init(.inputOutput, "No room is left for \(path): free space on its disk.")
         case SQLITE_IOERR:
             self.init(
@@ -42,9 +42,8 @@ extension StoreError {
     /// What a failed system call on a file or directory means to us. No errno passes this place.
     init(systemCode code: CInt, _ what: String, remedy: String) {
         let reason = unsafe String(cString: strerror(code))
+        let isFull = code == ENOSPC || code == EDQUOT
         self.init(
-            code == ENOSPC || code == EDQUOT ? .full : .unusable,
-            "\(what) (\(reason)): \(remedy)."
-        )
+            isFull ? .full : .unusable, "\(what) (\(reason)): \(isFull ? "free space on its disk" : remedy).")
     }
 }

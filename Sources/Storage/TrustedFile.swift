@@ -60,7 +60,13 @@ public final class TrustedFile<File: DatabaseFile> {
         precondition(
             database.isOpen && !database.isDoubtful,
             "a file that is in doubt is opened anew before it is changed")
-        try body(file)
+        do throws(StoreError) {
+            try body(file)
+        } catch {
+            // A change that had no room has changed nothing.
+            guard error.kind == .full, database.makeRoom() else { throw error }
+            try body(file)
+        }
     }
 
     /// Looks after the log, behind a change.
@@ -68,14 +74,19 @@ public final class TrustedFile<File: DatabaseFile> {
         guard !database.isDoubtful, let checkpointer else { return }
         checkpointer.committed(on: database)
         let used = WriteAheadLog.byteCount(pages: database.logPages)
-        if let length = reserve.length(afterBytes: used) { WriteAheadLog.lengthen(database.path, to: length) }
+        if let length = reserve.length(afterBytes: used, free: free) {
+            WriteAheadLog.lengthen(database.path, to: length)
+        }
     }
+
+    /// Bytes that its disk has left.
+    private func free() -> Int { DiskSpace.free(at: database.path) }
 
     /// Makes the log's file longer by a piece of what it may come to. False: it is long enough, or
     /// the file is not believed; a log that begins anew behind that grows with what is committed.
     func prepare() -> Bool {
         guard !needsRenewal, let thresholdPages,
-            let length = reserve.piece(of: WriteAheadLog.byteCount(pages: thresholdPages))
+            let length = reserve.piece(of: WriteAheadLog.byteCount(pages: thresholdPages), free: free())
         else { return false }
         WriteAheadLog.lengthen(database.path, to: length, isSynced: true)
         return true

@@ -6,8 +6,11 @@ import Notifications
 enum WriteAheadLog {
     private static func name(of path: String) -> String { path + "-wal" }
 
+    /// Bytes of a page.
+    static let pageBytes = 4096
+
     /// How many bytes of the file so many pages take: a head, and one before each page.
-    static func byteCount(pages: Int) -> Int { 32 + pages * (24 + 4096) }
+    static func byteCount(pages: Int) -> Int { 32 + pages * (24 + pageBytes) }
 
     /// Makes the file longer by zeros, where it is shorter. What is in it stays as it is: a log ends where its
     /// checksums end. To be called by whoever commits, between two commits.

@@ -41,27 +41,37 @@ enum AgentCommand: Command {
         let log = try ServiceLog.start(threshold)
         try DescriptorNeed.agent.check()
         let requests = try Termination.requests()
-        let agent = try await Agent.start(settings.agent, log: log)
-        log.notice("ready: apps connect to \(settings.agent.socketPath), \(DescriptorNeed.roomNow)")
         let supervision = Supervision(environment, log: log)
-        supervision.tell("READY=1")
-        let watch = supervision.watch {
-            await agent.answer()
-            return true
+        let configuration = settings.agent
+        let start = PatientStart(log: log, isWaiting: { supervision.tell(Self.waitingState) }) {
+            try await Agent.start(configuration, log: log)
         }
         Task {
             for await request in requests {
+                if request == .reload, !start.hasStarted {
+                    log.notice("not reloaded: the agent has not started yet")
+                    continue
+                }
+                if request == .end { start.giveUp() }
+                guard let agent = try? await start.agent() else { continue }
                 if request == .reload {
                     supervision.tell(Supervisor.reloadingState)
                     await reload(agent, settings, threshold, log, readSettings)
                     supervision.tell("READY=1")
                 } else {
-                    watch?.cancel()
                     supervision.tell("STOPPING=1")
                     await agent.stop()
                 }
             }
         }
+        guard let agent = try await start.agent() else { return 0 }
+        log.notice("ready: apps connect to \(configuration.socketPath), \(DescriptorNeed.roomNow)")
+        supervision.tell("READY=1")
+        let watch = supervision.watch {
+            await agent.answer()
+            return true
+        }
+        defer { watch?.cancel() }
         do {
             try await agent.untilEnd()
         } catch {
@@ -71,6 +81,10 @@ enum AgentCommand: Command {
         log.notice("ended in good order")
         return 0
     }
+
+    /// Has systemd wait for longer than it usually waits for a start (sd_notify(3)), and tells people why.
+    private static let waitingState =
+        "EXTEND_TIMEOUT_USEC=30000000\nSTATUS=Waits for room on the disk of its state."
 
     /// Reads again what can have changed. Where something is wrong, everything stays as it was.
     private static func reload(

@@ -4,8 +4,8 @@ usage: torture.py PRODUCTS [--minutes N] [--seed N]
 
 PRODUCTS is the folder with the programs `postrider` and `store-under-fire`. Half of the time belongs to the store, with a
 fault of every kind at every write boundary of a script, seed after seed; a quarter to a whole relay, with pushes from
-aioapns and a device of grpcio; a quarter to an agent of a sound relay, with an app of grpcio. Ends with 1 where anything
-was found.
+aioapns and a device of grpcio; a quarter to an agent of a sound relay, with an app of grpcio. Before that, real small
+file systems are filled under both, once each. Ends with 1 where anything was found.
 """
 
 import argparse
@@ -26,6 +26,7 @@ import agent_fire  # noqa: E402
 import burning  # noqa: E402
 import fault  # noqa: E402
 from earlier_cases import EarlierCases  # noqa: E402
+from full_disks import full_disks  # noqa: E402
 from relay import say  # noqa: E402
 from store_cases import SHAPES, Account, StoreCases  # noqa: E402
 
@@ -102,6 +103,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="pr-fire-"))
+    full = full_disks(arguments.products / "postrider", folder / "full")
+    say(f"full disks: not as promised: {len(full)}")
+    for finding in full:
+        say(f"  FOUND {finding}")
     begun = time.monotonic()
     seconds = arguments.minutes * 60
 
@@ -131,7 +136,7 @@ def main():
     except (SystemExit, TimeoutError) as failure:
         found = str(failure) or "something that was waited for did not happen"
         say(f"{part}: FOUND {found}")
-    if store.findings or found:
+    if full or store.findings or found:
         say(f"found something; it lies in {folder}, and the seed was {arguments.seed}")
         sys.exit(1)
     shutil.rmtree(folder)

@@ -118,22 +118,25 @@ class Scene:
         if self.disk:
             self.disk.close()
         self.disk = fault.Disk(self.library, self.folder / "agent.control", self.folder / "agent", seed)
+        await self.run_agent(self.disk.environment)
+
+    async def run_agent(self, environment):
         host, port = self.house.relay.device_endpoint
         with (self.folder / "agent.log").open("wb") as log:
             self.agent = await asyncio.create_subprocess_exec(
                 self.program, "agent", "--relay", f"{host}:{port}", "--ca", self.house.relay.ca, "--state",
                 self.folder / "agent", "--socket", self.folder / "agent.sock", "--enrolment-key-file",
-                self.folder / "key", "--log-level", "debug", stdout=log, stderr=log, env=self.disk.environment)
+                self.folder / "key", "--log-level", "debug", stdout=log, stderr=log, env=environment)
 
-    async def push(self, count):
-        """Pushes so many; the relay takes them on whether the agent does or not."""
+    async def push(self, count, size=0):
+        """Pushes so many, each with so many bytes more than is needed; the relay takes them on whether the agent does or not."""
         requests = []
         for _ in range(count):
             identity = uuid4()
             self.pushed.add(identity.bytes)
             requests.append(self.provider.send_notification(NotificationRequest(
-                device_token=self.app.token, message={"aps": {"alert": "fire"}}, notification_id=str(identity),
-                time_to_live=86400)))
+                device_token=self.app.token, message={"aps": {"alert": "fire"}, "filling": "x" * size},
+                notification_id=str(identity), time_to_live=86400)))
         results = await asyncio.wait_for(asyncio.gather(*requests), PATIENCE)
         require(all(result.is_successful for result in results), "a sound relay refuses a push")
 

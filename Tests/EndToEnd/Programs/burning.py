@@ -144,13 +144,16 @@ class Scene:
             self.is_home = False
             await self.device.disconnect(politely=False)
 
-    async def push(self):
-        """Pushes once and answers the status, `(503, reason)` and the like; None: no answer came."""
+    async def push(self, size=0):
+        """Pushes once, with so many bytes more than is needed, and answers the status, `(503, reason)` and the like.
+
+        None: no answer came.
+        """
         identity = uuid4()
         self.answers[identity.bytes] = None
         request = NotificationRequest(
-            device_token=self.device.token, message={"aps": {"alert": str(identity)}}, notification_id=str(identity),
-            time_to_live=86400)
+            device_token=self.device.token, message={"aps": {"alert": str(identity)}, "filling": "x" * size},
+            notification_id=str(identity), time_to_live=86400)
         try:
             result = await asyncio.wait_for(self.provider.send_notification(request), PATIENCE)
         except Exception:  # whatever aioapns makes of a relay that is gone

@@ -114,6 +114,7 @@ final class SimulatedRelay {
         TraceKeeper(
             MemoryTrace(disk: house.traceDisk, segmentRecords: 500, mostSegments: .max), sample: 1,
             losses: traceLosses, log: .none, now: Moment(milliseconds: house.clock.wallMilliseconds),
+            readClock: { [clock = house.clock] in UInt64(clock.milliseconds) * 1_000_000 },
             post: { [unowned self] letter, shard in mail[shard].append(letter) }, onClosed: {})
     }
 

@@ -79,6 +79,8 @@ struct AgentRenewalTests {
             if level == .error { journal.note(text) }
             if text.hasPrefix("enrolled as device") { enrolled.note(text) }
         }
+        let rig = try DeskRig(log: log)
+        let state = rig.ground.state
         var failures: [AgentFailure] = []
         let link = RelayLink(
             configuration, to: Server(configuration.relay, tls: tls), state: state, desk: rig.desk, on: loop,

@@ -13,6 +13,7 @@ struct LedgerTests {
         var alarms: [UInt64] = []
         var now: UInt64 = 0
         var arrived = 0
+        let told = Told()
     }
 
     private let store = SlowStore()
@@ -22,7 +23,7 @@ struct LedgerTests {
     init() {
         let post = post
         ledger = Ledger(
-            store: store, shardCount: 2, log: .none,
+            store: store, shardCount: 2, log: post.told.log,
             post: { letter, shard in post.lines.append("\(shard) \(Self.text(letter))") },
             copy: { _, order in post.lines.append("copy to \(order.directory)") },
             rest: { post.rests.append($0) },
@@ -151,6 +152,31 @@ struct LedgerTests {
         #expect(store.batches.last?.settled.sorted() == [QueueRow(1), QueueRow(2)] && store.rows == [4])
         ledger.receive([stored(5)])
         #expect(store.batches.last?.settled == [])
+    }
+
+    @Test("tells when storing fails and when it goes on, twice in a minute at the most", .bug(id: "A18"))
+    func told() {
+        for row in Int64(1)...40 {
+            store.failures = row % 2 == 1 ? 1 : 0
+            ledger.receive([stored(row)])
+            post.now += 1_000_000
+        }
+        let (begin, end) = (
+            "notifications are not stored for now: No room.", "notifications are stored again; "
+        )
+        #expect(post.told.lines == [begin, end + "1 batch was not", begin])
+        post.now += FailureEpisodes.quiet
+        ledger.receive([stored(41)])
+        #expect(post.told.lines.last == end + "19 batches were not" && post.told.lines.count == 4)
+        // It is well for more than a while, and fails for other causes.
+        post.now += FailureEpisodes.quiet
+        for kind in [StoreError.Kind.full, .full, .inputOutput, .full, .inputOutput] {
+            store.failure = StoreError(kind, "It is \(kind).")
+            store.failures = 1
+            ledger.receive([stored(50)])
+        }
+        let causes = ["full", "inputOutput"].map { "notifications are not stored for now: It is \($0)." }
+        #expect(Array(post.told.lines[4...]) == causes)
     }
 
     @Test("settles what it owes by itself, after rests that grow to a bound and begin anew")

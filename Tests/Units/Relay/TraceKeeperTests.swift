@@ -140,6 +140,8 @@ struct TraceKeeperTests {
     private final class Post {
         var answers: [UInt64: ControlDesk.Answer] = [:]
         var closed = 0
+        var now: UInt64 = 0
+        let told = Told()
     }
 
     private let disk = MemoryTrace.Disk()
@@ -150,8 +152,9 @@ struct TraceKeeperTests {
     init() {
         let post = post
         keeper = TraceKeeper(
-            MemoryTrace(disk: disk, segmentRecords: 2), sample: 1, losses: losses, log: .none,
-            now: Samples.now,
+            MemoryTrace(disk: disk, segmentRecords: 2), sample: 1, losses: losses,
+            log: post.told.log,
+            now: Samples.now, readClock: { post.now },
             post: { letter, _ in
                 if case .traced(let ticket, let answer) = letter { post.answers[ticket] = answer }
             },
@@ -226,5 +229,19 @@ struct TraceKeeperTests {
         keeper.receive(Self.letters)
         #expect(losses.count == 5)
         #expect(MemoryTrace(disk: disk).lastRow == QueueRow(5))
+    }
+
+    @Test("tells of a disk that is full now and then twice in a minute, whatever it does", .bug(id: "A18"))
+    func changingDisk() {
+        for round in 0..<100 {
+            disk.fault = round % 2 == 0 ? StoreError(.full, "No room.") : nil
+            keeper.receive(Self.letters)
+            post.now += 100_000_000
+        }
+        let told = ["the trace is not written: No room.", "the trace is written again; 5 records are lost"]
+        #expect(post.told.lines == told + [told[0]])
+        post.now += FailureEpisodes.quiet
+        keeper.receive(Self.letters)
+        #expect(post.told.lines.count == 4)
     }
 }

@@ -63,11 +63,11 @@ import Testing
         }
     }
 
-    @Test("A log's index for which there is no room is told as that, and the file is not believed any more")
-    func fullIndex() {
-        // SQLITE_IOERR_SHMSIZE: the index in shared memory cannot be made longer.
+    @Test("A sync that finds no room is told as that, and the file is not believed any more")
+    func fullSync() {
+        // SQLITE_IOERR_FSYNC: some file systems look for room only then.
         let failure = StoreError(
-            code: 10 | 19 << 8, message: "disk I/O error", path: "queue.sqlite", systemCode: ENOSPC)
+            code: 10 | 4 << 8, message: "disk I/O error", path: "queue.sqlite", systemCode: ENOSPC)
         #expect(failure.kind == .inputOutput)
         #expect(failure.description == "No room is left for queue.sqlite: free space on its disk.")
     }

@@ -19,7 +19,9 @@ struct LogReserveTests {
             (64 * Self.kilo, nil), (72 * Self.kilo, nil),
         ]
         for step in steps {
-            #expect(reserve.length(afterBytes: step.used) == step.length, "\(step.used) bytes used")
+            #expect(
+                reserve.length(afterBytes: step.used, free: { .max }) == step.length,
+                "\(step.used) bytes used")
         }
     }
 
@@ -28,10 +30,46 @@ struct LogReserveTests {
     func pieces() {
         var reserve = LogReserve()
         let whole = 2_500 * Self.kilo
-        #expect(reserve.piece(of: whole) == 1_024 * Self.kilo)
-        #expect(reserve.length(afterBytes: 1_100 * Self.kilo) == 2_124 * Self.kilo)
-        #expect(reserve.piece(of: whole) == whole)
-        #expect(reserve.piece(of: whole) == nil)
+        #expect(reserve.piece(of: whole, free: .max) == 1_024 * Self.kilo)
+        #expect(reserve.length(afterBytes: 1_100 * Self.kilo, free: { .max }) == 2_124 * Self.kilo)
+        #expect(reserve.piece(of: whole, free: .max) == whole)
+        #expect(reserve.piece(of: whole, free: .max) == nil)
+    }
+
+    /// A disk whose free space a log's file takes.
+    private struct Disk {
+        var free: Int
+        var reserve = LogReserve()
+        var length = 0
+
+        mutating func take(_ wanted: Int?) -> Bool {
+            guard let wanted else { return false }
+            free -= wanted - length
+            length = wanted
+            return true
+        }
+    }
+
+    @Test(
+        "is at most an eighth of what the disk has left, all of its pieces together, and nothing of little",
+        .bug(id: "R3"),
+        arguments: [(24, 3), (64, 8), (15, 0), (0, 0), (1_000_000, 32)] as [(Int, Int)])
+    func share(_ freeMegabytes: Int, _ mostMegabytes: Int) {
+        let (free, most) = (freeMegabytes << 20, mostMegabytes << 20)
+        var disk = Disk(free: free)
+        while disk.take(disk.reserve.piece(of: 32 << 20, free: disk.free)) {}
+        #expect(disk.length <= most && disk.length >= most - LogReserve.leastBytes)
+        #expect(disk.free == free - disk.length)
+    }
+
+    @Test("does not grow before a log that grows on a disk that has little left", .bug(id: "R3"))
+    func littleLeft() {
+        var reserve = LogReserve()
+        let mega = 1024 * Self.kilo
+        #expect(reserve.length(afterBytes: mega, free: { 15 * mega }) == nil)
+        #expect(reserve.length(afterBytes: 2 * mega, free: { 16 * mega }) == 3 * mega)
+        // More than half of that is used up, and little is left.
+        #expect(reserve.length(afterBytes: 2 * mega + 768 * Self.kilo, free: { mega }) == nil)
     }
 
     @Test("leaves what is there as it is, and a file that is longer; makes none")

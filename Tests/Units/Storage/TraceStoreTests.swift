@@ -170,6 +170,35 @@ struct TraceStoreTests {
         #expect(try !Self.records(trace.store).contains(Self.event(1000)))
     }
 
+    @Test(
+        "leaves a disk that has little left to others: its oldest segments go, then it does not grow",
+        .bug(id: "R3"))
+    func littleLeft() throws {
+        let scratch = Scratch()
+        let folder = scratch.path + "/trace"
+        let count = {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.count { $0.hasSuffix(".segment") }
+        }
+        var most = Int.max
+        let trace = try FileTrace(
+            directory: folder, log: .none, segmentBytes: 1500, mostSegments: 3, refusals: 5,
+            free: { count() > most ? Limits.traceLeastFree - 1 : Limits.traceLeastFree })
+        while count() < 3 { try trace.append([Self.event(1)]) }
+        most = 2
+        try trace.append([Self.event(2)])
+        #expect(count() == 2 && trace.segments.count == 2)
+        most = 0
+        let end = trace.end
+        let failure = try #require(throws: StoreError.self) { try trace.append([Self.event(3)]) }
+        #expect(failure.kind == .full && failure.description.contains("Less than 8 MiB are left"))
+        #expect(count() == 1 && trace.end == end)
+        most = 1
+        try trace.append([Self.event(4)])
+        #expect(try Self.records(trace).last == Self.event(4))
+        #expect(trace.lastRow == QueueRow(4))
+    }
+
     @Test("is cut where its end was not written whole, and goes on there")
     func tornTail() throws {
         let trace = try Trace(.sqlite)

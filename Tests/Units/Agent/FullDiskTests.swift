@@ -1,0 +1,78 @@
+import Foundation
+import Notifications
+import Testing
+
+@testable import Agent
+@testable import Storage
+
+@Suite("An agent whose disk refuses changes")
+struct FullDiskTests {
+    private let lines = Journal<String>()
+    private let rig: DeskRig
+    private var database: Database { rig.ground.state.trusted.file.database }
+
+    init() throws {
+        let lines = lines
+        rig = try DeskRig(log: Log { level, line in if level <= .notice { lines.note(line) } })
+    }
+
+    /// A notification comes that cannot be stored.
+    private func fail() {
+        rig.arrive(UInt64(rig.line.asked.count) + 100)
+        rig.desk.endTurn()
+    }
+
+    @Test("tells that once when it begins and once when it is over, however often it tries", .bug(id: "A18"))
+    func lineForEach() throws {
+        let app = rig.attached()
+        database.isDoubtful = true
+        for _ in 1...50 {
+            fail()
+            rig.clock.pass(milliseconds: 180)
+            rig.clock.fireTimers()
+        }
+        #expect(lines.events.count { $0.hasPrefix("the agent's state is not stored for now: ") } == 1)
+        #expect(lines.events.count == 1)
+        database.isDoubtful = false
+        rig.arrive(1)
+        rig.desk.endTurn()
+        let end = try #require(lines.events.last)
+        #expect(end.hasPrefix("the agent's state is stored again; ") && end.hasSuffix(" attempts had failed"))
+        #expect(lines.events.count == 2 && app.identities == [1])
+    }
+
+    @Test("tells of one that fails now and then twice in a minute, not each time", .bug(id: "A18"))
+    func changingDisk() {
+        let app = rig.attached()
+        for round in 0..<60 as Range<UInt64> {
+            database.isDoubtful = round % 2 == 0
+            rig.arrive(round + 1)
+            rig.desk.endTurn()
+            rig.clock.pass(milliseconds: 500)
+        }
+        #expect(lines.events.count == 3 && !app.identities.isEmpty)
+    }
+
+    @Test("copies its log when there is room again, though nobody changes anything", .bug(id: "A18"))
+    func log() throws {
+        let state = rig.ground.state
+        let reader = try database.sibling()
+        // As a disk that has no room does, whoever reads keeps the log from being copied.
+        try reader.holdMoment()
+        let text = String(repeating: "x", count: 4000)
+        try database.execute("CREATE TABLE filling(text TEXT)")
+        for _ in 0...Limits.logPages { try database.execute("INSERT INTO filling VALUES ('\(text)')") }
+        let path = rig.ground.scratch.state + "/agent.sqlite"
+        let length = try size(path)
+        rig.desk.endTurn()
+        #expect(state.boundLog(), "the log waits")
+        try reader.execute("COMMIT")
+        rig.clock.fireTimers()
+        #expect(!state.boundLog())
+        #expect(try size(path) > length + Limits.logPages * 4000)
+    }
+
+    private func size(_ path: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+    }
+}

@@ -1,0 +1,12 @@
+import Notifications
+import Synchronization
+
+/// What a log was told.
+final class Told: Sendable {
+    private let all = Mutex<[String]>([])
+
+    var lines: [String] { all.withLock { $0 } }
+
+    /// A log whose lines are kept here.
+    var log: Log { Log { [self] _, line in all.withLock { $0.append(line) } } }
+}
