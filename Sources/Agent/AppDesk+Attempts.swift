@@ -102,8 +102,8 @@ extension AppDesk {
         for replaced in outcome.replaced {
             sickbay.discharge(replaced.row)
             // The relay hears of what an app has been told when the app has handled it.
-            guard let identity = replaced.reported, !isUnderWay(replaced.row) else { continue }
-            reporter.note(.replaced, of: identity)
+            guard let push = replaced.reported, !isUnderWay(replaced.row) else { continue }
+            reporter.note(.replaced, of: push)
         }
         for failure in outcome.dead {
             sickbay.discharge(failure.row)

@@ -50,7 +50,7 @@ final class Inbox {
     struct Replaced: Equatable {
         let row: Int64
         /// The push whose relay wants to know that; nil: there is none.
-        let reported: NotificationIdentity?
+        let reported: ReportedPush?
     }
 
     /// Told of everything that is stored, within the transaction.

@@ -137,7 +137,7 @@ import Testing
                     Report.Event(
                         .merged, of: Samples.identity, push: 300, other: 299, at: Moment(milliseconds: 0))
                 ])),
-            "421c0a1a0a10" + identity + "100420ac0228ab02")
+            "421c0a1a0a10" + identity + "100520ac0228ab02")
         let wish = Subscribe(
             topic: "a.b", channel: Samples.channel, last: Samples.identity,
             lastAcceptedAt: Moment(milliseconds: 300))
