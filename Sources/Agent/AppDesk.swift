@@ -25,7 +25,6 @@ final class AppDesk {
 
     /// What the log is told while the disk refuses changes.
     let trouble: StateTrouble
-
     /// Whether the relay should hear anew how the device wants to be sent what waits.
     var isReceptionStale = true
     /// Whether the device does with as little of its battery as it can.
@@ -62,10 +61,7 @@ final class AppDesk {
     private lazy var retry = scheduler.makeTimer { [unowned self] in endTurn() }
 
     /// Armed while the disk has no room for what the log holds.
-    private lazy var copying = scheduler.makeTimer { [unowned self] in
-        state.boundLog(isAnotherAttempt: true)
-        endTurn()
-    }
+    private lazy var copying = scheduler.makeTimer { [unowned self] in endTurn(copiesLog: true) }
 
     struct Attachments {
         var streams: [AppStream] = []
@@ -246,10 +242,12 @@ final class AppDesk {
     func stir(_ topic: String) { stirred.insert(topic) }
 
     /// Makes safe what this turn has brought, then answers for it, then hands over what is due.
-    func endTurn() {
+    func endTurn(copiesLog: Bool = false) {
         let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
         if isChanged || !acknowledgements.isEmpty { commit() }
-        if state.boundLog(), !copying.isArmed { copying.arm(afterMilliseconds: Limits.logRetryMilliseconds) }
+        if state.boundLog(isAnotherAttempt: copiesLog), !copying.isArmed {
+            copying.arm(afterMilliseconds: Limits.logRetryMilliseconds)
+        }
         trouble.look()
         presenter?.present()
         for topic in stirred where !unsettled.contains(topic) {

@@ -35,7 +35,7 @@ extension CenterDesk {
         do throws(StoreError) {
             for record in state.apps.records.values { try applyDecision(about: record) }
         } catch {
-            log.error("\(error)")
+            desk.trouble.note(error)
         }
     }
 

@@ -142,7 +142,7 @@ final class ConsentDesk {
             // This takes the question away, too.
             _ = try center.decide(isAllowed ? .authorized : .denied, about: topic)
         } catch {
-            log.error("\(error)")
+            center.desk.trouble.note(error)
             withdraw(topic)
             center.unanswered(topic)
         }
@@ -163,7 +163,9 @@ final class ConsentDesk {
 
     /// What is not on the disk costs a question more after the agent's next start.
     private func keep(_ record: ConsentRegister.Record, of topic: String) {
-        do throws(StoreError) { try consents.put(record, of: topic) } catch { log.error("\(error)") }
+        do throws(StoreError) { try consents.put(record, of: topic) } catch {
+            center.desk.trouble.note(error)
+        }
     }
 }
 

@@ -177,9 +177,13 @@ public import Notifications
     ///
     /// - Returns: whether the change may succeed now.
     public func makeRoom() -> Bool {
-        guard connection.lacksRoom, !connection.isDoubtful,
-            let pages = try? countPages(), growth(pages) <= DiskSpace.free(at: path)
-        else { return false }
+        guard connection.lacksRoom, !connection.isDoubtful, let pages = try? countPages() else {
+            return false
+        }
+        let growth = growth(pages)
+        // The change that failed has written to the log as far as there was room.
+        if growth > 0, logPages > 0 { WriteAheadLog.cut(path, toPages: logPages) }
+        guard growth <= DiskSpace.free(at: path) else { return false }
         return (try? checkpoint()) ?? false
     }
 

@@ -92,7 +92,12 @@ public final class SQLiteStore: Store {
         completion(
             Result { () throws(StoreError) in
                 try believeQueue()
-                try queue.change { file throws(StoreError) in try commit(batch, to: file) }
+                do throws(StoreError) {
+                    try queue.change { file throws(StoreError) in try commit(batch, to: file) }
+                } catch {
+                    guard error.kind == .full, batch.enqueued.isEmpty else { throw error }
+                    try remove(batch.settled, from: queue)
+                }
             })
         unmaintained.queue = true
     }
@@ -117,6 +122,17 @@ public final class SQLiteStore: Store {
             throw error
         }
     }
+
+    /// Removes rows by pieces where the log has no room for all at once: each changes the pages in which it lies.
+    private func remove(_ rows: [QueueRow], from queue: TrustedFile<QueueFile>) throws(StoreError) {
+        for start in stride(from: 0, to: rows.count, by: Self.rowsAtOnce) {
+            var piece = QueueBatch()
+            piece.settled = Array(rows[start..<min(start + Self.rowsAtOnce, rows.count)])
+            try queue.change { file throws(StoreError) in try commit(piece, to: file) }
+        }
+    }
+
+    private static let rowsAtOnce = 16
 
     /// Opens a file anew that is not believed any more.
     private func believe<File>(_ file: TrustedFile<File>) throws(StoreError) {

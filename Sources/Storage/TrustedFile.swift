@@ -56,6 +56,8 @@ public final class TrustedFile<File: DatabaseFile> {
 
     /// Lets `body` change the file, which is believed: ``renew()`` comes first where it is not. The thread that copies
     /// the log may meet a failure at any time; what is committed before that is seen is in the log, which is synced.
+    ///
+    /// A change for which there is no room is tried once more when the log has been copied and begins anew.
     func change(_ body: (File) throws(StoreError) -> Void) throws(StoreError) {
         precondition(
             database.isOpen && !database.isDoubtful,
@@ -63,7 +65,6 @@ public final class TrustedFile<File: DatabaseFile> {
         do throws(StoreError) {
             try body(file)
         } catch {
-            // A change that had no room has changed nothing.
             guard error.kind == .full, database.makeRoom() else { throw error }
             try body(file)
         }

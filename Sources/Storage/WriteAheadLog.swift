@@ -29,6 +29,14 @@ enum WriteAheadLog {
         if isSynced { _ = fdatasync(descriptor) }
     }
 
+    /// Makes the file shorter, to no more than its first pages. To be called by whoever commits, between two commits,
+    /// with at least as many pages as are committed.
+    static func cut(_ path: String, toPages pages: Int) {
+        let (log, length) = (name(of: path), byteCount(pages: pages))
+        guard DiskSpace.length(of: log) > length else { return }
+        unsafe _ = truncate(log, length)
+    }
+
     /// Writes the own bytes of the log over it and syncs it, so that what is read from it is on the disk: for a file
     /// that nobody has open. After a sync has failed, in this process or in one before it, the kernel may hold frames
     /// that are not: SQLite would copy them into the file, and a power cut would then leave changes there by half.

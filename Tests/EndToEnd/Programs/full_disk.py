@@ -74,7 +74,7 @@ async def relay(program, folder, disk):
     """Another program fills the disk, and pushes what it has left."""
     scene = RelayScene(program, folder, disk)
     await scene.prepare()
-    disk.fill(leave=2 * MIB)
+    disk.fill(leave=MIB)
     await scene.fill_with_pushes()
     disk.fill()
     await scene.fill_with_pushes()
@@ -103,7 +103,7 @@ async def pushes(program, folder, disk):
     """Pushes alone fill the disk: what is delivered makes room for others."""
     scene = RelayScene(program, folder, disk)
     await scene.prepare()
-    disk.fill(leave=2 * MIB)
+    disk.fill(leave=MIB)
     for _ in range(2):
         await scene.fill_with_pushes()
         await scene.delivers_what_it_holds()

@@ -84,6 +84,20 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path + "-shm"))
     }
 
+    @Test("A log is cut behind what is committed, and no further", .bug(id: "R4"))
+    func cutLog() throws {
+        let database = try Database(path: path, schema: first)
+        for number in 1...50 { try database.execute("INSERT INTO thing (number) VALUES (\(number))") }
+        let length = WriteAheadLog.byteCount(pages: database.logPages)
+        WriteAheadLog.lengthen(path, to: length + 100_000)
+        WriteAheadLog.cut(path, toPages: database.logPages)
+        #expect(try Scratch.size(path + "-wal") == length)
+        WriteAheadLog.cut(path, toPages: database.logPages + 1)
+        #expect(try Scratch.size(path + "-wal") == length)
+        database.close(keepingLog: true)
+        #expect(try Database(path: path, schema: first).number("SELECT count(*) FROM thing") == 50)
+    }
+
     @Test("While a connection is open, another process cannot use the file", .bug(id: "R1"))
     func otherProcess() async throws {
         let path = path
