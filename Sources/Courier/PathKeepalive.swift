@@ -22,8 +22,8 @@ public struct PathKeepalive: Hashable, Sendable {
         /// - Parameters:
         ///   - isUnanswered: whether a PING was not answered.
         ///   - silentSeconds: the silence before the end, or before that PING.
-        ///   - borneSeconds: the longest silence that the link bore before. A shorter one is not what cut it, nor is one
-        ///     that is shorter than the shortest interval.
+        ///   - borneSeconds: the longest silence that the link bore before. A shorter one is not what cut it, nor is
+        ///     one that is shorter than the shortest interval.
         public init?(isUnanswered: Bool, silentSeconds: Int, borneSeconds: Int) {
             guard silentSeconds > borneSeconds, silentSeconds >= Limits.shortenedKeepaliveSeconds else {
                 return nil

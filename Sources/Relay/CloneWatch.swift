@@ -3,9 +3,9 @@ import Notifications
 /// Tells two machines with one identity, such as clones of an image, from one device that comes back.
 ///
 /// A device that roams is the same process at another address. One that was restarted is another process, and the
-/// former is gone. So a process that comes back after another one has replaced it proves that there are two. Devices of older
-/// versions do not say which process they are: they are known by their address, and because a device may go back and
-/// forth between two networks, only several returns count, and nobody is turned away for them.
+/// former is gone. So a process that comes back after another one has replaced it proves that there are two. Devices of
+/// older versions do not say which process they are: they are known by their address, and because a device may go back
+/// and forth between two networks, only several returns count, and nobody is turned away for them.
 ///
 /// Pure: time is wall-clock time and comes in as an argument.
 struct CloneWatch {
