@@ -99,6 +99,7 @@ extension AppDesk {
             sickbay.rest(failure.row, of: failure.topic, attempts: failure.attempts)
         }
         for row in outcome.gone { sickbay.discharge(row) }
+        for (app, count) in outcome.dropped { noteDrop(count, of: app) }
         for replaced in outcome.replaced {
             sickbay.discharge(replaced.row)
             // The relay hears of what an app has been told when the app has handled it.
@@ -111,6 +112,14 @@ extension AppDesk {
                 "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "
                     + "'postrider agent dead-letters'", kind: "dead letter: \(failure.topic)")
         }
+    }
+
+    private func noteDrop(_ count: Int, of app: Int64) {
+        let topic = state.apps.record(numbered: app)?.topic.text ?? "an app"
+        let number = count == 1 ? "1 notification" : "\(count) notifications"
+        log.write(
+            .warning, "\(number) of \(topic) dropped: its inbox is full (\(Limits.inboxPerTopic))",
+            kind: "inbox full", from: topic, count: count)
     }
 }
 

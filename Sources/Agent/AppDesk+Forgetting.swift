@@ -80,4 +80,17 @@ extension AppDesk {
         line?.unregister(topic)
         return true
     }
+
+    /// From now on a stream is given nothing of what there is for a topic.
+    func detach(_ stream: AppStream, from topic: String) {
+        guard var remaining = attachments[topic],
+            let index = remaining.streams.firstIndex(where: { $0 === stream })
+        else { return }
+        remaining.streams.remove(at: index)
+        if index == remaining.streams.count { remaining.lastRow = 0 }
+        attachments[topic] = remaining.streams.isEmpty ? nil : remaining
+        isReceptionStale = true
+        stirred.insert(topic)
+        if remaining.streams.isEmpty { keeper?.handle(.detached, topic) }
+    }
 }

@@ -169,19 +169,6 @@ final class AppDesk {
         for topic in attachments.keys { detach(stream, from: topic) }
     }
 
-    /// From now on a stream is given nothing of what there is for a topic.
-    func detach(_ stream: AppStream, from topic: String) {
-        guard var remaining = attachments[topic],
-            let index = remaining.streams.firstIndex(where: { $0 === stream })
-        else { return }
-        remaining.streams.remove(at: index)
-        if index == remaining.streams.count { remaining.lastRow = 0 }
-        attachments[topic] = remaining.streams.isEmpty ? nil : remaining
-        isReceptionStale = true
-        stirred.insert(topic)
-        if remaining.streams.isEmpty { keeper?.handle(.detached, topic) }
-    }
-
     private static let brokenReason = "The app ended, or lost its connection, without having handled it."
 
     /// The app of a topic, if it may be that of the stream's user, with a token in this environment; nil: it asks for
@@ -271,7 +258,6 @@ final class AppDesk {
                 let outcome = try state.inbox.commit(
                     arrivals, handled: handled, failures: failures, mostAttempts: mostAttempts, now: now)
                 told(outcome)
-                for (app, count) in outcome.dropped { noteDrop(count, of: app) }
             }
             handled.removeAll(keepingCapacity: true)
             unsettled.removeAll(keepingCapacity: true)
@@ -282,14 +268,6 @@ final class AppDesk {
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
             if !arrivals.isEmpty || !acknowledgements.isEmpty { line?.startAnew() }
         }
-    }
-
-    private func noteDrop(_ count: Int, of app: Int64) {
-        let topic = state.apps.record(numbered: app)?.topic.text ?? "an app"
-        let number = count == 1 ? "1 notification" : "\(count) notifications"
-        log.write(
-            .warning, "\(number) of \(topic) dropped: its inbox is full (\(Limits.inboxPerTopic))",
-            kind: "inbox full", from: topic, count: count)
     }
 
     /// Sends a topic's newest stream what it has room for, in order.

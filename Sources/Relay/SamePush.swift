@@ -3,7 +3,7 @@ import Notifications
 // How a push that is sent again is told from another one with the same `apns-id`.
 
 extension Device {
-    /// What holds a slot. A notification whose time is over holds it no longer, whether anybody has looked since or not.
+    /// What holds a slot. An expired notification holds it no longer, whether or not anybody has looked since.
     mutating func holder(
         of slot: Slot, _ now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
     ) -> QueueRow? {

@@ -174,4 +174,20 @@ struct ImportTableTests {
         let file = TextFile(path: "Sources/\(module)/A.swift", text: line)
         #expect(table.findings(importedBy: file).count == count)
     }
+
+    @Test("about cases from the field wants each on the page and in a test")
+    func fieldCases() throws {
+        let page = TextFile(path: FieldCases.path, text: "| R1 | a |\n| R2 | b |\n| R1 | c |\n")
+        let test = TextFile(
+            path: "Tests/Units/A.swift",
+            text: #"@Test("a", .bug(id: "R1"))"# + "\n" + #"@Test("b", .bug(id: "K9"))"#)
+        let cases = try #require(FieldCases([page, test]))
+        #expect(
+            cases.findings.map(\.description) == [
+                "docs/field-cases.md:2: has the case R2, which no test names",
+                "docs/field-cases.md:3: has the case R1 twice",
+                "Tests/Units/A.swift: names the case K9, which is not in docs/field-cases.md",
+            ])
+        #expect(FieldCases([test]) == nil)
+    }
 }

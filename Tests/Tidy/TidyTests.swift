@@ -46,6 +46,13 @@ struct TidyTests {
         report(files.filter(\.isSwift).flatMap { table.findings(importedBy: $0) }, "imports")
     }
 
+    @Test("has a test for each case from the field, by its number")
+    func fieldCases() throws {
+        let cases = try #require(FieldCases(files))
+        #expect(cases.count > 40)
+        report(cases.findings, "cases")
+    }
+
     @Test("is formatted")
     func format() throws {
         let result = try lint(["--recursive", "Sources", "Tests", "Package.swift"])

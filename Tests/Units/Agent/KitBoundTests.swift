@@ -55,7 +55,8 @@ struct KitBoundTests {
         while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
         await house.on { [topic] rooms in
             rooms.desk.mostAttempts = 1
-            try? rooms.desk.center.respond(to: .remote(payload: []), of: topic, action: "swim", text: nil)
+            try? rooms.desk.center.respond(
+                to: .remote(payload: Array("{}".utf8)), of: topic, action: "swim", text: nil)
         }
         while await house.on({ $0.letters.isEmpty }) { await Task.yield() }
         let reason = try #require(await house.on { $0.letters.first })
