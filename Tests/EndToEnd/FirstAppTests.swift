@@ -82,7 +82,7 @@ extension EndToEnd {
             }
             let parts = [
                 "PostriderKit", "Notifications", "Transport", "HTTP2", "Courier", "Endpoints", "Schedules",
-                "Crypto", "FileTrust",
+                "Crypto", "FileTrust", "PostriderJSON",
             ]
             var objects: [String] = []
             for part in parts {

@@ -196,7 +196,9 @@ final class SimulatedDeviceSession: EndpointOwner {
         guard enrolments[stream] != nil, let status = block.text(of: "grpc-status"), status != "0" else {
             return
         }
-        findings.expect(status == "14", .answers, "an enrolment failed with gRPC status \(status)")
+        // UNAVAILABLE, or DEADLINE_EXCEEDED where the network was too slow.
+        findings.expect(
+            ["14", "4"].contains(status), .answers, "an enrolment failed with gRPC status \(status)")
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
