@@ -128,9 +128,11 @@ async def doubt(program, folder, disk):
     disk.fill()
     disk.give(LITTLE)
     scene.house.disk.plan(0, fault.SYNC_ERROR, scene.house.disk.boundaries, 1)
-    refused = {await scene.push(LARGE) for _ in range(4)}
+    # The sync fails under the first. Later ones may find the room that the relay makes.
+    answers = [await scene.push(LARGE) for _ in range(4)]
     code = scene.house.process.returncode
-    require(code is None and refused == {REFUSED}, f"pushes get {refused}, the relay ended with {code}: {scene.house.log}")
+    is_sound = code is None and answers[0] == REFUSED and set(answers) <= {200, REFUSED}
+    require(is_sound, f"pushes get {answers}, the relay ended with {code}: {scene.house.log}")
     await scene.delivers_what_it_holds()
     await scene.leave()
     disk.make_room()

@@ -95,7 +95,7 @@ struct DeviceStateKitTests {
             rooms.desk.center.attach(RecordedApp.topic, for: stream)
             rooms.desk.left(stream)
             try? rooms.desk.center.respond(
-                to: .remote(payload: []), of: RecordedApp.topic, action: "1", text: nil)
+                to: .remote(payload: Array("{}".utf8)), of: RecordedApp.topic, action: "1", text: nil)
         }
         #expect(application.relayLink == nil)
         try application.start()

@@ -96,7 +96,7 @@ struct LifeCycleKitTests {
             while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
             await house.on { [topic] rooms in
                 try? rooms.desk.center.respond(
-                    to: .remote(payload: []), of: topic, action: "\(round)", text: nil)
+                    to: .remote(payload: Array("{}".utf8)), of: topic, action: "\(round)", text: nil)
             }
             while journal.events.count(where: { $0 == "responseDidArrive" }) < round { await Task.yield() }
             await house.kill()
@@ -121,7 +121,8 @@ struct LifeCycleKitTests {
         while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
         await house.on { [topic] rooms in
             rooms.desk.mostAttempts = 3
-            try? rooms.desk.center.respond(to: .remote(payload: []), of: topic, action: "swim", text: nil)
+            try? rooms.desk.center.respond(
+                to: .remote(payload: Array("{}".utf8)), of: topic, action: "swim", text: nil)
         }
         for attempt in 1...3 {
             _ = await journal.first(attempt)
@@ -154,7 +155,8 @@ struct LifeCycleKitTests {
         while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
         await house.on { [topic] rooms in
             for action in ["1", "2"] {
-                try? rooms.desk.center.respond(to: .remote(payload: []), of: topic, action: action, text: nil)
+                try? rooms.desk.center.respond(
+                    to: .remote(payload: Array("{}".utf8)), of: topic, action: action, text: nil)
             }
         }
         await application.untilEnd()
