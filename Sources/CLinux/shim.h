@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -20,6 +21,8 @@
 #include <unistd.h>
 
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+int memfd_create(const char *name, unsigned int flags);
+int pipe2(int ends[2], int flags);
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int descriptor);
 int pthread_setname_np(pthread_t thread, const char *name);

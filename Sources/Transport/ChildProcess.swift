@@ -49,6 +49,8 @@ public final class ChildProcess: EventSource {
     private unowned let loop: EventLoop
     private let ended: (ProcessEnding) -> Void
     private var hasEnded = false
+    /// Whether whatever it has started ends with it.
+    var endsGroup = false
 
     fileprivate init(
         _ identifier: Int32, startedAt: UInt64, _ descriptor: consuming Descriptor, on loop: EventLoop,
@@ -67,6 +69,12 @@ public final class ChildProcess: EventSource {
     /// Ends it.
     public func kill() { send(SIGKILL) }
 
+    /// Ends it with its whole process group. The group's number is its own until it has been waited for.
+    func killGroup() {
+        guard !hasEnded else { return }
+        _ = systemCall("kill") { Int(Glibc.kill(-identifier, SIGKILL)) }
+    }
+
     private func send(_ signal: Int32) {
         guard !hasEnded else { return }
         _ = pidfd_send_signal(descriptor.number, signal, nil, 0)
@@ -76,6 +84,7 @@ public final class ChildProcess: EventSource {
 
     func ready(_ readiness: Readiness) {
         guard !hasEnded else { return }
+        if endsGroup { killGroup() }
         hasEnded = true
         loop.unwatch(descriptor.number)
         var status: Int32 = 0
@@ -99,8 +108,16 @@ extension EventLoop {
     public func start(
         _ start: ProgramStart, ended: @escaping (ProcessEnding) -> Void
     ) throws(TransportError) -> ChildProcess {
+        try self.start(start, standard: nil, ended: ended)
+    }
+
+    /// - Parameter standard: its standard input and output; nil: nothing to read, and this process's output.
+    func start(
+        _ start: ProgramStart, standard: (input: Int32, output: Int32)?,
+        ended: @escaping (ProcessEnding) -> Void
+    ) throws(TransportError) -> ChildProcess {
         do throws(SystemError) {
-            let identifier = try Self.spawn(start)
+            let identifier = try Self.spawn(start, standard)
             children.insert(identifier)
             do throws(SystemError) {
                 return try watch(identifier, ended)
@@ -164,7 +181,9 @@ extension EventLoop {
         _ = systemCall("waitpid") { Int(waitpid(identifier, nil, 0)) }
     }
 
-    private static func spawn(_ start: ProgramStart) throws(SystemError) -> Int32 {
+    private static func spawn(
+        _ start: ProgramStart, _ standard: (input: Int32, output: Int32)?
+    ) throws(SystemError) -> Int32 {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -178,7 +197,12 @@ extension EventLoop {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let standard {
+            unsafe posix_spawn_file_actions_adddup2(&actions, standard.input, 0)
+            unsafe posix_spawn_file_actions_adddup2(&actions, standard.output, 1)
+        } else {
+            unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
         unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         unsafe posix_spawn_file_actions_addchdir_np(&actions, "/")
 

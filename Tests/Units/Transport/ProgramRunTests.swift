@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+@testable import Transport
+
+@Suite("A program that is run for what it writes", .timeLimit(.minutes(10)))
+struct ProgramRunTests {
+    private func run(
+        _ script: String, input: [UInt8] = [], limit: Int = 100_000,
+        whenBegun: (ProgramRun) -> Void = { _ in }
+    ) throws -> ProgramResult {
+        let loop = try EventLoop()
+        var found: ProgramResult?
+        let start = ProgramStart(
+            path: "/bin/sh", arguments: ["-c", script], environment: ["PATH": "/usr/bin:/bin"])
+        let program = try loop.run(start, input: input, limit: limit) { found = $0 }
+        #expect(program.identifier > 0 && program.startedAt > 0)
+        whenBegun(program)
+        while found == nil { loop.turn() }
+        program.kill()
+        return try #require(found)
+    }
+
+    @Test("reads its input to the end, however long that is", .bug(id: "K6"))
+    func input() throws {
+        for count in [0, 1, 4097, 90_000] {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+            #expect(try run("exec cat", input: bytes) == ProgramResult(ending: .exited(0), output: bytes))
+        }
+        // One that does not read is no failure.
+        #expect(try run("echo a", input: [1, 2]).output == Array("a\n".utf8))
+    }
+
+    @Test("is ended where it writes more than it may", .bug(id: "K6"))
+    func limit() throws {
+        let result = try run("head -c 1001 /dev/zero; exec sleep 1000", limit: 1000)
+        #expect(result == ProgramResult(ending: .killed(9), output: [], isCut: true))
+        #expect(try run("head -c 1000 /dev/zero", limit: 1000).output.count == 1000)
+    }
+
+    @Test("has done when it ends, whoever holds its output still, and takes them with it", .bug(id: "K6"))
+    func children() throws {
+        let result = try run("sleep 1000 & echo $!")
+        let child = try #require(
+            Int32(
+                String(decoding: result.output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            ))
+        #expect(result.ending == .exited(0))
+        // Ended, or not waited for yet by whoever adopts it.
+        func isRunning() -> Bool {
+            let text = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)
+            return text.map { !$0.contains(") Z ") } ?? false
+        }
+        while isRunning() { continue }
+    }
+
+    @Test("can be asked to end, and can be ended", .bug(id: "K6"))
+    func ending() throws {
+        #expect(try run("exec sleep 1000", whenBegun: { $0.terminate() }).ending == .killed(15))
+        #expect(
+            try run("trap '' TERM; sleep 1000; sleep 1000", whenBegun: { $0.kill() }).ending == .killed(9))
+    }
+
+    @Test("that is not there is an error", .bug(id: "K6"))
+    func absence() throws {
+        let loop = try EventLoop()
+        let start = ProgramStart(path: "/nonexistent/program", arguments: [], environment: [:])
+        #expect(throws: TransportError.self) { try loop.run(start, input: [], limit: 1) { _ in } }
+    }
+}
