@@ -34,7 +34,8 @@ public enum AgentControl {
         public var isDeclared: Bool
         /// Whether it has a device token.
         public var isRegistered: Bool
-        /// What the owner says about its alerts: `ask`, `allow` or `deny`.
+        /// What the owner says about its alerts: `ask`, `allow` or `deny`; `quiet` if the app asked to notify quietly,
+        /// and the owner has not decided.
         public var notifications: String
         /// Notifications that wait for it.
         public var inbox: Int
@@ -107,9 +108,14 @@ public enum AgentControl {
     public struct Decision: Codable, Sendable {
         /// Whether the app may notify.
         public var isAllowed: Bool
+        /// What the app may of what it asks for: `alert`, `sound`, `badge`, `critical`, `settings`; nil: all of it.
+        public var options: [String]?
 
         /// A decision from its parts.
-        public init(isAllowed: Bool) { self.isAllowed = isAllowed }
+        public init(isAllowed: Bool, options: [String]? = nil) {
+            self.isAllowed = isAllowed
+            self.options = options
+        }
     }
 
     /// The answer to anything that was not done: one sentence.

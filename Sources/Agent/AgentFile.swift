@@ -75,5 +75,6 @@ final class AgentFile: DatabaseFile {
             ALTER TABLE seen ADD COLUMN push INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE alerts ADD COLUMN reported BLOB;
             """,
+            CenterRegister.optionStep + AlertRegister.changeStep,
         ])
 }

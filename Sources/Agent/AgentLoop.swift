@@ -74,7 +74,8 @@ final class AgentLoop {
             BusLine(to: address, on: loop, log: log) { entropy.next() }
         }
         presenter = Presenter(
-            state, desk: desk, manifests: configuration.manifests, line: line, scheduler: loop, log: log)
+            state, desk: desk, manifests: configuration.manifests, line: line, runner: launcher,
+            scheduler: loop, log: log)
         self.loop = loop
         self.log = log
         desk.presenter = presenter

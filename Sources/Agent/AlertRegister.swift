@@ -24,6 +24,7 @@ final class AlertRegister {
     private let database: Database
     private let insert: Statement
     private let place: Statement
+    private let change: Statement
     private let remove: Statement
     private let list: Statement
 
@@ -36,6 +37,8 @@ final class AlertRegister {
         CREATE UNIQUE INDEX alert_identifiers ON alerts(app, identifier);
         """
 
+    static let changeStep = "ALTER TABLE alerts ADD COLUMN is_changed INTEGER NOT NULL DEFAULT 0;"
+
     init(_ database: Database) throws(StoreError) {
         self.database = database
         insert = try database.prepare(
@@ -44,14 +47,16 @@ final class AlertRegister {
             VALUES (?, ?, ?, ?, 0, ?)
             ON CONFLICT(app, identifier) DO UPDATE
             SET message = excluded.message, is_reported = excluded.is_reported,
-                reported = excluded.reported, is_shown = 0
+                reported = excluded.reported, is_shown = 0, is_changed = 0
             """)
+        change = try database.prepare(
+            "UPDATE alerts SET message = ?, is_changed = 1 WHERE app = ? AND identifier = ?")
         place = try database.prepare(
             "UPDATE alerts SET is_shown = 1, number = ?, server = ? WHERE app = ? AND identifier = ?")
         remove = try database.prepare("DELETE FROM alerts WHERE app = ? AND identifier = ?")
         list = try database.prepare(
             """
-            SELECT app, identifier, message, is_reported, is_shown, number, server, reported
+            SELECT app, identifier, message, is_reported, is_shown, number, server, reported, is_changed
             FROM alerts ORDER BY row
             """)
     }
@@ -74,7 +79,8 @@ final class AlertRegister {
                         ? nil
                         // An earlier version has noted the identity only.
                         : ReportedPush(bytes: list.bytes(7))
-                            ?? ReportedPush(identity: message.identity, push: 0))
+                            ?? ReportedPush(identity: message.identity, push: 0),
+                    at: message.at, isChanged: list.integer(8) != 0)
             else { continue }
             let number = list.isNull(5) ? nil : UInt32(truncatingIfNeeded: list.integer(5))
             records.append(
@@ -87,17 +93,29 @@ final class AlertRegister {
 
     /// Adds an alert, in the place of the one that it replaces.
     func put(_ alert: Alert) throws(StoreError) {
-        var bytes: [UInt8] = []
-        Responded(
-            delivery: 0, identity: alert.identity, topic: alert.key.topic, subject: alert.subject, action: "",
-            text: nil
-        ).encode(into: &bytes)
         insert.bind(alert.app)
         insert.bind(alert.key.identifier)
-        insert.bind(bytes)
+        insert.bind(message(of: alert))
         insert.bind(alert.reported == nil ? 0 : 1)
         if let reported = alert.reported { insert.bind(reported.bytes) } else { insert.bindNull() }
         try insert.run()
+    }
+
+    /// A service extension has changed an alert.
+    func change(_ alert: Alert) throws(StoreError) {
+        change.bind(message(of: alert))
+        change.bind(alert.app)
+        change.bind(alert.key.identifier)
+        try change.run()
+    }
+
+    private func message(of alert: Alert) -> [UInt8] {
+        var bytes: [UInt8] = []
+        Responded(
+            delivery: 0, identity: alert.identity, topic: alert.key.topic, subject: alert.subject, action: "",
+            text: nil, at: alert.at
+        ).encode(into: &bytes)
+        return bytes
     }
 
     /// Nothing is left to be done for an alert to be shown; nil: there is nowhere to show it.

@@ -33,6 +33,7 @@ extension AppDesk {
         try center.setAlarm()
         center.waiting[topic] = nil
         presenter?.revoke(nil, of: topic)
+        presenter?.showBadge(of: topic)
         log.notice("\(topic) is forgotten", kind: "forgotten", from: topic)
         if record.isWanted || record.token != nil {
             give(up: record)

@@ -32,11 +32,12 @@ protocol AppProcess: AnyObject {
 }
 
 extension ChildProcess: AppProcess {}
+extension ProgramRun: AppProcess {}
 
 /// Starts programs as processes of this machine: of the agent's own user or, where the agent is root's, of any.
 ///
 /// Another user's go through setpriv(1), which becomes the program.
-final class ProcessLauncher: AppLauncher {
+final class ProcessLauncher: AppLauncher, ProgramRunner {
     private unowned let loop: EventLoop
     private let socketPath: String
 
@@ -62,6 +63,21 @@ final class ProcessLauncher: AppLauncher {
     ) -> (any AppProcess)? {
         loop.adopt(record.identifier, startedAt: record.startedAt, ended: ended)
     }
+
+    func run(
+        _ service: AppManifest.ServiceExtension, of manifest: AppManifest, input: [UInt8],
+        ended: @escaping (ProgramResult) -> Void
+    ) throws -> any AppProcess {
+        var extended = manifest
+        extended.program = service.program
+        extended.arguments = service.arguments
+        return try loop.run(
+            try program(extended, Self.extensionReason), input: input,
+            limit: Limits.extensionOutputBytes, ended: ended)
+    }
+
+    /// Why a service extension is started.
+    private static let extensionReason = "service-extension"
 
     /// What is to be started, by whom and with what environment.
     func program(_ manifest: AppManifest, _ reason: String) throws -> ProgramStart {

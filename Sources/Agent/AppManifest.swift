@@ -1,5 +1,5 @@
 public import Courier
-import Notifications
+public import Notifications
 
 /// How an app is declared to the agent: whose it is and, where the agent is to start it, how.
 public struct AppManifest: Sendable, Equatable {
@@ -28,6 +28,29 @@ public struct AppManifest: Sendable, Equatable {
     public var icon: String?
     /// The name of its desktop file, without `.desktop`, for its badge.
     public var desktopFile: String?
+
+    /// The program that may change the app's alerts before they are shown; nil: there is none.
+    public var serviceExtension: ServiceExtension?
+
+    /// A program that may change an app's alerts before they are shown (`mutable-content`).
+    public struct ServiceExtension: Sendable, Equatable {
+        /// The program's file.
+        public var program: String
+        /// What stands behind its name.
+        public var arguments: [String]
+        /// Milliseconds that an alert waits for it at most.
+        public var milliseconds: Int
+
+        /// An extension from its parts.
+        public init(
+            program: String, arguments: [String] = [],
+            milliseconds: Int = Limits.extensionMilliseconds.usual
+        ) {
+            self.program = program
+            self.arguments = arguments
+            self.milliseconds = milliseconds
+        }
+    }
 
     /// A manifest from its parts.
     public init(

@@ -80,7 +80,12 @@ extension CenterDesk {
             }
             return .done
         case .requestAuthorization(let options): return try ask(options, record, stream, call)
-        case .settings: return .authorization(status(of: record))
+        case .settings(detailed: false): return .authorization(status(of: record))
+        case .settings(detailed: true):
+            return .settings((state.centers[record.number] ?? CenterRecord()).settings)
+        case .setBadge(let count):
+            guard try setBadge(count, of: record) else { throw CenterRefusal.forbidden }
+            return .done
         case .setCategories(let categories):
             var center = state.centers[record.number] ?? CenterRecord()
             center.categories = categories
@@ -92,7 +97,7 @@ extension CenterDesk {
     }
 
     private func add(_ request: LocalRequest, to record: AppRecord) throws {
-        guard status(of: record) == .authorized else { throw CenterRefusal.forbidden }
+        guard status(of: record).allowsNotifications else { throw CenterRefusal.forbidden }
         let identifierBytes = request.identifier.utf8.count
         guard (1...Limits.localIdentifierBytes).contains(identifierBytes) else {
             throw CenterRefusal.identifier(bytes: identifierBytes)
@@ -134,6 +139,15 @@ extension CenterDesk {
         }
     }
 
+    /// Puts a number on an app's icon; false: it may not have one.
+    func setBadge(_ count: UInt32, of record: AppRecord) throws(StoreError) -> Bool {
+        guard var center = state.centers[record.number], center.options.contains(.badge) else { return false }
+        center.badge = count
+        try state.centers.put(center, of: record.number)
+        desk.presenter?.showBadge(of: record.topic.text)
+        return true
+    }
+
     func status(of record: AppRecord) -> AuthorizationStatus {
         state.centers[record.number]?.status ?? .notDetermined
     }
@@ -142,12 +156,17 @@ extension CenterDesk {
         _ options: UInt32, _ record: AppRecord, _ stream: AppStream, _ call: UInt64
     ) throws -> CenterAnswer.Content? {
         var center = state.centers[record.number] ?? CenterRecord()
-        center.asked = options
+        // What an app has asked for once it may, as far as the owner lets it.
+        center.asked = (center.asked ?? 0) | options
         try state.centers.put(center, of: record.number)
         let topic = record.topic.text
-        if center.status == .notDetermined, answerToAll != .notDetermined {
+        let isQuiet = NotificationOptions(rawValue: options).contains(.provisional)
+        let isOpen = center.status == .notDetermined || (center.status == .provisional && !isQuiet)
+        if isOpen, answerToAll != .notDetermined {
             _ = try decide(answerToAll, about: topic)
-        } else if center.status == .notDetermined {
+        } else if isOpen, isQuiet {
+            _ = try decide(.provisional, about: topic)
+        } else if isOpen {
             log.notice(
                 "\(topic) asks to be allowed to notify; nobody has decided yet", kind: "undecided: \(topic)")
             guard waiting[topic, default: []].count < Limits.waitingCallsPerTopic else {

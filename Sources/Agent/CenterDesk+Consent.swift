@@ -39,11 +39,12 @@ extension CenterDesk {
         }
     }
 
-    /// The user has closed the question about an app without an answer: calls that wait are answered that nobody has
-    /// decided, and the app may ask again.
+    /// The user has closed the question about an app without an answer: calls that wait are answered that nothing has
+    /// changed, and the app may ask again.
     func unanswered(_ topic: String) {
+        let status = state.apps[topic].map { self.status(of: $0) } ?? .notDetermined
         for (call, stream) in waiting.removeValue(forKey: topic) ?? [] {
-            stream.tell(.answer(CenterAnswer(call: call, content: .authorization(.notDetermined))))
+            stream.tell(.answer(CenterAnswer(call: call, content: .authorization(status))))
         }
     }
 }

@@ -160,7 +160,7 @@ final class CenterDesk {
         let settlement = Settlement(
             of: trigger, due: entry.notice.at, now: now, lateness: latenessMilliseconds, onDeviceIn: zone)
         try state.timetable.move(entry, to: settlement.next)
-        guard state.centers[entry.app]?.status == .authorized else { return [] }
+        guard state.centers[entry.app]?.status.allowsNotifications == true else { return [] }
         if let moment = settlement.missed {
             try state.timetable.put(LocalNotice(request: request, at: moment), of: entry.app, as: .missed)
         }
@@ -171,7 +171,9 @@ final class CenterDesk {
 
     /// Makes a parcel of a notification, within a transaction.
     func deliver(_ notice: LocalNotice, to record: AppRecord, _ now: Moment) throws(StoreError) {
-        try state.timetable.put(notice, of: record.number, as: .delivered)
+        if state.centers[record.number]?.isKeptFromAlerting != true {
+            try state.timetable.put(notice, of: record.number, as: .delivered)
+        }
         let fired = Fired(
             delivery: 0, identity: .drawn(), topic: record.topic.text, notice: notice, firedAt: now)
         _ = try state.inbox.store([Inbox.Arrival(app: record.number, parcel: .fired(fired))])
@@ -181,18 +183,28 @@ final class CenterDesk {
 
     /// The owner of the device lets an app alert, or does not. What is said of an app that has not come yet is kept for
     /// it; false: there is no room for that.
-    func decide(_ status: AuthorizationStatus, about topic: String) throws(StoreError) -> Bool {
+    ///
+    /// - Parameter granted: what the owner grants of what the app asks for; nil: all of it.
+    func decide(
+        _ status: AuthorizationStatus, about topic: String, granting granted: NotificationOptions? = nil
+    ) throws(StoreError) -> Bool {
         guard let record = state.apps[topic] else { return try decideInAdvance(status, about: topic) }
         var center = state.centers[record.number] ?? CenterRecord()
-        defer { desk.presenter?.consent.withdraw(topic) }
-        guard center.status != status else { return true }
+        // Whoever asks to disturb waits for the owner still, and so does the question.
+        let isAnswer = status != .provisional
+        defer { if isAnswer { desk.presenter?.consent.withdraw(topic) } }
+        guard center.status != status || center.granted != granted?.rawValue else { return true }
         center.status = status
+        center.granted = granted?.rawValue
+        let losesBadge = center.badge > 0 && !center.options.contains(.badge)
+        if losesBadge { center.badge = 0 }
         try state.centers.put(center, of: record.number)
-        try state.consents.put(ConsentRegister.Record(), of: topic)
+        if isAnswer { try state.consents.put(ConsentRegister.Record(), of: topic) }
+        if losesBadge { desk.presenter?.showBadge(of: topic) }
         desk.isReceptionStale = true
         desk.tell(topic, .authorization(Authorization(topic: topic, status: status)))
-        if status != .authorized { desk.presenter?.revoke(nil, of: topic) }
-        guard status != .notDetermined else { return true }
+        if !center.options.contains(.alert) { desk.presenter?.revoke(nil, of: topic) }
+        guard status != .notDetermined, isAnswer else { return true }
         for (call, stream) in waiting.removeValue(forKey: topic) ?? [] {
             stream.tell(.answer(CenterAnswer(call: call, content: .authorization(status))))
         }
@@ -201,12 +213,14 @@ final class CenterDesk {
 
     /// The user has done something with a notification of an app that was shown. It is in the inbox when this returns.
     func respond(
-        to subject: Responded.Subject, of topic: String, action: String, text: String?
+        to subject: Responded.Subject, of topic: String, action: String, text: String?,
+        identifier: String = "", at: Moment? = nil
     ) throws(StoreError) {
         guard let record = state.apps[topic] else { return }
         let text = text.map { String(decoding: $0.utf8.prefix(Limits.responseTextBytes), as: UTF8.self) }
         let responded = Responded(
-            delivery: 0, identity: .drawn(), topic: topic, subject: subject, action: action, text: text)
+            delivery: 0, identity: .drawn(), topic: topic, subject: subject, action: action, text: text,
+            identifier: identifier, at: at)
         let arrival = Inbox.Arrival(app: record.number, parcel: .responded(responded))
         try state.transaction { () throws(StoreError) in
             if case .local(let notice) = subject {

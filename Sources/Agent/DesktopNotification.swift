@@ -19,6 +19,8 @@ struct DesktopNotification: Equatable {
     static let defaultKey = "default"
     /// The key of an action that takes a text (KDE's and others' extension).
     static let replyKey = "inline-reply"
+    /// The key of the button that leads to the app's own settings.
+    static let settingsKey = "settings"
     private static let keyPrefix = "action."
 
     /// - Parameters:
@@ -41,16 +43,18 @@ struct DesktopNotification: Equatable {
             summary += ": " + Self.line(lines.joined(separator: " "))
             body = ""
         }
-        if capabilities.contains("actions") { offer(category, capabilities) }
+        if capabilities.contains("actions") { offer(category, capabilities, settings: alert.offersSettings) }
         hint("urgency", .byte(urgency(alert.level)))
         if alert.level == .critical { timeout = 0 }
+        // No server groups by it today; rules and extensions of a desktop can.
+        if !content.thread.isEmpty { hint("x-postrider-thread", .string(Self.line(content.thread))) }
         if !content.category.isEmpty {
             hint("category", .string("x-postrider." + Self.line(content.category)))
         }
         if let file = manifest?.desktopFile { hint("desktop-entry", .string(file)) }
         if !options.contains(.list) { hint("transient", .boolean(true)) }
         guard capabilities.contains("sound") else { return }
-        if options.contains(.sound), !content.sound.isEmpty {
+        if options.contains(.sound), !content.sound.isEmpty, alert.level != .passive {
             let name = content.sound == "default" ? "message-new-instant" : Self.line(content.sound)
             hint("sound-name", .string(name))
         } else {
@@ -92,7 +96,9 @@ struct DesktopNotification: Equatable {
 
     /// Actions are offered in their order. One that takes a text is where the server can take one, and only one of
     /// them.
-    private mutating func offer(_ category: LocalCategory?, _ capabilities: Set<String>) {
+    private mutating func offer(
+        _ category: LocalCategory?, _ capabilities: Set<String>, settings: Bool
+    ) {
         actions = [Self.defaultKey, "Open"]
         var canReply = capabilities.contains(Self.replyKey)
         for action in category?.actions ?? [] {
@@ -106,11 +112,12 @@ struct DesktopNotification: Equatable {
             hint("x-kde-reply-placeholder-text", .string(Self.line(input.placeholder)))
             hint("x-kde-reply-submit-button-text", .string(Self.line(input.buttonTitle)))
         }
+        if settings { actions += [Self.settingsKey, "Settings"] }
     }
 
     private mutating func hint(_ name: String, _ value: BusValue) { hints.append((name, value)) }
 
-    private func urgency(_ level: Alert.Level) -> UInt8 {
+    private func urgency(_ level: InterruptionLevel) -> UInt8 {
         switch level {
         case .passive: 0
         case .active, .timeSensitive: 1

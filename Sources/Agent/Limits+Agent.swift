@@ -108,3 +108,16 @@ extension Limits {
     /// Values in one message on a bus; a larger one is not taken. At about 50 bytes each: 200 KiB.
     static let busMessageValues = 4096
 }
+
+extension Limits {
+    /// Milliseconds that an alert waits at most for its app's service extension, its turn included, and what can be
+    /// set.
+    /// Apple's is the same.
+    public static let extensionMilliseconds = (least: 1000, usual: 30_000, most: 30_000)
+    /// Service extensions that run at once, of all apps; of each app there is one. What a process takes is its own.
+    static let extensionsAtOnce = 4
+    /// Alerts that wait for a service extension or its turn; others are shown as they came. At 16 KiB each: 1 MiB.
+    static let waitingExtensions = 64
+    /// Bytes that a service extension may write. As a local notification's: the alert is kept on the disk.
+    static let extensionOutputBytes = 8192
+}

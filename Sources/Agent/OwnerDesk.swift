@@ -181,7 +181,20 @@ final class OwnerDesk {
         guard Topic(topic) != nil else {
             return Self.refusal(400, "'\(topic)' is not a topic: give the app's bundle identifier.")
         }
-        guard try desk.center.decide(decision.isAllowed ? .authorized : .denied, about: topic) else {
+        var granted: NotificationOptions? = decision.options == nil ? nil : []
+        for name in decision.options ?? [] {
+            guard let option = NotificationOptions(word: name) else {
+                return Self.refusal(
+                    400, "'\(name)' is not an option: alert, sound, badge, critical and settings are.")
+            }
+            granted = (granted ?? []).union(option)
+        }
+        guard granted == nil || state.apps[topic] != nil else {
+            return Self.refusal(
+                404, "\(topic) has not come yet: allow it as a whole, or choose options when it has come.")
+        }
+        let status = decision.isAllowed ? AuthorizationStatus.authorized : .denied
+        guard try desk.center.decide(status, about: topic, granting: granted) else {
             return Self.refusal(
                 409,
                 "The owner has decided about \(Limits.decisionsInAdvance) apps that have not come yet: "
@@ -249,6 +262,20 @@ extension AppSupervisor {
     }
 }
 
+extension NotificationOptions {
+    /// The option of a word; nil: there is none.
+    fileprivate init?(word: String) {
+        switch word {
+        case "alert": self = .alert
+        case "sound": self = .sound
+        case "badge": self = .badge
+        case "critical": self = .criticalAlert
+        case "settings": self = .providesSettings
+        default: return nil
+        }
+    }
+}
+
 extension AuthorizationStatus {
     /// The word for it, as in the agent's setting.
     fileprivate var word: String {
@@ -256,6 +283,7 @@ extension AuthorizationStatus {
         case .notDetermined: "ask"
         case .authorized: "allow"
         case .denied: "deny"
+        case .provisional: "quiet"
         }
     }
 }

@@ -109,7 +109,8 @@ enum Parcel: Hashable {
             .responded(
                 Responded(
                     delivery: number, identity: responded.identity, topic: responded.topic,
-                    subject: responded.subject, action: responded.action, text: responded.text))
+                    subject: responded.subject, action: responded.action, text: responded.text,
+                    identifier: responded.identifier, at: responded.at))
         }
     }
 }

@@ -145,6 +145,7 @@ struct PresentationDesk {
 
     private mutating func decide(_ key: Key, _ options: PresentationOptions) -> [Action] {
         guard let entry = entries[key] else { return [] }
+        let options = options.intersection(entry.alert.permitted)
         var actions: [Action] = []
         if options.contains(.badge), let badge = entry.alert.content.badge {
             actions.append(.badge(topic: key.topic, badge))

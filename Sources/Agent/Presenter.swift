@@ -22,13 +22,12 @@ final class Presenter {
         name: { [unowned self] topic in
             manifests[topic]?.name ?? topic
         })
-    /// What is being stored, in this transaction.
-    private var storing: [Alert] = []
-    /// What has been stored since the last turn's end.
-    private var fresh: [Alert] = []
-    /// What apps are asked: by which stream it is answered, and until when.
-    private var questions: [UInt64: (stream: ObjectIdentifier, timer: any LoopTimer)] = [:]
-    private var badges: [String: UInt32] = [:]
+    private let intake: AlertIntake
+    private lazy var questions = PresentationQuestions(scheduler) { [unowned self] in
+        handle(.timeIsUp(question: $0))
+    }
+    /// What has programs of the apps change alerts; nil where none can be started.
+    private let extensions: ServiceExtensions?
     /// What has happened while something else was being worked off.
     private var events: [PresentationDesk.Event] = []
     private var isBusy = false
@@ -38,20 +37,22 @@ final class Presenter {
 
     private static let retryMilliseconds = 1000
 
-    /// - Parameter line: the way to a desktop; nil: there is none, ever.
+    /// - Parameters:
+    ///   - line: the way to a desktop; nil: there is none, ever.
+    ///   - runner: starts the apps' service extensions; nil: alerts are shown as they came.
     init(
         _ state: AgentState, desk: AppDesk, manifests: [AppManifest], line: BusLine?,
-        scheduler: any Scheduler, log: Log
+        runner: (any ProgramRunner)? = nil, scheduler: any Scheduler, log: Log
     ) {
+        extensions = runner.map { ServiceExtensions($0, scheduler: scheduler, log: log) }
         self.state = state
+        intake = AlertIntake(state, scheduler: scheduler)
         self.desk = desk
         self.scheduler = scheduler
         self.log = log
         machine = PresentationDesk(isHeadless: line == nil)
         screen = line.map { line in DesktopScreen(on: line, log: log) { [unowned self] in heard($0) } }
         declare(manifests)
-        state.inbox.whenStored = { [weak self] arrival throws(StoreError) in try self?.store(arrival) }
-        state.whenTransactionEnds = { [weak self] isCommitted in self?.ended(isCommitted) }
     }
 
     /// How apps are declared from now on.
@@ -62,57 +63,68 @@ final class Presenter {
     /// Goes on with what an earlier agent has left, and for the desktop.
     func start() {
         do throws(StoreError) {
-            for record in try state.alerts.records() { handle(.restored(record)) }
+            for record in try state.alerts.records() { restore(record) }
         } catch {
             desk.trouble.note(error)
         }
         screen?.start()
     }
 
+    /// Goes on with an alert that an earlier agent has left.
+    private func restore(_ record: AlertRegister.Record) {
+        guard let alert = allowed(record.alert) else { return }
+        guard !record.isShown else {
+            return handle(.restored(AlertRegister.Record(alert: alert, place: record.place, isShown: true)))
+        }
+        change(alert) { [unowned self] alert in
+            handle(.restored(AlertRegister.Record(alert: alert, place: record.place, isShown: false)))
+        }
+    }
+
     /// Lets go of the desktop; what it shows stays.
-    func stop() { screen?.stop() }
+    func stop() {
+        extensions?.stop()
+        screen?.stop()
+    }
 
     /// What there is for users to see, the oldest first.
     var alerts: [Alert] { machine.alerts }
 
     // MARK: What apps have
 
-    /// Something is being stored for an app, in this transaction. What an app may not show is for its eyes only.
-    private func store(_ arrival: Inbox.Arrival) throws(StoreError) {
-        guard state.centers[arrival.app]?.status == .authorized,
-            let alert = Alert(arrival.parcel, of: arrival.app)
-        else { return }
-        try state.alerts.put(alert)
-        if case .remote = alert.subject, alert.content.isVisible {
-            let request = LocalRequest(
-                identifier: alert.key.identifier, content: alert.content, trigger: nil)
-            let notice = LocalNotice(request: request, at: Moment(milliseconds: scheduler.wallMilliseconds))
-            try state.timetable.put(notice, of: arrival.app, as: .delivered)
-        }
-        storing.append(alert)
-    }
-
-    /// A transaction has ended.
-    private func ended(_ isCommitted: Bool) {
-        if isCommitted { fresh += storing }
-        storing = []
-    }
-
     /// What was stored is safe: it may be shown.
     func present() {
-        guard !fresh.isEmpty else { return }
-        let alerts = fresh
-        fresh = []
-        for alert in alerts {
-            let decider = desk.attachments[alert.key.topic]?.streams.last
-            handle(.arrived(alert, appDecides: decider?.decisions.contains(alert.key.topic) ?? false))
+        for alert in intake.take() {
+            // A newer one of the same name goes in its place.
+            extensions?.cancel { $0.key == alert.key }
+            change(alert) { [unowned self] alert in
+                let decider = desk.attachments[alert.key.topic]?.streams.last
+                handle(.arrived(alert, appDecides: decider?.decisions.contains(alert.key.topic) ?? false))
+            }
         }
     }
+
+    /// Has an alert changed by its app's service extension, where its provider wants that and the app has one; what
+    /// has changed is safe before it is shown.
+    private func change(_ alert: Alert, _ present: @escaping (Alert) -> Void) {
+        guard alert.isMutable, !alert.isChanged, alert.content.isVisible, alert.permitted.contains(.banner),
+            let extensions, let manifest = manifests[alert.key.topic], manifest.serviceExtension != nil
+        else { return present(alert) }
+        extensions.change(alert, of: manifest) { [unowned self] changed in
+            // A newer one has been stored in its place in this turn.
+            guard !intake.holds(alert.key) else { return }
+            guard let changed = changed.flatMap({ allowed($0) }) else { return present(alert) }
+            do throws(StoreError) { try intake.keep(changed) } catch { desk.trouble.note(error) }
+            present(changed)
+        }
+    }
+
+    /// An alert as its app may present it now; nil: the agent has forgotten the app.
+    private func allowed(_ alert: Alert) -> Alert? { state.centers[alert.app].map { alert.allowed(by: $0) } }
 
     /// An app has decided. What it was not asked it does not decide.
     func take(_ presentation: Presentation, from stream: AppStream) {
-        guard questions[presentation.question]?.stream == ObjectIdentifier(stream) else { return }
-        questions[presentation.question] = nil
+        guard questions.close(presentation.question, by: stream) else { return }
         handle(.decided(question: presentation.question, presentation.options))
     }
 
@@ -120,6 +132,10 @@ final class Presenter {
     func revoke(_ identifiers: [String]?, of topic: String) {
         // Those too that came in this turn.
         present()
+        let cancelled = extensions?.cancel { alert in
+            alert.key.topic == topic && identifiers?.contains(alert.key.identifier) ?? true
+        }
+        for alert in cancelled ?? [] { perform(.forget(alert, isDismissed: false)) }
         handle(.revoked(topic: topic, identifiers: identifiers))
     }
 
@@ -138,8 +154,12 @@ final class Presenter {
         switch event {
         case .came(let server):
             handle(.screenCame(server: server))
-            for topic in badges.keys { showBadge(topic) }
+            for (app, center) in state.centers.records where center.badge > 0 {
+                if let record = state.apps.record(numbered: app) { showBadge(of: record.topic.text) }
+            }
         case .went: handle(.screenWent)
+        case .chosen(let number, DesktopNotification.settingsKey):
+            handle(.chosen(number: number, action: Responded.settingsAction, text: nil))
         case .chosen(let number, let key):
             let actions = machine.alert(numbered: number).flatMap { category(of: $0) }?.actions ?? []
             guard case .success(let action) = DesktopNotification.action(key, among: actions) else { return }
@@ -172,7 +192,9 @@ final class Presenter {
     private func perform(_ action: PresentationDesk.Action) {
         do throws(StoreError) {
             switch action {
-            case .ask(let question, let alert): ask(question, alert)
+            case .ask(let question, let alert):
+                let stream = desk.attachments[alert.key.topic]?.streams.last
+                questions.ask(question, about: alert, on: stream)
             case .show(let ticket, let alert, let options, let number):
                 show(ticket, alert, options, number)
             case .close(let number): screen?.close(number)
@@ -182,8 +204,7 @@ final class Presenter {
                     "\(alert.key.topic) has an alert for its user: \(identifier)",
                     kind: "alert: \(alert.key.topic)")
             case .badge(let topic, let count):
-                badges[topic] = count
-                showBadge(topic)
+                if let record = state.apps[topic] { _ = try desk.center.setBadge(count, of: record) }
             case .respond(let alert, let action, let text): try respond(alert, action, text)
             case .keep(let alert, let place):
                 try state.alerts.shown(alert, at: place)
@@ -216,20 +237,6 @@ final class Presenter {
         }
     }
 
-    private func ask(_ question: UInt64, _ alert: Alert) {
-        guard let stream = desk.attachments[alert.key.topic]?.streams.last, stream.isListening,
-            questions.count < Limits.openQuestions
-        else { return handle(.timeIsUp(question: question)) }
-        let timer = scheduler.makeTimer { [unowned self] in
-            questions[question] = nil
-            handle(.timeIsUp(question: question))
-        }
-        questions[question] = (ObjectIdentifier(stream), timer)
-        timer.arm(afterMilliseconds: Limits.decisionMilliseconds)
-        let message = WillPresent(question: question, topic: alert.key.topic, subject: alert.subject)
-        stream.tell(.willPresent(message))
-    }
-
     private func show(_ ticket: UInt64, _ alert: Alert, _ options: PresentationOptions, _ number: UInt32) {
         guard let screen else { return }
         let notification = DesktopNotification(
@@ -240,8 +247,10 @@ final class Presenter {
         }
     }
 
-    private func showBadge(_ topic: String) {
-        guard let count = badges[topic], let file = manifests[topic]?.desktopFile else { return }
+    /// Shows the number that is kept for an app; 0 where nothing is.
+    func showBadge(of topic: String) {
+        guard let file = manifests[topic]?.desktopFile else { return }
+        let count = state.apps[topic].flatMap { state.centers[$0.number]?.badge } ?? 0
         screen?.setBadge(count, of: file)
     }
 
@@ -255,10 +264,14 @@ final class Presenter {
             return
         }
         try desk.center.respond(
-            to: alert.subject, of: alert.key.topic, action: action ?? Responded.defaultAction, text: text)
+            to: alert.subject, of: alert.key.topic, action: action ?? Responded.defaultAction, text: text,
+            identifier: alert.key.identifier, at: alert.at)
         if let push = alert.reported { desk.reporter.note(.actedOn, of: push) }
         let chosen = category?.actions.first { $0.identifier == action }
-        guard action == nil || (chosen?.options ?? 0) & Self.foreground != 0 else { return }
+        guard
+            action == nil || action == Responded.settingsAction
+                || (chosen?.options ?? 0) & Self.foreground != 0
+        else { return }
         desk.callApp(alert.key.topic)
         desk.keeper?.handle(.activate, alert.key.topic)
     }

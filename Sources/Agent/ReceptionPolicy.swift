@@ -19,7 +19,7 @@ enum ReceptionPolicy {
         /// What it asks for: enabled, opportunistic or ignored.
         var choice: Choice {
             // What there is to show is shown, whether the app runs or not.
-            if isAttached || status == .authorized { return .enabled }
+            if isAttached || status.allowsNotifications { return .enabled }
             guard isStartable else { return .opportunistic }
             // It would have to be shown, and its owner does not want that.
             return status == .denied && !mayRunInBackground ? .ignored : .enabled

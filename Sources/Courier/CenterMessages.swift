@@ -23,7 +23,7 @@ public struct CenterCall: CourierMessage {
             switch field.number {
             case 1: call = try field.uint64()
             case 2: topic = try field.text(in: bytes)
-            case 3...10: order = try CenterOrder(field.number, bytes.extracting(try field.range()))
+            case 3...11: order = try CenterOrder(field.number, bytes.extracting(try field.range()))
             default: break
             }
         }
@@ -50,14 +50,19 @@ public enum CenterOrder: Hashable, Sendable {
     case list(NoticeKind)
     /// Asks the owner of the device for permission to alert, to sound and to badge; bits as in the `.proto`.
     case requestAuthorization(options: UInt32)
-    /// Asks what the owner has said.
-    case settings
+    /// Asks what the owner has said; an agent of an earlier version answers `detailed` as if it were not there.
+    case settings(detailed: Bool)
+    /// Puts a number on the app's icon; 0 removes it.
+    case setBadge(UInt32)
     /// Replaces the app's categories.
     case setCategories([LocalCategory])
     /// Asks for the app's categories.
     case categories
     /// An order of a later version.
     case unknown
+
+    /// Asks whether the app may notify.
+    public static let settings = CenterOrder.settings(detailed: false)
 
     /// A choice of notifications of an app.
     public enum Identifiers: Hashable, Sendable {
@@ -74,8 +79,9 @@ public enum CenterOrder: Hashable, Sendable {
         case 5: self = .removeDelivered(try Identifiers(decoding: content))
         case 6: self = .list(try NoticeKind(content.firstInteger()))
         case 7: self = .requestAuthorization(options: UInt32(truncatingIfNeeded: try content.firstInteger()))
-        case 8: self = .settings
+        case 8: self = .settings(detailed: try content.firstInteger() != 0)
         case 9: self = .setCategories(try LocalCategory.list(decoding: content))
+        case 11: self = .setBadge(UInt32(truncatingIfNeeded: try content.firstInteger()))
         default: self = .categories
         }
     }
@@ -87,10 +93,11 @@ public enum CenterOrder: Hashable, Sendable {
         case .removeDelivered(let identifiers): output.appendField(5, message: identifiers.encode)
         case .list(let kind): output.appendField(6) { $0.appendField(1, UInt64(kind.rawValue)) }
         case .requestAuthorization(let options): output.appendField(7) { $0.appendField(1, UInt64(options)) }
-        case .settings: output.appendField(8) { _ in }
+        case .settings(let detailed): output.appendField(8) { $0.appendField(1, detailed ? 1 : 0) }
         case .setCategories(let categories):
             output.appendField(9) { LocalCategory.encode(categories, into: &$0) }
         case .categories: output.appendField(10) { _ in }
+        case .setBadge(let count): output.appendField(11) { $0.appendField(1, UInt64(count)) }
         case .unknown: break
         }
     }
@@ -139,9 +146,16 @@ public enum AuthorizationStatus: UInt8, CaseIterable, Sendable {
     case denied = 1
     /// The app may alert.
     case authorized = 2
+    /// The app may alert without disturbing, until the owner has decided.
+    case provisional = 3
+
+    /// Whether the app may notify at all.
+    public var allowsNotifications: Bool { self == .authorized || self == .provisional }
 
     /// The status of a number; one of a later version becomes `notDetermined`.
-    init(_ number: UInt64) { self = UInt8(exactly: number).flatMap(Self.init(rawValue:)) ?? .notDetermined }
+    public init(_ number: UInt64) {
+        self = UInt8(exactly: number).flatMap(Self.init(rawValue:)) ?? .notDetermined
+    }
 }
 
 /// A part of an answer to a ``CenterCall``. Items come before what ends the call: anything else.
@@ -163,6 +177,8 @@ public struct CenterAnswer: CourierMessage {
         case authorization(AuthorizationStatus)
         /// The app's categories.
         case categories([LocalCategory])
+        /// What the app may, one by one.
+        case settings(CenterSettings)
         /// An answer of a later version.
         case unknown
     }
@@ -186,6 +202,7 @@ public struct CenterAnswer: CourierMessage {
             case 5: content = .authorization(AuthorizationStatus(try field.uint64()))
             case 6:
                 content = .categories(try LocalCategory.list(decoding: bytes.extracting(try field.range())))
+            case 7: content = .settings(try CenterSettings(decoding: bytes.extracting(try field.range())))
             default: break
             }
         }
@@ -206,6 +223,7 @@ public struct CenterAnswer: CourierMessage {
         case .authorization(let status): output.appendPresentField(5, Int64(status.rawValue))
         case .categories(let categories):
             output.appendField(6) { LocalCategory.encode(categories, into: &$0) }
+        case .settings(let settings): output.appendField(7, message: settings.encode)
         case .unknown: break
         }
     }

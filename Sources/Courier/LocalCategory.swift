@@ -6,30 +6,44 @@ public struct LocalCategory: CourierMessage {
     public let actions: [LocalAction]
     /// Bits as Apple's `UNNotificationCategoryOptions`, see ``customDismissAction``.
     public let options: UInt32
+    /// What the app would have in the place of a body that must not be shown.
+    public let hiddenPreviewsPlaceholder: String
+    /// Identifiers of intents, which nothing on the device reads.
+    public let intents: [String]
 
     /// The option of a category whose app is told that the user has dismissed a notification.
     public static let customDismissAction: UInt32 = 1
 
     /// A category from its parts.
-    public init(identifier: String, actions: [LocalAction], options: UInt32 = 0) {
+    public init(
+        identifier: String, actions: [LocalAction], options: UInt32 = 0,
+        hiddenPreviewsPlaceholder: String = "", intents: [String] = []
+    ) {
         self.identifier = identifier
         self.actions = actions
         self.options = options
+        self.hiddenPreviewsPlaceholder = hiddenPreviewsPlaceholder
+        self.intents = intents
     }
 
     /// The message that these bytes are.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identifier, actions, options) = ("", [LocalAction](), UInt32(0))
+        var (placeholder, intents) = ("", [String]())
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identifier = try field.text(in: bytes)
             case 2: actions.append(try LocalAction(decoding: bytes.extracting(try field.range())))
             case 3: options = try field.uint32()
+            case 4: placeholder = try field.text(in: bytes)
+            case 5: intents.append(try field.text(in: bytes))
             default: break
             }
         }
-        self.init(identifier: identifier, actions: actions, options: options)
+        self.init(
+            identifier: identifier, actions: actions, options: options,
+            hiddenPreviewsPlaceholder: placeholder, intents: intents)
     }
 
     /// Appends the message.
@@ -37,6 +51,8 @@ public struct LocalCategory: CourierMessage {
         output.appendField(1, identifier)
         for action in actions { output.appendField(2, message: action.encode) }
         output.appendField(3, UInt64(options))
+        output.appendField(4, hiddenPreviewsPlaceholder)
+        for intent in intents { output.appendElement(5, intent) }
     }
 
     /// The categories of a `Categories`.

@@ -108,6 +108,13 @@ public struct Responded: CourierMessage {
     public let action: String
     /// What the user has written, where the action asks for it.
     public let text: String?
+    /// By what the notification is listed as delivered; empty if the agent is of an earlier version.
+    public let identifier: String
+    /// When it was due, or when the push arrived; nil if the agent is of an earlier version.
+    public let at: Moment?
+
+    /// The action of a response by which the user asks for the app's own settings of its notifications.
+    public static let settingsAction = "postrider.settings"
 
     /// The action of a response to the notification itself, not to one of its actions.
     public static let defaultAction = "postrider.default"
@@ -125,8 +132,10 @@ public struct Responded: CourierMessage {
     /// A response from its parts.
     public init(
         delivery: UInt64, identity: NotificationIdentity, topic: String, subject: Subject, action: String,
-        text: String?
+        text: String?, identifier: String = "", at: Moment? = nil
     ) {
+        self.identifier = identifier
+        self.at = at
         self.delivery = delivery
         self.identity = identity
         self.topic = topic
@@ -140,7 +149,8 @@ public struct Responded: CourierMessage {
         var reader = ProtobufReader()
         var (delivery, identity, topic) = (UInt64(0), [UInt8](), "")
         var subject = Subject.remote(payload: [])
-        var (action, text) = ("", String?.none)
+        var (action, text, identifier) = ("", String?.none, "")
+        var at: Moment?
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: delivery = try field.uint64()
@@ -150,6 +160,8 @@ public struct Responded: CourierMessage {
             case 5: subject = .remote(payload: try field.bytes(in: bytes))
             case 6: action = try field.text(in: bytes)
             case 7: text = try field.text(in: bytes)
+            case 8: identifier = try field.text(in: bytes)
+            case 9: at = Moment(milliseconds: try field.int64())
             default: break
             }
         }
@@ -157,8 +169,8 @@ public struct Responded: CourierMessage {
             throw .wrongLength(field: 2, expected: 16)
         }
         self.init(
-            delivery: delivery, identity: identity, topic: topic, subject: subject, action: action, text: text
-        )
+            delivery: delivery, identity: identity, topic: topic, subject: subject, action: action,
+            text: text, identifier: identifier, at: at)
     }
 
     /// Appends the message.
@@ -172,6 +184,8 @@ public struct Responded: CourierMessage {
         }
         output.appendField(6, action)
         if let text { output.appendElement(7, text) }
+        output.appendField(8, identifier)
+        output.appendPresentField(9, at?.milliseconds)
     }
 }
 

@@ -59,6 +59,10 @@ public struct LocalContent: CourierMessage {
     public var category = ""
     /// What it is shown together with.
     public var thread = ""
+    /// How much it may disturb.
+    public var level = InterruptionLevel.active
+    /// Which of the app's notifications matters most, from 0 to 1.
+    public var relevance = 0.0
 
     /// A content that shows nothing.
     public init() {}
@@ -77,6 +81,8 @@ public struct LocalContent: CourierMessage {
             case 6: userInfo = try field.bytes(in: bytes)
             case 7: category = try field.text(in: bytes)
             case 8: thread = try field.text(in: bytes)
+            case 9: level = try field.choice(or: .active)
+            case 10: relevance = Self.relevance(try field.double())
             default: break
             }
         }
@@ -92,7 +98,26 @@ public struct LocalContent: CourierMessage {
         output.appendField(6, userInfo)
         output.appendField(7, category)
         output.appendField(8, thread)
+        if level != .active { output.appendPresentField(9, Int64(level.rawValue)) }
+        output.appendDouble(10, relevance)
     }
+
+    /// What is not a number from 0 to 1 becomes the nearest that is.
+    private static func relevance(_ value: Double) -> Double {
+        value > 0 ? min(value, 1) : 0
+    }
+}
+
+/// How much a notification may disturb (`InterruptionLevel`). Numbers as Apple's `UNNotificationInterruptionLevel`.
+public enum InterruptionLevel: UInt8, CaseIterable, Sendable {
+    /// It is shown without a sound.
+    case passive = 0
+    /// It is shown with its sound.
+    case active = 1
+    /// It is shown at once.
+    case timeSensitive = 2
+    /// It stays until the user has seen it.
+    case critical = 3
 }
 
 /// When a local notification is due (`Trigger`).

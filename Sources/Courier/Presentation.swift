@@ -60,28 +60,33 @@ public struct WillPresent: CourierMessage {
     public let topic: String
     /// What is to be presented.
     public let subject: Responded.Subject
+    /// By what it is listed as delivered; empty if the agent is of an earlier version.
+    public let identifier: String
 
     /// A question from its parts.
-    public init(question: UInt64, topic: String, subject: Responded.Subject) {
+    public init(question: UInt64, topic: String, subject: Responded.Subject, identifier: String = "") {
         self.question = question
         self.topic = topic
         self.subject = subject
+        self.identifier = identifier
     }
 
     /// The message that these bytes are.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (question, topic, subject) = (UInt64(0), "", Responded.Subject.remote(payload: []))
+        var identifier = ""
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: question = try field.uint64()
             case 2: topic = try field.text(in: bytes)
             case 3: subject = .local(try LocalNotice(decoding: bytes.extracting(try field.range())))
             case 4: subject = .remote(payload: try field.bytes(in: bytes))
+            case 5: identifier = try field.text(in: bytes)
             default: break
             }
         }
-        self.init(question: question, topic: topic, subject: subject)
+        self.init(question: question, topic: topic, subject: subject, identifier: identifier)
     }
 
     /// Appends the message.
@@ -92,6 +97,7 @@ public struct WillPresent: CourierMessage {
         case .local(let notice): output.appendField(3, message: notice.encode)
         case .remote(let payload): output.appendField(4, payload)
         }
+        output.appendField(5, identifier)
     }
 }
 

@@ -17,8 +17,8 @@ struct ProtobufReader {
         case varint(UInt64)
         /// Where the content lies.
         case delimited(Range<Int>)
-        /// Four or eight bytes, which no message of ours has.
-        case fixed
+        /// Four or eight bytes, least significant first.
+        case fixed(UInt64)
     }
 
     private var position = 0
@@ -67,8 +67,11 @@ struct ProtobufReader {
     }
 
     private mutating func fixed(_ count: UInt64, in bytes: Span<UInt8>) throws(CourierError) -> Value {
-        _ = try take(count, in: bytes)
-        return .fixed
+        var value: UInt64 = 0
+        for (place, index) in try take(count, in: bytes).enumerated() {
+            value |= UInt64(bytes[index]) << UInt64(place * 8)
+        }
+        return .fixed(value)
     }
 }
 
@@ -102,6 +105,12 @@ extension ProtobufReader.Field {
 
     /// The content as a signed integer of 64 bits (`int64`, two's complement).
     func int64() throws(CourierError) -> Int64 { Int64(bitPattern: try uint64()) }
+
+    /// The content as a `double`.
+    func double() throws(CourierError) -> Double {
+        guard case .fixed(let bits) = value else { throw .wrongWireType(field: number) }
+        return Double(bitPattern: bits)
+    }
 
     /// Where the content lies.
     func range() throws(CourierError) -> Range<Int> {

@@ -41,6 +41,15 @@ extension [UInt8] {
         appendVarint(UInt64(bitPattern: value))
     }
 
+    /// Appends a `double` field.
+    mutating func appendDouble(_ number: UInt64, _ value: Double) {
+        guard value != 0 else { return }
+        appendVarint(number << 3 | 1)
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            append(UInt8(truncatingIfNeeded: value.bitPattern >> shift))
+        }
+    }
+
     /// Appends an element of a repeated string field, or a string field that has presence: an empty one is written too.
     mutating func appendElement(_ number: UInt64, _ text: String) {
         appendVarint(number << 3 | 2)

@@ -255,8 +255,8 @@ final class AgentLink: EndpointOwner {
                 $0.arrived($1) { fired.notice.firing }
             }
         case .responded(let responded):
-            take(responded.identity, as: responded.delivery, with: responded.subject.json) {
-                $0.arrived($1) { responded.response }
+            take(responded.identity, as: responded.delivery, with: responded.subject.json) { app, identity in
+                app.arrived(identity) { [weak app] in app?.posting(responded) ?? responded.response }
             }
         case .answer(let answer): application()?.answered(answer)
         case .authorization(let authorization):

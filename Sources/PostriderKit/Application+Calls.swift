@@ -6,7 +6,8 @@ import Transport
 /// Something that was asked of the agent and is not answered yet.
 struct PendingCall {
     let order: CenterOrder
-    let continuation: CheckedContinuation<[CenterAnswer.Content], any Error>
+    /// Told once what came of it.
+    let finish: @Sendable (Result<[CenterAnswer.Content], any Error>) -> Void
     /// Whether it was said on the present stream.
     var isSaid = false
     /// What was answered so far.
@@ -23,19 +24,37 @@ extension Application {
     func call(_ order: CenterOrder) async throws -> [CenterAnswer.Content] {
         let mailbox = try startedMailbox()
         try checkSize(of: order)
-        let number = state.withLock { state in
-            state.lastTicket += 1
-            return state.lastTicket
-        }
+        let number = drawTicket()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                if let error = enter(PendingCall(order: order, continuation: continuation), number, mailbox) {
+                let call = PendingCall(order: order) { continuation.resume(with: $0) }
+                if let error = enter(call, number, mailbox, isCancelled: Task.isCancelled) {
                     continuation.resume(throwing: error)
                 }
             }
         } onCancel: {
             let call = state.withLock { $0.calls.removeValue(forKey: number) }
-            call?.continuation.resume(throwing: CancellationError())
+            call?.finish(.failure(CancellationError()))
+        }
+    }
+
+    /// Asks something of the agent for somebody who does not wait.
+    ///
+    /// - Parameter completion: told once what the agent answers, if this does not throw.
+    func call(
+        _ order: CenterOrder,
+        _ completion: @escaping @Sendable (Result<[CenterAnswer.Content], any Error>) -> Void
+    ) throws {
+        let mailbox = try startedMailbox()
+        try checkSize(of: order)
+        let call = PendingCall(order: order, finish: completion)
+        if let error = enter(call, drawTicket(), mailbox, isCancelled: false) { throw error }
+    }
+
+    private func drawTicket() -> UInt64 {
+        state.withLock { state in
+            state.lastTicket += 1
+            return state.lastTicket
         }
     }
 
@@ -49,11 +68,12 @@ extension Application {
     }
 
     /// Why a call cannot be made; nil: it is under way.
-    private func enter(_ call: PendingCall, _ number: UInt64, _ mailbox: Mailbox<LinkLetter>) -> (any Error)?
-    {
+    private func enter(
+        _ call: PendingCall, _ number: UInt64, _ mailbox: Mailbox<LinkLetter>, isCancelled: Bool
+    ) -> (any Error)? {
         state.withLock { state in
             if state.isStopped { return ApplicationError.stopped }
-            if Task.isCancelled { return CancellationError() }
+            if isCancelled { return CancellationError() }
             guard state.calls.count < Self.mostCalls else {
                 return ApplicationError.unusable("The application asks more than the agent has answered.")
             }
@@ -92,14 +112,14 @@ extension Application {
         guard let ended else { return }
         switch answer.content {
         case .refused(_, isForbidden: true):
-            ended.continuation.resume(throwing: UserNotificationError.notificationsNotAllowed)
+            ended.finish(.failure(UserNotificationError.notificationsNotAllowed))
         case .refused(let reason, isForbidden: false):
-            ended.continuation.resume(throwing: UserNotificationError.refused(reason))
+            ended.finish(.failure(UserNotificationError.refused(reason)))
         case .unknown:
-            ended.continuation.resume(
-                throwing: UserNotificationError.refused(
-                    "The agent is of a later version than this app's kit."))
-        case .done, .item, .authorization, .categories: ended.continuation.resume(returning: ended.answers)
+            ended.finish(
+                .failure(
+                    UserNotificationError.refused("The agent is of a later version than this app's kit.")))
+        case .done, .item, .authorization, .categories, .settings: ended.finish(.success(ended.answers))
         }
     }
 
@@ -109,6 +129,6 @@ extension Application {
             defer { state.calls = [:] }
             return state.calls.values
         }
-        for call in calls { call.continuation.resume(throwing: error) }
+        for call in calls { call.finish(.failure(error)) }
     }
 }

@@ -53,6 +53,10 @@ public final class Application: Sendable {
         var link: LinkChange?
         var keyboard: KeyboardFrame?
         var timeZone: String?
+        /// What decides about notifications, what observes responses for it, and the response that is posted.
+        var delegate = WeakDelegate()
+        var responseObservation: Observation?
+        var responded: Responded?
         var decidePresentation: (@Sendable (ResponseDidArrive.Subject) -> NotificationPresentationOptions)?
         /// What the user notification centre has asked, and whether the link has yet to hear of some of it.
         var calls: [UInt64: PendingCall] = [:]
@@ -106,6 +110,7 @@ public final class Application: Sendable {
         self.socketPath = socketPath
         self.dispatcher = dispatcher
         self.queue = DispatchQueue(label: "postrider.\(topic)", target: queue)
+        enterRegister()
     }
 
     deinit {

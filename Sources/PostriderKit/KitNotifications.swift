@@ -111,6 +111,8 @@ public struct ResponseDidArrive: TypedNotification, Equatable {
     public static let defaultActionIdentifier = "postrider.default"
     /// The user has put the notification away.
     public static let dismissActionIdentifier = "postrider.dismiss"
+    /// The user asks for the app's own settings of its notifications.
+    public static let settingsActionIdentifier = "postrider.settings"
 
     /// What a user responds to.
     public enum Subject: Equatable, Sendable {
@@ -126,6 +128,11 @@ public struct ResponseDidArrive: TypedNotification, Equatable {
     public let actionIdentifier: String
     /// What the user has written, where the action asks for it.
     public let userText: String?
+    /// Under which identifier a push is listed as delivered; nil for a local notification, or if the agent does not
+    /// say.
+    public let identifier: String?
+    /// When a push arrived; nil for a local notification, or if the agent does not say.
+    public let date: Date?
 
     /// The response as a user info.
     public var userInfo: UserInfo {
@@ -134,6 +141,8 @@ public struct ResponseDidArrive: TypedNotification, Equatable {
         case .local(let notification): info = notification.userInfo
         case .remote(let notification):
             info = [UserNotificationKey.payload: .dictionary(notification.userInfo)]
+            info[UserNotificationKey.identifier] = identifier.map { .string($0) }
+            info[UserNotificationKey.date] = date.map { .double($0.timeIntervalSince1970) }
         }
         info[UserNotificationKey.action] = .string(actionIdentifier)
         info[UserNotificationKey.text] = userText.map { .string($0) }
@@ -141,7 +150,12 @@ public struct ResponseDidArrive: TypedNotification, Equatable {
     }
 
     /// News of a response.
-    public init(to subject: Subject, actionIdentifier: String, userText: String? = nil) {
+    public init(
+        to subject: Subject, actionIdentifier: String, userText: String? = nil, identifier: String? = nil,
+        date: Date? = nil
+    ) {
+        self.identifier = identifier
+        self.date = date
         self.subject = subject
         self.actionIdentifier = actionIdentifier
         self.userText = userText
@@ -152,8 +166,11 @@ public struct ResponseDidArrive: TypedNotification, Equatable {
         guard let action = userInfo[UserNotificationKey.action]?.string else { return nil }
         if let payload = userInfo[UserNotificationKey.payload]?.dictionary {
             subject = .remote(RemoteNotificationDidArrive(userInfo: payload))
+            identifier = userInfo[UserNotificationKey.identifier]?.string
+            date = userInfo[UserNotificationKey.date]?.double.map { Date(timeIntervalSince1970: $0) }
         } else if let notification = LocalNotificationDidFire(userInfo: userInfo) {
             subject = .local(notification)
+            (identifier, date) = (nil, nil)
         } else {
             return nil
         }

@@ -14,11 +14,38 @@ public struct NotificationContent: Hashable, Sendable {
     public var userInfo: UserInfo = [:]
     /// Which of the app's categories it is of: what the user can do with it.
     public var categoryIdentifier = ""
-    /// What it is shown together with.
+    /// What it is shown together with, where the desktop can do that.
     public var threadIdentifier = ""
+    /// How much it may disturb.
+    public var interruptionLevel = NotificationInterruptionLevel.active
+    /// Which of the app's notifications matters most, from 0 to 1. No desktop reads it.
+    public var relevanceScore = 0.0
 
     /// A content that shows nothing.
     public init() {}
+}
+
+/// How much a notification may disturb. Numbers as Apple's `UNNotificationInterruptionLevel`.
+public enum NotificationInterruptionLevel: Int, CaseIterable, Sendable {
+    /// It is shown without a sound (urgency low on desktops).
+    case passive = 0
+    /// It is shown with its sound (urgency normal).
+    case active = 1
+    /// It is shown at once (urgency normal).
+    case timeSensitive = 2
+    /// It stays until the user has seen it (urgency critical). Only where ``AuthorizationOptions/criticalAlert`` is
+    /// granted; else it is as ``timeSensitive``.
+    case critical = 3
+}
+
+/// The name of a sound.
+public struct NotificationSoundName: RawRepresentable, Hashable, Sendable {
+    /// The name.
+    public let rawValue: String
+    /// A name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// A name.
+    public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
 /// What is heard with a notification.
@@ -31,6 +58,9 @@ public struct NotificationSound: Hashable, Sendable {
 
     /// A sound of this name.
     public init(named name: String) { self.name = name }
+
+    /// A sound of this name.
+    public init(named name: NotificationSoundName) { self.name = name.rawValue }
 }
 
 extension NotificationContent {
@@ -45,6 +75,10 @@ extension NotificationContent {
         ]
         for (key, text) in texts where !text.isEmpty { info[key] = .string(text) }
         info[UserNotificationKey.badge] = badge.map { .integer(Int64($0)) }
+        if interruptionLevel != .active {
+            info[UserNotificationKey.interruptionLevel] = .integer(Int64(interruptionLevel.rawValue))
+        }
+        if relevanceScore != 0 { info[UserNotificationKey.relevanceScore] = .double(relevanceScore) }
         if !userInfo.isEmpty { info[UserNotificationKey.userInfo] = .dictionary(userInfo) }
         return info
     }
@@ -59,5 +93,9 @@ extension NotificationContent {
         userInfo = info[UserNotificationKey.userInfo]?.dictionary ?? [:]
         categoryIdentifier = info[UserNotificationKey.category]?.string ?? ""
         threadIdentifier = info[UserNotificationKey.thread]?.string ?? ""
+        interruptionLevel =
+            info[UserNotificationKey.interruptionLevel]?.integer.flatMap { Int(exactly: $0) }
+            .flatMap(NotificationInterruptionLevel.init(rawValue:)) ?? .active
+        relevanceScore = info[UserNotificationKey.relevanceScore]?.double ?? 0
     }
 }

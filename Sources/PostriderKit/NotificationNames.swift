@@ -81,6 +81,10 @@ public enum UserNotificationKey {
     public static let category = "category"
     /// A text: what it is shown together with.
     public static let thread = "thread"
+    /// A number: a ``NotificationInterruptionLevel``; left out if it is `active`.
+    public static let interruptionLevel = "interruptionLevel"
+    /// A number from 0 to 1; left out if it is 0.
+    public static let relevanceScore = "relevanceScore"
     /// Values by name: the app's own.
     public static let userInfo = "userInfo"
     /// Values by name: what the provider sent, where it was a push that the user has responded to.

@@ -17,80 +17,22 @@ public struct NotificationRequest: Sendable {
         self.content = content
         self.trigger = trigger
     }
+
+    /// A request with the content as it is now.
+    public init(
+        identifier: String, content: MutableNotificationContent, trigger: (any NotificationTrigger)?
+    ) {
+        self.init(identifier: identifier, content: content.content, trigger: trigger)
+    }
 }
 
-/// A local notification and the date that it is about, in the manner of `UNNotification`: when it was due, or is due
-/// next.
+/// A notification and the date that it is about, in the manner of `UNNotification`: when it was due, or is due next; of
+/// a push, when it arrived.
 public struct UserNotification: Sendable {
     /// What the app asked for.
     public let request: NotificationRequest
     /// The date.
     public let date: Date
-}
-
-/// What a user can do with the notifications that name it, in the manner of `UNNotificationCategory`.
-public struct NotificationCategory: Hashable, Sendable {
-    /// The app's name for it.
-    public let identifier: String
-    /// What can be done, in the order in which it is offered.
-    public let actions: [NotificationAction]
-
-    /// A category from its parts.
-    public init(identifier: String, actions: [NotificationAction]) {
-        self.identifier = identifier
-        self.actions = actions
-    }
-}
-
-/// One thing that a user can do with a notification, in the manner of `UNNotificationAction` and
-/// `UNTextInputNotificationAction`.
-public struct NotificationAction: Hashable, Sendable {
-    /// The app's name for it, which the response repeats.
-    public let identifier: String
-    /// What stands on the button.
-    public let title: String
-    /// How it is offered.
-    public let options: NotificationActionOptions
-    /// What stands on the button that sends a text; nil: the action takes none.
-    public let textInputButtonTitle: String?
-    /// What stands where the text will.
-    public let textInputPlaceholder: String?
-
-    /// An action that takes no text.
-    public init(identifier: String, title: String, options: NotificationActionOptions = []) {
-        self.identifier = identifier
-        self.title = title
-        self.options = options
-        textInputButtonTitle = nil
-        textInputPlaceholder = nil
-    }
-
-    /// An action that takes a text.
-    public init(
-        identifier: String, title: String, options: NotificationActionOptions = [],
-        textInputButtonTitle: String, textInputPlaceholder: String
-    ) {
-        self.identifier = identifier
-        self.title = title
-        self.options = options
-        self.textInputButtonTitle = textInputButtonTitle
-        self.textInputPlaceholder = textInputPlaceholder
-    }
-}
-
-/// How an action is offered. Numbers as Apple's `UNNotificationActionOptions`.
-public struct NotificationActionOptions: OptionSet, Hashable, Sendable {
-    /// The bits.
-    public let rawValue: UInt32
-    /// Options from bits.
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
-
-    /// Only for who is known to be the user.
-    public static let authenticationRequired = NotificationActionOptions(rawValue: 1)
-    /// It destroys something.
-    public static let destructive = NotificationActionOptions(rawValue: 2)
-    /// It brings the app to the front.
-    public static let foreground = NotificationActionOptions(rawValue: 4)
 }
 
 // MARK: - On the app socket
@@ -121,6 +63,8 @@ extension LocalContent {
         sound = content.sound?.name ?? ""
         category = content.categoryIdentifier
         thread = content.threadIdentifier
+        level = Courier.InterruptionLevel(content.interruptionLevel)
+        relevance = content.relevanceScore
         guard !content.userInfo.isEmpty else { return }
         guard let json = content.userInfo.json else {
             throw .refused(
@@ -143,6 +87,8 @@ extension LocalContent {
         content.sound = sound.isEmpty ? nil : NotificationSound(named: sound)
         content.categoryIdentifier = category
         content.threadIdentifier = thread
+        content.interruptionLevel = NotificationInterruptionLevel(level)
+        content.relevanceScore = relevance
         content.userInfo = (try? UserInfo(json: json)) ?? [:]
         return content
     }
@@ -162,7 +108,12 @@ extension LocalNotice {
 extension Responded {
     /// What is posted.
     var response: ResponseDidArrive {
-        ResponseDidArrive(to: subject.notification, actionIdentifier: action, userText: text)
+        guard case .remote = subject else {
+            return ResponseDidArrive(to: subject.notification, actionIdentifier: action, userText: text)
+        }
+        return ResponseDidArrive(
+            to: subject.notification, actionIdentifier: action, userText: text,
+            identifier: identifier.isEmpty ? nil : identifier, date: at.map { Date($0) })
     }
 }
 
@@ -182,35 +133,5 @@ extension Responded.Subject {
         case .remote(let payload):
             .remote(RemoteNotificationDidArrive(userInfo: (try? UserInfo(json: payload)) ?? [:]))
         }
-    }
-}
-
-extension LocalCategory {
-    init(_ category: NotificationCategory) {
-        self.init(
-            identifier: category.identifier,
-            actions: category.actions.map { action in
-                LocalAction(
-                    identifier: action.identifier, title: action.title, options: action.options.rawValue,
-                    textInput: action.textInputButtonTitle.map {
-                        LocalAction.TextInput(buttonTitle: $0, placeholder: action.textInputPlaceholder ?? "")
-                    })
-            })
-    }
-
-    /// The category in the kit's words.
-    var category: NotificationCategory {
-        NotificationCategory(
-            identifier: identifier,
-            actions: actions.map { action in
-                let options = NotificationActionOptions(rawValue: action.options)
-                guard let input = action.textInput else {
-                    return NotificationAction(
-                        identifier: action.identifier, title: action.title, options: options)
-                }
-                return NotificationAction(
-                    identifier: action.identifier, title: action.title, options: options,
-                    textInputButtonTitle: input.buttonTitle, textInputPlaceholder: input.placeholder)
-            })
     }
 }

@@ -10,10 +10,27 @@ import Foundation
 /// done is then not known.
 ///
 /// Every verb throws ``UserNotificationError``, ``ApplicationError`` or `CancellationError`.
+///
+/// Beside each verb that is awaited stands a form for code that does not await, as UserNotifications has it; such calls
+/// are made in the order in which they are written.
 public struct UserNotificationCenter: Sendable {
-    let application: Application
+    private let chosen: Application?
 
-    init(_ application: Application) { self.application = application }
+    init(_ application: Application?) { chosen = application }
+
+    /// The centre of the present application: see ``Application/makeCurrent()``. It may be taken before there is an
+    /// application.
+    public static func current() -> UserNotificationCenter { UserNotificationCenter(nil) }
+
+    /// The application of this centre.
+    var application: Application {
+        get throws(ApplicationError) {
+            guard let application = chosen ?? Application.current else {
+                throw .unusable("There is no application yet: create an Application(topic:) first.")
+            }
+            return application
+        }
+    }
 
     // MARK: Authorization
 
@@ -21,12 +38,12 @@ public struct UserNotificationCenter: Sendable {
     /// once: what was decided is answered at once from then on.
     public func requestAuthorization(options: AuthorizationOptions = []) async throws -> Bool {
         let answers = try await application.call(.requestAuthorization(options: options.rawValue))
-        return try status(answers) == .authorized
+        return try Self.status(answers).isGranted
     }
 
     /// What the owner of the device has decided.
     public func authorizationStatus() async throws -> AuthorizationStatus {
-        try status(await application.call(.settings))
+        try Self.status(await application.call(.settings))
     }
 
     // MARK: Requests
@@ -79,64 +96,43 @@ public struct UserNotificationCenter: Sendable {
 
     /// Replaces the categories: what the user can do with the notifications that name them.
     public func setNotificationCategories(_ categories: Set<NotificationCategory>) async throws {
-        let sorted = categories.sorted { $0.identifier < $1.identifier }
-        _ = try await application.call(.setCategories(sorted.map { LocalCategory($0) }))
+        _ = try await application.call(Self.order(setting: categories))
     }
 
     /// The categories.
     public func notificationCategories() async throws -> Set<NotificationCategory> {
-        for answer in try await application.call(.categories) {
+        Self.categories(try await application.call(.categories))
+    }
+
+    private func list(_ kind: NoticeKind) async throws -> [UserNotification] {
+        Self.notifications(try await application.call(.list(kind)))
+    }
+
+    // MARK: The agent's answers
+
+    static func order(setting categories: Set<NotificationCategory>) -> CenterOrder {
+        .setCategories(categories.sorted { $0.identifier < $1.identifier }.map { LocalCategory($0) })
+    }
+
+    static func notifications(_ answers: [CenterAnswer.Content]) -> [UserNotification] {
+        answers.compactMap { answer in
+            if case .item(let notice) = answer { notice.notification } else { nil }
+        }
+    }
+
+    static func categories(_ answers: [CenterAnswer.Content]) -> Set<NotificationCategory> {
+        for answer in answers {
             if case .categories(let categories) = answer { return Set(categories.map(\.category)) }
         }
         return []
     }
 
-    private func list(_ kind: NoticeKind) async throws -> [UserNotification] {
-        try await application.call(.list(kind)).compactMap { answer in
-            if case .item(let notice) = answer { notice.notification } else { nil }
-        }
-    }
-
-    private func status(_ answers: [CenterAnswer.Content]) throws -> AuthorizationStatus {
+    static func status(_ answers: [CenterAnswer.Content]) throws -> AuthorizationStatus {
         for answer in answers {
             if case .authorization(let status) = answer { return AuthorizationStatus(status) }
         }
         throw UserNotificationError.refused("The agent does not say whether the app may notify.")
     }
-}
-
-/// What the owner of the device has said about an app's notifications. Numbers as Apple's `UNAuthorizationStatus`.
-public enum AuthorizationStatus: Int, Sendable {
-    /// Nothing yet.
-    case notDetermined = 0
-    /// The app may not notify.
-    case denied = 1
-    /// The app may notify.
-    case authorized = 2
-
-    init(_ status: Courier.AuthorizationStatus) {
-        self =
-            switch status {
-            case .notDetermined: .notDetermined
-            case .denied: .denied
-            case .authorized: .authorized
-            }
-    }
-}
-
-/// What an app wants to be allowed. Numbers as Apple's `UNAuthorizationOptions`.
-public struct AuthorizationOptions: OptionSet, Hashable, Sendable {
-    /// The bits.
-    public let rawValue: UInt32
-    /// Options from bits.
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
-
-    /// Numbers on the app's icon.
-    public static let badge = AuthorizationOptions(rawValue: 1)
-    /// Sounds.
-    public static let sound = AuthorizationOptions(rawValue: 2)
-    /// Alerts.
-    public static let alert = AuthorizationOptions(rawValue: 4)
 }
 
 /// Why the user notification centre cannot do what it is asked.

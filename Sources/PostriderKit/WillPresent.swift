@@ -15,6 +15,8 @@ public struct NotificationPresentationOptions: OptionSet, Hashable, Sendable {
     public static let badge = NotificationPresentationOptions(rawValue: 1)
     /// The sound.
     public static let sound = NotificationPresentationOptions(rawValue: 2)
+    /// It is shown, and stays in the desktop's list: ``banner`` and ``list``.
+    public static let alert = NotificationPresentationOptions(rawValue: 4)
     /// It stays in the desktop's list.
     public static let list = NotificationPresentationOptions(rawValue: 8)
     /// It is shown.
@@ -45,15 +47,33 @@ extension Application {
     }
 
     /// Whether the application decides, for the link.
-    var decidesPresentation: Bool { state.withLock { $0.decidePresentation != nil } }
+    var decidesPresentation: Bool {
+        state.withLock { $0.decidePresentation != nil || $0.delegate.object != nil }
+    }
 
     /// The agent asks, from the link's thread.
     func asked(_ question: WillPresent) {
         queue.async { [self] in
-            let (decide, mailbox) = state.withLock { ($0.decidePresentation, $0.mailbox) }
-            guard let decide, let mailbox else { return }
-            let options = PresentationOptions(rawValue: decide(question.subject.notification).rawValue)
-            mailbox.postEvenIfFull(.presented(Presentation(question: question.question, options: options)))
+            let (decide, delegate, mailbox) = state.withLock {
+                ($0.decidePresentation, $0.delegate.object, $0.mailbox)
+            }
+            if let decide { return answer(question, decide(question.subject.notification), mailbox) }
+            guard let delegate else { return }
+            let notification = question.subject.userNotification(identifier: question.identifier, at: nil)
+            Task { [self] in
+                let options = await delegate.userNotificationCenter(
+                    UserNotificationCenter(self), willPresent: notification)
+                answer(question, options, mailbox)
+            }
         }
+    }
+
+    private func answer(
+        _ question: WillPresent, _ options: NotificationPresentationOptions, _ mailbox: Mailbox<LinkLetter>?
+    ) {
+        let bits = options.contains(.alert) ? options.union([.banner, .list]) : options
+        let presentation = Presentation(
+            question: question.question, options: PresentationOptions(rawValue: bits.rawValue))
+        mailbox?.postEvenIfFull(.presented(presentation))
     }
 }

@@ -150,6 +150,10 @@ enum ExampleApp {
             .flag("system", "Print what happens to the device, too."),
             .list("channel", "CHANNEL", "A channel of the app to subscribe to."),
             .value("count", short: "n", "NUMBER", "End after so many notifications."),
+            .flag(
+                "service-extension",
+                "Be the app's service extension: read a push's payload, write it as it is to be shown. It "
+                    + "stands first."),
         ],
         examples: [
             .init("Wait for one notification", "postrider-example-app --topic com.example.app --count 1")

@@ -42,9 +42,7 @@ enum AgentActions {
         order("drop", "NUMBER", "Drop a dead letter.") { number in
             ("DELETE", "/v1/dead-letters/\(number)", "", "\(number) is dropped.")
         },
-        order("allow", "TOPIC", "Let an app notify, also one that has not run yet.") { topic in
-            ("PUT", "/v1/authorizations/\(topic)", #"{"isAllowed":true}"#, "\(topic) may notify.")
-        },
+        allow,
         order("deny", "TOPIC", "Let an app not notify, also one that has not run yet.") { topic in
             ("PUT", "/v1/authorizations/\(topic)", #"{"isAllowed":false}"#, "\(topic) may not notify.")
         },
@@ -85,6 +83,22 @@ enum AgentActions {
                 return ControlClient(address: try SocketAddress(unixPath: path), party: .agent)
             },
             run: run)
+    }
+
+    /// Lets an app notify, in some ways or in all that it asks for.
+    private static let allow = action(
+        "allow", "Let an app notify, also one that has not run yet.",
+        operands: [.required("TOPIC"), .optional("OPTIONS")],
+        examples: [
+            .init("Let it show alerts without a sound", "postrider agent allow com.example.app alert,badge")
+        ]
+    ) { options, client in
+        let topic = try options.checked(options.operands[0])
+        let names = options.operands.dropFirst().first?.split(separator: ",").map(String.init)
+        let decision = AgentControl.Decision(isAllowed: true, options: names)
+        let answer = try await client.request(
+            "PUT", "/v1/authorizations/\(topic)", body: Array(try JSONEncoder().encode(decision)))
+        options.say(answer, "\(topic) may notify.")
     }
 
     /// Responds to an alert in its user's place: where there is no screen, or no hand at it.

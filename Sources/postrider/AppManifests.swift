@@ -72,6 +72,7 @@ enum AppManifests {
             {
                 throw reader.error("desktop-file", "must be a name without .desktop, not '\(file)'")
             }
+            manifest.serviceExtension = try serviceExtension(reader, of: manifest.user)
             try reader.finish()
             if let mistake = mistake(in: program, of: manifest.user) {
                 throw reader.error("program", mistake)
@@ -101,6 +102,22 @@ enum AppManifests {
         case "ask", nil: return .notDetermined
         case let text?: throw reader.error("notifications", "must be ask, allow or deny, not '\(text)'")
         }
+    }
+
+    private static let extensionKey = "service-extension"
+
+    /// The program that may change an app's alerts; nil: there is none.
+    private static func serviceExtension(
+        _ reader: YAMLReader, of user: UInt32
+    ) throws(YAMLError) -> AppManifest.ServiceExtension? {
+        guard let reader = try reader.mapping(extensionKey) else { return nil }
+        let program = try reader.required("program", reader.string)
+        let bounds = Limits.extensionMilliseconds
+        let milliseconds = try reader.milliseconds("time-limit", in: bounds.least...bounds.most)
+        if let mistake = mistake(in: program, of: user) { throw reader.error("program", mistake) }
+        return AppManifest.ServiceExtension(
+            program: program, arguments: try reader.strings("arguments") ?? [],
+            milliseconds: milliseconds ?? bounds.usual)
     }
 
     /// `NAME=VALUE`, each in a line of a list.

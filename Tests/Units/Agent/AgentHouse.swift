@@ -18,6 +18,7 @@ final class AgentHouse: Sendable {
         let owner: OwnerDesk
         let presenter: Presenter
         let launcher = RecordedLauncher()
+        let runner: ProcessLauncher
         let line = RecordedLine()
         let loop: EventLoop
         /// The time: it goes by when a test says so, and not while a busy machine lets the test wait.
@@ -39,8 +40,11 @@ final class AgentHouse: Sendable {
             owner = OwnerDesk(state, desk: desk, keeper: keeper, log: .none)
             door = AppDoor(
                 desk: desk, owner: owner, scheduler: clock, readClock: { [clock] in clock.now }, log: .none)
+            runner = ProcessLauncher(on: loop, socketPath: "")
             presenter = Presenter(
-                state, desk: desk, manifests: manifests, line: nil, scheduler: clock, log: .none)
+                state, desk: desk, manifests: manifests, line: nil, runner: runner, scheduler: clock,
+                log: .none)
+            presenter.start()
             desk.presenter = presenter
             owner.presenter = presenter
             desk.line = line

@@ -115,10 +115,38 @@ struct ConsentTests {
             return answers
         }
 
+        /// What the app was answered, in order.
+        var statuses: [AuthorizationStatus] {
+            rig.app.told.compactMap { message in
+                guard case .answer(let answer) = message, case .authorization(let status) = answer.content
+                else {
+                    return nil
+                }
+                return status
+            }
+        }
+
         func restart() throws {
             try rig.restart()
             desk = Self.desk(rig, screen)
         }
+    }
+
+    @Test(
+        "is still asked when the app is granted quiet alerts, which stay if the user closes the question",
+        .bug(id: "K5"))
+    func quietMeanwhile() throws {
+        let question = try Question()
+        #expect(question.ask().isEmpty)
+        _ = question.desk.heard(.came(server: "one"))
+        question.screen.answer?(7)
+        let quiet: NotificationOptions = [.alert, .provisional]
+        #expect(
+            question.rig.ask(.requestAuthorization(options: quiet.rawValue)) == [.authorization(.provisional)]
+        )
+        #expect(question.rig.rig.ground.state.consents[topic].place?.number == 7)
+        #expect(question.desk.heard(.closed(number: 7, reason: 2)))
+        #expect(question.statuses == [.provisional, .provisional])
     }
 
     @Test(
@@ -137,14 +165,7 @@ struct ConsentTests {
         #expect(question.ask().isEmpty && question.screen.shown.count == 1)
         #expect(question.desk.heard(.chosen(number: 7, key: key)))
         question.desk.withdraw(topic)
-        let answers = question.rig.app.told.compactMap { message in
-            if case .answer(let answer) = message, case .authorization(let status) = answer.content {
-                status as AuthorizationStatus?
-            } else {
-                nil
-            }
-        }
-        #expect(answers == [status, status] && question.screen.closed == [7])
+        #expect(question.statuses == [status, status] && question.screen.closed == [7])
         #expect(!question.desk.heard(.closed(number: 7, reason: 3)))
         try question.restart()
         #expect(question.ask() == [.authorization(status)])

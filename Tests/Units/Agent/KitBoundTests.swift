@@ -73,7 +73,7 @@ struct KitBoundTests {
         await house.on { [topic] rooms in
             let stream = AppStream(user: getuid()) { _ in }
             rooms.desk.center.take(
-                CenterCall(call: 1, topic: topic, order: .requestAuthorization(options: 1)), from: stream)
+                CenterCall(call: 1, topic: topic, order: .requestAuthorization(options: 4)), from: stream)
             for number in 1...Limits.noticesPerTopic {
                 var content = LocalContent()
                 content.body = String(repeating: "x", count: Limits.localRequestBytes - 100)

@@ -68,6 +68,23 @@ struct OwnerDeskTests {
         #expect(apps[0].notifications == "allow")
     }
 
+    @Test("takes the owner's word about alerts, sounds and badges one by one", .bug(id: "K5"))
+    func options() throws {
+        let path = "/v1/authorizations/\(topic)"
+        let some = #"{"isAllowed":true,"options":["alert","badge"]}"#
+        #expect(order("PUT", path, some) == 404)
+        let app = RecordedApp()
+        rig.desk.center.attach(topic, for: app.stream)
+        func granted() -> NotificationOptions? {
+            rig.desk.state.apps[topic].flatMap { rig.desk.state.centers[$0.number]?.options }
+        }
+        #expect(order("PUT", path, some) == 200 && granted() == [.alert, .badge])
+        #expect(order("PUT", path, #"{"isAllowed":true,"options":["horn"]}"#) == 400)
+        #expect(granted() == [.alert, .badge])
+        #expect(order("PUT", path, #"{"isAllowed":true,"options":[]}"#) == 200 && granted() == [])
+        #expect(order("PUT", path, #"{"isAllowed":true}"#) == 200 && granted() == .unnamed)
+    }
+
     @Test("takes the owner's word about an app that has not come, lists it, and forgets it", .bug(id: "A15"))
     func decisionsInAdvance() throws {
         let other = "com.example.other"

@@ -11,6 +11,8 @@ struct KitNotificationsTests {
         content.badge = 0
         content.sound = .default
         content.userInfo = ["a": [1, nil]]
+        content.interruptionLevel = .critical
+        content.relevanceScore = 0.5
         return content
     }()
     private static let firing = LocalNotificationDidFire(
@@ -29,6 +31,10 @@ struct KitNotificationsTests {
         check(Self.firing)
         check(ResponseDidArrive(to: .local(Self.firing), actionIdentifier: "a", userText: ""))
         check(ResponseDidArrive(to: .remote(Self.push), actionIdentifier: "a"))
+        check(
+            ResponseDidArrive(
+                to: .remote(Self.push), actionIdentifier: "a", identifier: "i",
+                date: Date(timeIntervalSince1970: 2.5)))
         for reason in [
             .itself, .activation, .remoteNotification(Self.push), .localNotification(Self.firing),
             .response(ResponseDidArrive(to: .local(Self.firing), actionIdentifier: "a")),
@@ -38,7 +44,7 @@ struct KitNotificationsTests {
         check(ApplicationDidBecomeActive())
         check(ApplicationDidEnterBackground())
         check(ApplicationWillTerminate())
-        for status in [AuthorizationStatus.notDetermined, .denied, .authorized] {
+        for status in [AuthorizationStatus.notDetermined, .denied, .authorized, .provisional] {
             check(AuthorizationDidChange(status: status))
         }
     }
@@ -98,7 +104,7 @@ struct KitNotificationsTests {
         #expect(
             Self.firing.userInfo == [
                 "identifier": "id", "date": 1.5, "title": "T", "badge": 0, "sound": "default",
-                "userInfo": ["a": [1, nil]],
+                "userInfo": ["a": [1, nil]], "interruptionLevel": 3, "relevanceScore": 0.5,
             ])
     }
 
@@ -108,7 +114,7 @@ struct KitNotificationsTests {
         #expect(RegistrationDidFail(userInfo: ["reason": 1]) == nil)
         #expect(LocalNotificationDidFire(userInfo: ["identifier": "a"]) == nil)
         #expect(ResponseDidArrive(userInfo: ["action": "a"]) == nil)
-        #expect(AuthorizationDidChange(userInfo: ["authorizationStatus": 3]) == nil)
+        #expect(AuthorizationDidChange(userInfo: ["authorizationStatus": 5]) == nil)
     }
 }
 

@@ -1,0 +1,54 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// A table of docs/kit-parity.md, and which of its lines a test has shown to be so.
+final class ParityPage: Sendable {
+    /// The first column of each line, and what the second says.
+    private let lines: [(name: String, verdict: String)]
+    private let shown = Mutex(Set<String>())
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+
+    init(section: String) {
+        let text =
+            (try? String(contentsOf: Self.root.appending(path: "docs/kit-parity.md"), encoding: .utf8)) ?? ""
+        let part = text.components(separatedBy: "\n## ").first { $0.hasPrefix(section + "\n") } ?? ""
+        lines = part.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map { line in
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            return (cells[0], cells.count > 1 ? cells[1] : "")
+        }
+    }
+
+    /// The code does what a line says, which begins with *same* or *differs*.
+    func check(_ name: String, _ isSo: Bool) {
+        #expect(isSo, "\(name) is not as the page says")
+        shown.withLock { _ = $0.insert(name) }
+    }
+
+    /// Every line was shown, and nothing that is not on the page.
+    func expectAllShown() {
+        #expect(lines.count > 45)
+        for line in lines {
+            let words = ["same", "differs: ", "not here: "]
+            #expect(words.contains { line.verdict.hasPrefix($0) }, "\(line.name): \(line.verdict)")
+        }
+        let present = Set(lines.filter { !$0.verdict.hasPrefix("not here") }.map(\.name))
+        let shown = shown.withLock { $0 }
+        #expect(present.subtracting(shown) == [], "the page says more than the sample shows")
+        #expect(shown.subtracting(present) == [], "the sample shows more than the page says")
+    }
+
+    /// The names that the page says are not here, without their prefixes.
+    var absent: [String] {
+        lines.filter { $0.verdict.hasPrefix("not here") }.flatMap { line in
+            line.name.matches(of: #/`\.?(?:UN)?(\w+)[^`]*`/#).map { String($0.output.1) }
+        }
+    }
+
+    /// All of the kit's code.
+    func kitSources() throws -> String {
+        let folder = Self.root.appending(path: "Sources/PostriderKit")
+        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+    }
+}
