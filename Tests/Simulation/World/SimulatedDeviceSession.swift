@@ -197,8 +197,7 @@ final class SimulatedDeviceSession: EndpointOwner {
             return
         }
         // UNAVAILABLE, or DEADLINE_EXCEEDED where the network was too slow.
-        findings.expect(
-            ["14", "4"].contains(status), .answers, "an enrolment failed with gRPC status \(status)")
+        findings.expect(["14", "4"].contains(status), .answers, "an enrolment failed with status \(status)")
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
@@ -272,8 +271,7 @@ final class SimulatedDeviceSession: EndpointOwner {
                 !wished.ignored.contains(deliver.topic), .wishes,
                 "push \(number) comes for \(deliver.topic), which device \(device.index) ignores")
         }
-        world.delivered(
-            deliver, to: self, copies: copies[number] ?? 1, isNewestLink: isNewest)
+        world.delivered(deliver, to: self, copies: copies[number] ?? 1, isNewestLink: isNewest)
     }
 
     /// Answers come in the order of the questions.
