@@ -76,6 +76,9 @@ final class CenterDesk {
         guard let reading = readClock?(), moment.milliseconds > 0 else { return }
         let ahead = moment.milliseconds - now.milliseconds
         guard let step = judge?.relayIsAhead(byMilliseconds: ahead, reading: reading) else { return }
+        // Most welcomes show what is kept already: they cost no write, which a full disk might refuse.
+        let isKnown = judge?.record.isClose(to: state.clock.kept) ?? true
+        guard step != 0 || shift != nil || !isKnown else { return }
         tellStep(step)
         shift = (shift ?? 0) + step
         settle()

@@ -18,7 +18,20 @@ final class ClockRegister {
         var reading: ClockReading?
         /// Milliseconds by which the relay's clock was ahead of the device's; nil if that is not known.
         var relayAheadMilliseconds: Int64?
+
+        /// Whether this says what another record says, but for the second or so by which clocks and networks waver.
+        func isClose(to other: Record?) -> Bool {
+            guard let other, reading?.bootIdentifier == other.reading?.bootIdentifier,
+                (relayAheadMilliseconds == nil) == (other.relayAheadMilliseconds == nil)
+            else { return false }
+            let offset = (reading?.offsetMilliseconds ?? 0) - (other.reading?.offsetMilliseconds ?? 0)
+            let ahead = (relayAheadMilliseconds ?? 0) - (other.relayAheadMilliseconds ?? 0)
+            return abs(offset) < 1000 && abs(ahead) < 60_000
+        }
     }
+
+    /// What was read or put last; nil if there is none.
+    private(set) var kept: Record?
 
     static let schemaStep = """
         CREATE TABLE clock(
@@ -42,8 +55,9 @@ final class ClockRegister {
         let boot = String(decoding: select.bytes(0), as: UTF8.self)
         let reading =
             boot.isEmpty ? nil : ClockReading(bootIdentifier: boot, offsetMilliseconds: select.integer(1))
-        return Record(
+        kept = Record(
             reading: reading, relayAheadMilliseconds: select.isNull(2) ? nil : select.integer(2))
+        return kept
     }
 
     /// Replaces the record.
@@ -52,6 +66,7 @@ final class ClockRegister {
         insert.bind(record.reading?.offsetMilliseconds ?? 0)
         insert.bind(record.relayAheadMilliseconds)
         try insert.run()
+        kept = record
     }
 }
 

@@ -51,6 +51,18 @@ struct ClockJudgeTests {
         #expect(rig.alarm.moment == right.after(20 * Self.day - 1))
     }
 
+    @Test("is not written down again by a welcome that shows nothing new", .bug(id: "A18"))
+    func sameAgain() throws {
+        try start(boot: "a", offset: 1000, at: right)
+        rig.center.relayShows(right)
+        let first = rig.center.state.clock.kept
+        #expect(first?.relayAheadMilliseconds == 0)
+        rig.center.relayShows(right.after(30))
+        #expect(rig.center.state.clock.kept == first)
+        rig.center.relayShows(right.after(90))
+        #expect(rig.center.state.clock.kept?.relayAheadMilliseconds == 90_000)
+    }
+
     @Test("that is right counts the time in which the machine was off", .bug(id: "A19"))
     func machineOff() throws {
         try start(boot: "a", offset: 1000, at: right)
