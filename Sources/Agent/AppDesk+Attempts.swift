@@ -61,8 +61,10 @@ extension AppDesk {
     /// agent has started is ended; any other loses its stream, so that it, or another one of the app, can come anew.
     private func stuck(_ stream: AppStream, _ business: AppStream.Business) {
         let topic = business.topic
-        // An older stream of the topic holds nothing up.
-        guard attachments[topic]?.streams.last === stream, let oldest = stream.oldestUnderWay else { return }
+        // A stream that is the newest of no topic holds nothing up. One handler holds up all topics of its stream.
+        guard attachments.values.contains(where: { $0.streams.last === stream }),
+            let oldest = stream.oldestUnderWay
+        else { return }
         stream.isStuck = true
         let reason = "The app had not handled it after \(business.milliseconds / 1000) s."
         failures.append(Inbox.Failure(row: oldest.row, topic: topic, reason: reason))

@@ -114,12 +114,15 @@ struct ClockJudge {
         if !isUncertain { record.reading = reading }
     }
 
-    /// The relay has said how far its clock is ahead. Answers by how much the device's clock was set over the start of
-    /// the machine; 0 if it was not, or that was known already.
+    /// The relay has said how far its clock is ahead. Answers by how much the device's clock was put forward over the
+    /// start of the machine; 0 if it was not, or that was known already.
+    ///
+    /// That it was put back is not believed of the relay alone, whose own clock may have been behind for a while: what
+    /// is due would be taken for missed. An interval is never longer than it is, whatever the clock shows.
     mutating func relayIsAhead(byMilliseconds ahead: Int64, reading: ClockReading) -> Int64 {
         let step = isUncertain ? (record.relayAheadMilliseconds ?? ahead) - ahead : 0
         record = .init(reading: reading, relayAheadMilliseconds: ahead)
         isUncertain = false
-        return abs(step) > Self.toleranceMilliseconds ? step : 0
+        return step > Self.toleranceMilliseconds ? step : 0
     }
 }

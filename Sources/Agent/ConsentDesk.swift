@@ -112,7 +112,10 @@ final class ConsentDesk {
 
     private func shown(_ number: UInt32?, _ topic: String, _ server: String) {
         guard let number else {
-            if questions[topic] == .sent { questions[topic] = nil }
+            // The server has not shown it: the app is told that nobody has decided, and may ask again.
+            guard questions[topic] == .sent else { return }
+            questions[topic] = nil
+            center.unanswered(topic)
             return
         }
         // It was answered elsewhere meanwhile.

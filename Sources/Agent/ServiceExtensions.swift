@@ -1,6 +1,7 @@
 import Courier
 import Foundation
 import Notifications
+import PostriderJSON
 import Transport
 
 /// Starts programs that read something and write something.
@@ -146,7 +147,8 @@ final class ServiceExtensions {
             return .failure(Failure("has written more than \(Limits.extensionOutputBytes) bytes"))
         }
         guard result.ending == .exited(0) else { return .failure(Failure("\(result.ending)")) }
-        guard (try? JSONSerialization.jsonObject(with: Data(result.output))) is [String: Any] else {
+        // By the rules by which the relay, the app and the alert read a payload.
+        guard JSONValue.members(ofObject: result.output.span) != nil else {
             return .failure(Failure("has not written a JSON object"))
         }
         guard let changed = alert.changed(to: result.output) else {

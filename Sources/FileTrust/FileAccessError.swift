@@ -10,6 +10,8 @@ public enum FileAccessError: Error, Equatable {
     case notExecutable
     /// It is longer than so many bytes.
     case tooLong(Int)
+    /// It has an access control list of an unknown form.
+    case unknownList
     /// It belongs to this user, who may not own it.
     case owner(UInt32)
     /// A symbolic link of this name, on the way to it, belongs to this user, who may not own the file.
@@ -31,6 +33,7 @@ public enum FileAccessError: Error, Equatable {
         case .notRegular: return "is not a regular file"
         case .notExecutable: return "cannot be executed; run chmod +x on it"
         case .tooLong(let bytes): return "has more than \(bytes) bytes; name another file"
+        case .unknownList: return "has an access control list of an unknown form; run setfacl -b on it"
         case .owner(let user):
             return "belongs to \(Self.name(ofUser: user)); run chown to give it to root or to this user"
         case .link(let name, let user):

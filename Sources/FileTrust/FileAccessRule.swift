@@ -60,7 +60,7 @@ public struct FileAccessRule: Sendable {
         let status = file.status
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
         guard owners.contains(status.st_uid) else { throw .owner(status.st_uid) }
-        for grant in file.accessList ?? AccessGrant.list(ofMode: status.st_mode, group: status.st_gid) {
+        for grant in try file.accessList() ?? AccessGrant.list(ofMode: status.st_mode, group: status.st_gid) {
             try judge(grant)
         }
     }

@@ -42,13 +42,25 @@ public struct OpenedFile: ~Copyable {
         return status
     }
 
-    /// What its access control list gives; nil where it has none, or one of an unknown form.
-    var accessList: [AccessGrant]? {
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        // By the name that the kernel has for the descriptor: one that only names a place has no attributes to read.
-        let name = "/proc/self/fd/\(descriptor)"
-        let count = unsafe getxattr(name, "system.posix_acl_access", &bytes, bytes.count)
-        guard count > 0 else { return nil }
-        return AccessGrant.list(ofAttribute: Array(bytes.prefix(count)), group: status.st_gid)
+    /// What its access control list gives; nil if it has none.
+    ///
+    /// - Throws: ``FileAccessError`` where there is one that cannot be read or understood: then the mode says nothing.
+    func accessList() throws(FileAccessError) -> [AccessGrant]? {
+        let attribute = "system.posix_acl_access"
+        // As long as an attribute can be (xattr(7)).
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        var count = unsafe fgetxattr(descriptor, attribute, &bytes, bytes.count)
+        if count < 0, errno == EBADF {
+            // A descriptor that only names a place is asked by the name that the kernel has for it.
+            count = unsafe getxattr("/proc/self/fd/\(descriptor)", attribute, &bytes, bytes.count)
+        }
+        guard count >= 0 else {
+            let code = errno
+            if code == ENODATA || code == EOPNOTSUPP { return nil }
+            throw .system(code)
+        }
+        let list = AccessGrant.list(ofAttribute: Array(bytes.prefix(count)), group: status.st_gid)
+        guard let list else { throw .unknownList }
+        return list
     }
 }

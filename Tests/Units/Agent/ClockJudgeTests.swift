@@ -63,6 +63,17 @@ struct ClockJudgeTests {
         #expect(rig.center.state.clock.kept?.relayAheadMilliseconds == 90_000)
     }
 
+    @Test("is not judged by a relay whose own clock was behind for a while", .bug(id: "A19"))
+    func relayBehind() throws {
+        try start(boot: "a", offset: 1000, at: right)
+        rig.center.relayShows(wrong)
+        #expect(rig.add("tea", interval(20)) == .done)
+        try start(boot: "b", offset: 2000, at: right.after(3600))
+        rig.center.relayShows(right.after(3600))
+        rig.endTurn()
+        #expect(rig.list(.pending) == ["tea"] && rig.list(.missed).isEmpty && rig.fired.isEmpty)
+    }
+
     @Test("that is right counts the time in which the machine was off", .bug(id: "A19"))
     func machineOff() throws {
         try start(boot: "a", offset: 1000, at: right)

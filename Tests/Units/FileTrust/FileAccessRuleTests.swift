@@ -159,6 +159,14 @@ struct FileAccessRuleTests {
         #expect(outcome(.secret(), "file") == .failure(.readable(by: .user(4711))))
     }
 
+    @Test("A list that nobody understands is refused, and not taken for none", .bug(id: "R8"))
+    func unknownLists() {
+        #expect(AccessGrant.list(ofAttribute: [3, 0, 0, 0], group: 0) == nil)
+        #expect(AccessGrant.list(ofAttribute: [2, 0, 0, 0, 1], group: 0) == nil)
+        #expect(AccessGrant.list(ofAttribute: [2, 0, 0, 0], group: 0)?.isEmpty == true)
+        #expect(FileAccessError.unknownList.explanation.contains("setfacl -b"))
+    }
+
     @Test("A directory, a pipe, a missing file and a long one are told apart")
     func kinds() throws {
         #expect(outcome(.secret(), "") == .failure(.notRegular))
