@@ -2,7 +2,7 @@ import Courier
 import Notifications
 import Storage
 
-// What is decided about apps before they come, and by whom.
+// Authorization decisions made before an app has run, and the desktop's answers.
 extension CenterDesk {
     /// Whose app a topic is; nil: nobody knows of such an app.
     func owner(of topic: String) -> UInt32? { state.apps[topic].map { desk.owner(of: $0) } }

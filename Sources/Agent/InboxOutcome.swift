@@ -1,4 +1,4 @@
-// What comes of a turn's changes to the inbox, for those who tell others of it.
+// The result of committing a turn's changes to the inbox, for the log and the relay's reports.
 extension Inbox {
     /// An app could not handle what lies in a row.
     struct Failure: Equatable {

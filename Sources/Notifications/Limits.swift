@@ -145,7 +145,7 @@ public enum Limits {
 
     // Two machines with one device identity.
 
-    /// Milliseconds for which a relay remembers who was replaced by whom: whoever comes back within it is one of two.
+    /// Milliseconds for which a relay remembers a replaced process: one that returns within them has a clone.
     public static let replacedMilliseconds: Int64 = 60 * 60 * 1000
     /// Connections of a device that a relay remembers to have been replaced. At about 80 bytes each: 640 bytes for a
     /// device that was replaced.

@@ -17,7 +17,7 @@ final class DeviceSeat {
     var session: DeviceSession?
     /// Requests that have not been answered; the first is with the ledger.
     var requests: [(request: Request, session: DeviceSession)] = []
-    /// Who has replaced whom; nil until a connection is replaced. Boxed: of most devices none ever is.
+    /// Detects clones; nil until a connection is replaced. Boxed, because most devices never need it.
     private var clones: CloneBox?
     /// How soon it acknowledges.
     var promptness = Promptness()

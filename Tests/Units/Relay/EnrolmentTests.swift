@@ -89,7 +89,7 @@ struct RefusedEnrolmentTests {
         }
         let slow = try enrol(house, key: "wrong", from: Self.fleet)
         #expect(slow.status == nil)
-        // Somebody from elsewhere, and somebody of whom nothing is known.
+        // A device from another address, and one without a known address.
         for source in [SourceGate.Source(Self.address("192.0.2.2:1")), nil] {
             #expect(try enrol(house, key: "wrong", from: source).status == .unauthenticated)
         }
