@@ -34,58 +34,71 @@ let package = Package(
     ],
     targets: [
         // 0 · C modules: headers and one-line shims, no logic.
-        .systemLibrary(name: "CFileAccess"),
-        .systemLibrary(name: "CGetopt"),
-        .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CNghttp2"),
-        .systemLibrary(name: "COpenSSL"),
-        .systemLibrary(name: "CSQLite"),
-        .systemLibrary(name: "CSystemd"),
-        .systemLibrary(name: "CYAML"),
+        .systemLibrary(name: "CPostriderFileAccess"),
+        .systemLibrary(name: "CPostriderGetopt"),
+        .systemLibrary(name: "CPostriderLinux"),
+        .systemLibrary(name: "CPostriderNghttp2"),
+        .systemLibrary(name: "CPostriderOpenSSL"),
+        .systemLibrary(name: "CPostriderSQLite"),
+        .systemLibrary(name: "CPostriderSystemd"),
+        .systemLibrary(name: "CPostriderYAML"),
 
         // 1 · C libraries made safe, the words, who may touch a file, and numbers that a seed repeats.
-        library("Notifications"),
-        library("FileTrust", ["CFileAccess"]),
-        library("Crypto", ["COpenSSL", "FileTrust"]),
-        library("DBus", ["CSystemd"]),
-        library("HTTP2", ["CNghttp2"]),
-        library("Options", ["CGetopt"]),
-        library("SeededRandom"),
-        library("YAML", ["CYAML"]),
+        library("PostriderNotifications"),
+        library("PostriderFileTrust", ["CPostriderFileAccess"]),
+        library("PostriderCrypto", ["CPostriderOpenSSL", "PostriderFileTrust"]),
+        library("PostriderDBus", ["CPostriderSystemd"]),
+        library("PostriderHTTP2", ["CPostriderNghttp2"]),
+        library("PostriderOptions", ["CPostriderGetopt"]),
+        library("PostriderSeededRandom"),
+        library("PostriderYAML", ["CPostriderYAML"]),
 
         // 2 · Sockets, the device protocol, rows, when local notifications are due, the JSON of payloads.
-        library("Transport", ["CLinux", "Crypto"]),
-        library("Courier", ["Notifications"]),
-        library("Storage", ["CSQLite", "Notifications"]),
-        library("Schedules", ["Notifications"]),
-        library("PostriderJSON", ["Notifications"]),
+        library("PostriderTransport", ["CPostriderLinux", "PostriderCrypto"]),
+        library("PostriderCourier", ["PostriderNotifications"]),
+        library("PostriderStorage", ["CPostriderSQLite", "PostriderNotifications"]),
+        library("PostriderSchedules", ["PostriderNotifications"]),
+        library("PostriderJSON", ["PostriderNotifications"]),
 
         // 3 · An HTTP/2 session on a wire.
-        library("Endpoints", ["Transport", "HTTP2"]),
+        library("PostriderEndpoints", ["PostriderTransport", "PostriderHTTP2"]),
 
         // 4 · The far ends of both sockets, and the library that an app links.
-        library("Clients", ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints"]),
+        library(
+            "PostriderClients",
+            [
+                "PostriderNotifications", "PostriderCrypto", "PostriderTransport", "PostriderHTTP2",
+                "PostriderCourier", "PostriderEndpoints",
+            ]),
         library(
             "PostriderKit",
-            ["Notifications", "Transport", "HTTP2", "Courier", "Endpoints", "Schedules", "PostriderJSON"]
+            [
+                "PostriderNotifications", "PostriderTransport", "PostriderHTTP2", "PostriderCourier",
+                "PostriderEndpoints", "PostriderSchedules", "PostriderJSON",
+            ]
         ),
 
         // 5 · The server, the device agent, fleets of providers and devices.
         library(
-            "Load",
+            "PostriderLoad",
             [
-                "Notifications", "Crypto", "SeededRandom", "YAML", "Transport", "HTTP2", "Courier", "Clients",
+                "PostriderNotifications", "PostriderCrypto", "PostriderSeededRandom", "PostriderYAML",
+                "PostriderTransport", "PostriderHTTP2", "PostriderCourier", "PostriderClients",
             ]
         ),
         library(
-            "Relay",
-            ["Notifications", "Crypto", "Transport", "HTTP2", "Courier", "Endpoints", "PostriderJSON"]
+            "PostriderRelay",
+            [
+                "PostriderNotifications", "PostriderCrypto", "PostriderTransport", "PostriderHTTP2",
+                "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
+            ]
         ),
         library(
-            "Agent",
+            "PostriderAgent",
             [
-                "Clients", "Courier", "Crypto", "DBus", "Endpoints", "HTTP2", "Transport", "Storage",
-                "Schedules", "Notifications", "PostriderJSON",
+                "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderDBus",
+                "PostriderEndpoints", "PostriderHTTP2", "PostriderTransport", "PostriderStorage",
+                "PostriderSchedules", "PostriderNotifications", "PostriderJSON",
             ]
         ),
 
@@ -93,74 +106,97 @@ let package = Package(
         .executableTarget(
             name: "postrider",
             dependencies: [
-                "Notifications", "Crypto", "FileTrust", "HTTP2", "Options", "YAML", "Transport", "Courier",
-                "Storage", "Clients", "DBus", "Relay", "Agent", "Load",
+                "PostriderNotifications", "PostriderCrypto", "PostriderFileTrust", "PostriderHTTP2",
+                "PostriderOptions", "PostriderYAML", "PostriderTransport", "PostriderCourier",
+                "PostriderStorage", "PostriderClients", "PostriderDBus", "PostriderRelay", "PostriderAgent",
+                "PostriderLoad",
             ],
             swiftSettings: house
         ),
         .executableTarget(
-            name: "postrider-example-app", dependencies: ["Options", "PostriderKit"], swiftSettings: house
+            name: "postrider-example-app", dependencies: ["PostriderOptions", "PostriderKit"],
+            swiftSettings: house
         ),
 
-        tests("NotificationsTests", "Units/Notifications", ["Notifications"]),
-        tests("CryptoTests", "Units/Crypto", ["Crypto", "COpenSSL"]),
-        tests("FileTrustTests", "Units/FileTrust", ["FileTrust", "CFileAccess"]),
-        tests("DBusTests", "Units/DBus", ["DBus", "CSystemd", "Transport"]),
-        tests("HTTP2Tests", "Units/HTTP2", ["HTTP2", "SeededRandom"]),
-        tests("OptionsTests", "Units/Options", ["Options"]),
+        tests("NotificationsTests", "Units/Notifications", ["PostriderNotifications"]),
+        tests("CryptoTests", "Units/Crypto", ["PostriderCrypto", "CPostriderOpenSSL"]),
+        tests("FileTrustTests", "Units/FileTrust", ["PostriderFileTrust", "CPostriderFileAccess"]),
+        tests("DBusTests", "Units/DBus", ["PostriderDBus", "CPostriderSystemd", "PostriderTransport"]),
+        tests("HTTP2Tests", "Units/HTTP2", ["PostriderHTTP2", "PostriderSeededRandom"]),
+        tests("OptionsTests", "Units/Options", ["PostriderOptions"]),
         tests(
             "LoadTests", "Units/Load",
             [
-                "Load", "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Notifications", "SeededRandom",
-                "Transport", "YAML",
+                "PostriderLoad", "PostriderClients", "PostriderCourier", "PostriderCrypto",
+                "PostriderEndpoints", "PostriderHTTP2", "PostriderNotifications", "PostriderSeededRandom",
+                "PostriderTransport", "PostriderYAML",
             ]
         ),
-        tests("SeededRandomTests", "Units/SeededRandom", ["SeededRandom"]),
-        tests("YAMLTests", "Units/YAML", ["YAML"]),
-        tests("TransportTests", "Units/Transport", ["Transport", "Crypto", "SeededRandom"]),
-        tests("EndpointsTests", "Units/Endpoints", ["Endpoints", "HTTP2", "Transport"]),
-        tests("CourierTests", "Units/Courier", ["Courier", "Notifications", "SeededRandom"]),
-        tests("StorageTests", "Units/Storage", ["CSQLite", "Storage", "Notifications"]),
-        tests("SchedulesTests", "Units/Schedules", ["Notifications", "Schedules", "SeededRandom"]),
+        tests("SeededRandomTests", "Units/SeededRandom", ["PostriderSeededRandom"]),
+        tests("YAMLTests", "Units/YAML", ["PostriderYAML"]),
         tests(
-            "PostriderJSONTests", "Units/PostriderJSON", ["Notifications", "PostriderJSON", "SeededRandom"],
+            "TransportTests", "Units/Transport",
+            ["PostriderTransport", "PostriderCrypto", "PostriderSeededRandom"]),
+        tests(
+            "EndpointsTests", "Units/Endpoints",
+            ["PostriderEndpoints", "PostriderHTTP2", "PostriderTransport"]),
+        tests(
+            "CourierTests", "Units/Courier",
+            ["PostriderCourier", "PostriderNotifications", "PostriderSeededRandom"]),
+        tests(
+            "StorageTests", "Units/Storage",
+            ["CPostriderSQLite", "PostriderStorage", "PostriderNotifications"]),
+        tests(
+            "SchedulesTests", "Units/Schedules",
+            ["PostriderNotifications", "PostriderSchedules", "PostriderSeededRandom"]),
+        tests(
+            "PostriderJSONTests", "Units/PostriderJSON",
+            ["PostriderNotifications", "PostriderJSON", "PostriderSeededRandom"],
             exclude: ["payloads.json"]
         ),
-        tests("PostriderKitTests", "Units/PostriderKit", ["Notifications", "PostriderKit", "Courier"]),
+        tests(
+            "PostriderKitTests", "Units/PostriderKit",
+            ["PostriderNotifications", "PostriderKit", "PostriderCourier"]),
         tests(
             "RelayTests", "Units/Relay",
             [
-                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
-                "SeededRandom",
+                "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
+                "PostriderCourier", "PostriderTransport", "PostriderEndpoints", "PostriderStorage",
+                "PostriderSeededRandom",
             ]
         ),
         tests(
             "SimulationTests", "Simulation",
             [
-                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
-                "SeededRandom",
+                "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
+                "PostriderCourier", "PostriderTransport", "PostriderEndpoints", "PostriderStorage",
+                "PostriderSeededRandom",
             ],
             exclude: ["Command", "run.sh"]
         ),
         tests(
             "ClientsTests", "Units/Clients",
             [
-                "Clients", "Courier", "Crypto", "Endpoints", "HTTP2", "Notifications", "Relay", "Storage",
-                "Transport",
+                "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderEndpoints",
+                "PostriderHTTP2", "PostriderNotifications", "PostriderRelay", "PostriderStorage",
+                "PostriderTransport",
             ]
         ),
         tests(
             "AgentTests", "Units/Agent",
             [
-                "Agent", "Clients", "Courier", "Crypto", "DBus", "Endpoints", "HTTP2", "Notifications",
-                "PostriderJSON", "PostriderKit", "Relay", "SeededRandom", "Storage", "Transport",
+                "PostriderAgent", "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderDBus",
+                "PostriderEndpoints", "PostriderHTTP2", "PostriderNotifications",
+                "PostriderJSON", "PostriderKit", "PostriderRelay", "PostriderSeededRandom",
+                "PostriderStorage", "PostriderTransport",
             ]
         ),
         tests(
             "PostriderTests", "Units/postrider",
             [
-                "postrider", "Agent", "Clients", "Courier", "Crypto", "DBus", "Notifications", "Options",
-                "Relay", "Storage", "Transport",
+                "postrider", "PostriderAgent", "PostriderClients", "PostriderCourier", "PostriderCrypto",
+                "PostriderDBus", "PostriderNotifications", "PostriderOptions",
+                "PostriderRelay", "PostriderStorage", "PostriderTransport",
             ]
         ),
         tests(
@@ -170,27 +206,31 @@ let package = Package(
         tests(
             "FuzzTests", "Fuzz",
             [
-                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints", "PostriderJSON",
-                "SeededRandom", "Transport",
+                "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
+                "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
+                "PostriderSeededRandom", "PostriderTransport",
             ],
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]
         ),
         // Works on a store whose disk fails: `make torture`.
         .executableTarget(
-            name: "store-under-fire", dependencies: ["Notifications", "SeededRandom", "Storage"],
+            name: "store-under-fire",
+            dependencies: ["PostriderNotifications", "PostriderSeededRandom", "PostriderStorage"],
             path: "Tests/Torture/Store", swiftSettings: house
         ),
         // The benchmark's client for brokers with other protocols: `make bench`.
         .executableTarget(
             name: "peer-load",
             dependencies: [
-                "Crypto", "Endpoints", "HTTP2", "Load", "Notifications", "SeededRandom", "Transport",
+                "PostriderCrypto", "PostriderEndpoints", "PostriderHTTP2", "PostriderLoad",
+                "PostriderNotifications", "PostriderSeededRandom", "PostriderTransport",
             ],
             path: "Tests/Benchmark/Peers", swiftSettings: house
         ),
         // Makes the stores that the benchmark starts a relay on.
         .executableTarget(
-            name: "fill-store", dependencies: ["Notifications", "SeededRandom", "Storage"],
+            name: "fill-store",
+            dependencies: ["PostriderNotifications", "PostriderSeededRandom", "PostriderStorage"],
             path: "Tests/Benchmark/Filler", swiftSettings: house
         ),
         tests("TidyTests", "Tidy"),
@@ -208,8 +248,9 @@ if Context.environment["POSTRIDER_FUZZ"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Endpoints",
-                "PostriderJSON", "Transport",
+                "CFuzzer", "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
+                "PostriderCourier", "PostriderEndpoints",
+                "PostriderJSON", "PostriderTransport",
             ],
             path: "Tests/Fuzz",
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"],
@@ -229,8 +270,9 @@ if Context.environment["POSTRIDER_SIMULATE"] != nil {
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "Relay", "Notifications", "Crypto", "HTTP2", "Courier", "Transport", "Endpoints", "Storage",
-                "SeededRandom",
+                "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
+                "PostriderCourier", "PostriderTransport", "PostriderEndpoints", "PostriderStorage",
+                "PostriderSeededRandom",
             ],
             path: "Tests/Simulation",
             exclude: ["Replay", "run.sh"],

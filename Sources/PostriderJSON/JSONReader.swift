@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 
 /// Makes values of bytes that ``JSONSyntax`` has accepted. It has no grammar of its own: it follows the first byte of
 /// each value and takes the rest for granted, so that both always agree about what is JSON.

@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 
 /// Decides whether bytes are one JSON object: the grammar of RFC 8259, well-formed UTF-8 without a byte order mark,
 /// and at most ``Notifications/Limits/jsonDepth`` containers in each other.

@@ -1,7 +1,7 @@
-import Courier
-import HTTP2
-import Notifications
-import Transport
+import PostriderCourier
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 
 /// Whether an agent answers on the present connection, and why not: what the application is told of it.
 final class AgentAnswer {

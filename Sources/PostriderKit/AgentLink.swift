@@ -1,9 +1,9 @@
-import Courier
-import Endpoints
-import HTTP2
-import Notifications
+import PostriderCourier
+import PostriderEndpoints
+import PostriderHTTP2
 import PostriderJSON
-import Transport
+import PostriderNotifications
+import PostriderTransport
 
 /// What an application, on any thread, has to say to its link.
 enum LinkLetter: Sendable {

@@ -1,7 +1,7 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 /// Something that was asked of the agent and is not answered yet.
 struct PendingCall {

@@ -1,7 +1,7 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 extension Application {
     /// Asks for the broadcasts of a channel, which come as notifications do:

@@ -1,6 +1,6 @@
-import Notifications
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 // What observers are at work on, and what came of it. On the application's queue, but for the ends of handlings, which
 // come from anywhere.

@@ -1,8 +1,8 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 // What the link tells the application, from the link's thread.
 extension Application {
@@ -156,7 +156,7 @@ extension Application {
 
     /// Starts the link's thread, which does not keep the application alive.
     private func start(_ mailbox: Mailbox<LinkLetter>, to address: SocketAddress) throws {
-        let environment: Notifications.Environment =
+        let environment: PostriderNotifications.Environment =
             switch environment {
             case .production: .production
             case .development: .development

@@ -1,6 +1,6 @@
-import Courier
 public import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Synchronization
 
 /// How the device's link to the relay is.

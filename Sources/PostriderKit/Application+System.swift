@@ -1,8 +1,8 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 // What the agent tells of the device, from the link's thread.
 extension Application {

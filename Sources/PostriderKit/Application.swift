@@ -1,9 +1,9 @@
-import Courier
 public import Dispatch
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 /// An app of this device, as the agent and the relay know it: one topic, its device token, its notifications.
 ///

@@ -1,4 +1,4 @@
-import Courier
+import PostriderCourier
 
 // The forms of UserNotifications with completion handlers, and those that nobody waits for. The agent is asked in the
 // order in which they are called. Handlers are called in the background.

@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// Which notifications the observers have been called for, so that each is given to them once, however often the
 /// agent hands it over: it does so again when it was killed before it could write down that they were handled.

@@ -1,4 +1,4 @@
-import Courier
+import PostriderCourier
 
 /// The application is there, and is told why. The first of all that it is told; what it was started for follows.
 public struct ApplicationDidFinishLaunching: TypedNotification, Equatable {
@@ -56,7 +56,7 @@ public enum LaunchReason: Equatable, Sendable {
     /// The user has done something with a notification that was shown.
     case response(ResponseDidArrive)
 
-    init(_ reason: Courier.LaunchReason) {
+    init(_ reason: PostriderCourier.LaunchReason) {
         self =
             switch reason {
             case .itself: .itself

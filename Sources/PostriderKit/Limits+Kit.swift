@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 
 extension Limits {
     /// Notifications that an application remembers as having failed, or having been given back: as many as an agent

@@ -1,4 +1,4 @@
-import Courier
+import PostriderCourier
 
 /// What a user can do with the notifications that name it, in the manner of `UNNotificationCategory`.
 public struct NotificationCategory: Hashable, Sendable {

@@ -1,8 +1,8 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 /// Decides about notifications and hears of responses, in the manner of `UNUserNotificationCenterDelegate`. A delegate
 /// implements each method with a completion handler, or as an async function, or not at all. The methods are called in

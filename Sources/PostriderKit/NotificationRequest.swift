@@ -1,6 +1,6 @@
-import Courier
 public import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// A local notification that is asked for, in the manner of `UNNotificationRequest`.
 public struct NotificationRequest: Sendable {
@@ -63,7 +63,7 @@ extension LocalContent {
         sound = content.sound?.name ?? ""
         category = content.categoryIdentifier
         thread = content.threadIdentifier
-        level = Courier.InterruptionLevel(content.interruptionLevel)
+        level = PostriderCourier.InterruptionLevel(content.interruptionLevel)
         relevance = content.relevanceScore
         guard !content.userInfo.isEmpty else { return }
         guard let json = content.userInfo.json else {

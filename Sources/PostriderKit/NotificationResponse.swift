@@ -1,6 +1,6 @@
-import Courier
 public import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// What a user has done with a notification, in the manner of `UNNotificationResponse`. One with a text is a
 /// ``TextInputNotificationResponse``.

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
-import Notifications
-import Transport
+import PostriderNotifications
+import PostriderTransport
 
 /// Changes a push before its alert is shown, in the manner of `UNNotificationServiceExtension`: a subclass is a program
 /// of its own, which the app's manifest names under `service-extension`. The agent starts it, as the app's user, for

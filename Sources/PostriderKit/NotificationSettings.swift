@@ -1,4 +1,4 @@
-import Courier
+import PostriderCourier
 
 /// What the owner of the device has said about an app's notifications. Numbers as Apple's `UNAuthorizationStatus`.
 public enum AuthorizationStatus: Int, Sendable {
@@ -13,7 +13,7 @@ public enum AuthorizationStatus: Int, Sendable {
     /// App Clips have this on iOS; here no app has.
     case ephemeral = 4
 
-    init(_ status: Courier.AuthorizationStatus) {
+    init(_ status: PostriderCourier.AuthorizationStatus) {
         self =
             switch status {
             case .notDetermined: .notDetermined
@@ -123,7 +123,7 @@ public struct NotificationSettings: Hashable, Sendable {
     }
 
     /// What can be said where only the status is known: an agent of an earlier version lets an app do all or nothing.
-    private static func settings(_ status: Courier.AuthorizationStatus) -> CenterSettings {
+    private static func settings(_ status: PostriderCourier.AuthorizationStatus) -> CenterSettings {
         let asked: NotificationOptions = status == .notDetermined ? [] : .unnamed
         return CenterSettings(
             status: status, asked: asked, granted: status.allowsNotifications ? asked : [], badge: 0)
@@ -131,7 +131,7 @@ public struct NotificationSettings: Hashable, Sendable {
 }
 
 extension NotificationInterruptionLevel {
-    init(_ level: Courier.InterruptionLevel) {
+    init(_ level: PostriderCourier.InterruptionLevel) {
         self =
             switch level {
             case .passive: .passive
@@ -142,7 +142,7 @@ extension NotificationInterruptionLevel {
     }
 }
 
-extension Courier.InterruptionLevel {
+extension PostriderCourier.InterruptionLevel {
     init(_ level: NotificationInterruptionLevel) {
         self =
             switch level {

@@ -1,6 +1,6 @@
 public import Foundation
-import Notifications
-import Schedules
+import PostriderNotifications
+import PostriderSchedules
 
 /// When a local notification is due: one of the three below.
 public protocol NotificationTrigger: Sendable {

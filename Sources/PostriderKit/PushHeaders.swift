@@ -1,6 +1,6 @@
-import Courier
 public import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// What a push carries beside its payload: what its provider wrote into the headers of the request, and when it came
 /// by. Without those a push was posted by the app itself.

@@ -1,5 +1,5 @@
-import Courier
 import Foundation
+import PostriderCourier
 
 /// The local notifications of an application, in the manner of `UNUserNotificationCenter`. The device's agent keeps
 /// them: they survive the end of the app and a restart of the device.

@@ -1,8 +1,8 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 /// How an alert is presented. Numbers as Apple's `UNNotificationPresentationOptions`.
 public struct NotificationPresentationOptions: OptionSet, Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Foundation
-import Options
 import PostriderKit
+import PostriderOptions
 import Synchronization
 
 /// Registers for a topic, prints the device token, and prints each notification, those too that it asks for itself;

@@ -1,7 +1,7 @@
-import Agent
 import Foundation
-import Options
-import Transport
+import PostriderAgent
+import PostriderOptions
+import PostriderTransport
 
 /// What the owner of a device asks of its agent: `postrider agent status` and the others.
 enum AgentActions {

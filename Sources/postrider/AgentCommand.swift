@@ -1,8 +1,8 @@
-import Agent
 import Foundation
-import Notifications
-import Options
-import Transport
+import PostriderAgent
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
 
 /// `postrider agent`: what every device runs.
 enum AgentCommand: Command {

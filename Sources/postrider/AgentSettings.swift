@@ -1,11 +1,11 @@
-import Agent
-import Courier
-import DBus
 import Foundation
-import Notifications
-import Options
-import Transport
-import YAML
+import PostriderAgent
+import PostriderCourier
+import PostriderDBus
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
+import PostriderYAML
 
 /// One setting of the agent: `--state` on the command line, `POSTRIDER_STATE` in the environment, `state:` in the
 /// file.

@@ -1,10 +1,10 @@
-import Agent
-import Courier
-import FileTrust
 import Foundation
-import Notifications
-import Transport
-import YAML
+import PostriderAgent
+import PostriderCourier
+import PostriderFileTrust
+import PostriderNotifications
+import PostriderTransport
+import PostriderYAML
 
 /// The manifests of apps: files of YAML in a directory, one for each app.
 enum AppManifests {

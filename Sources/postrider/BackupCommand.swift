@@ -1,6 +1,6 @@
 import Foundation
-import Options
-import Relay
+import PostriderOptions
+import PostriderRelay
 
 /// `postrider backup`: a copy of a running relay's store.
 enum BackupCommand: Command {

@@ -1,7 +1,7 @@
-import Clients
-import Notifications
-import Options
-import Transport
+import PostriderClients
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
 
 /// `postrider channels`: what a provider can do with the channels of its app.
 enum ChannelsCommand: Command {

@@ -1,4 +1,4 @@
-import Options
+import PostriderOptions
 
 /// One command of the program. A row of ``Commands/all``; its file is named after it.
 protocol Command: SendableMetatype {

@@ -1,7 +1,7 @@
 import Foundation
-import Notifications
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 /// What the commands write. What stdout does not take is told on stderr, once, and a command that has said less than it
 /// was asked for does not end with 0 (``Commands``). A reader that has gone, such as `head`, has read what it wanted:

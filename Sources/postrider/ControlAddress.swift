@@ -1,6 +1,6 @@
 import Foundation
-import Options
-import Transport
+import PostriderOptions
+import PostriderTransport
 
 /// Where an operator's command finds the relay.
 enum ControlAddress {

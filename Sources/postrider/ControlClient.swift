@@ -1,9 +1,9 @@
-import Clients
-import Courier
 import Foundation
-import HTTP2
-import Notifications
-import Transport
+import PostriderClients
+import PostriderCourier
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 
 /// The operator's end of a control socket: the relay's (`docs/control.md`) or the agent's (`docs/agent.md`).
 struct ControlClient: Sendable {

@@ -1,5 +1,5 @@
-import Notifications
-import Transport
+import PostriderNotifications
+import PostriderTransport
 
 /// What a program needs of the limit of open files (`RLIMIT_NOFILE`, "nofile"), each connection being one. The soft
 /// limit is raised to the hard one at every start.

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
-import Notifications
-import Options
-import Relay
-import Transport
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
+import PostriderTransport
 
 /// `postrider dev`: a relay with nothing to configure.
 enum DevCommand: Command {

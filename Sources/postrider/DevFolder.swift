@@ -1,8 +1,8 @@
-import Crypto
 import Foundation
-import Notifications
-import Options
-import Relay
+import PostriderCrypto
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
 
 /// The folder in which `postrider dev` keeps what a relay, a provider and a device need. What is there stays as it is;
 /// what is missing is made.

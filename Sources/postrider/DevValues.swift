@@ -1,5 +1,5 @@
 import Foundation
-import Transport
+import PostriderTransport
 
 /// Everything that somebody needs to use the relay of `postrider dev`: printed by its --json, and kept in its folder
 /// for the commands that use it when they are given nothing else.

@@ -1,11 +1,11 @@
-import Clients
-import Courier
-import Crypto
 import Foundation
 import Glibc
-import Notifications
-import Options
-import Transport
+import PostriderClients
+import PostriderCourier
+import PostriderCrypto
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
 
 /// `postrider device`: a device that prints what it is sent.
 enum DeviceCommand: Command {

@@ -1,7 +1,7 @@
-import Clients
 import Foundation
-import Notifications
-import Options
+import PostriderClients
+import PostriderNotifications
+import PostriderOptions
 
 /// What `postrider device` is to do.
 struct DeviceOrder: Sendable {

@@ -1,5 +1,5 @@
-import Options
-import Relay
+import PostriderOptions
+import PostriderRelay
 
 /// `postrider devices`: what has enrolled.
 enum DevicesCommand: OperatorCommand {

@@ -1,6 +1,6 @@
 import Foundation
-import Options
-import Relay
+import PostriderOptions
+import PostriderRelay
 
 /// `postrider enrolment-keys`: what devices enrol with.
 enum EnrolmentKeysCommand: OperatorCommand {

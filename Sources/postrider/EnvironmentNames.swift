@@ -1,4 +1,4 @@
-import YAML
+import PostriderYAML
 
 /// The variables of the environment that Postrider's programs read.
 enum EnvironmentNames {

@@ -1,4 +1,4 @@
-import Relay
+import PostriderRelay
 
 extension Fidelity {
     /// Takes on what the user has set of it, and leaves the rest.

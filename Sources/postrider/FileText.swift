@@ -1,5 +1,5 @@
-import FileTrust
 import Foundation
+import PostriderFileTrust
 
 /// Texts in files, read and written whole.
 enum FileText {

@@ -1,5 +1,5 @@
 import Foundation
-import Relay
+import PostriderRelay
 
 /// What a load run needs for devices of its own at a relay that it did not start: an enrolment key, made through the
 /// control socket and taken away again, with the devices that came of it.

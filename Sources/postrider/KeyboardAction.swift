@@ -1,7 +1,7 @@
-import Agent
-import Courier
-import Notifications
-import Options
+import PostriderAgent
+import PostriderCourier
+import PostriderNotifications
+import PostriderOptions
 
 /// `postrider agent keyboard`: an input method as small as it can be. It moves its keyboard once.
 enum KeyboardAction {

@@ -1,8 +1,8 @@
-import Crypto
 import Foundation
-import Notifications
-import Options
-import Relay
+import PostriderCrypto
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
 
 /// `postrider keys`: the keys whose tokens providers may push with.
 enum KeysCommand: OperatorCommand {

@@ -1,7 +1,7 @@
 import Dispatch
-import Notifications
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 /// Writes lines on a thread of its own: a loop that has something to say never waits for whoever reads it.
 ///

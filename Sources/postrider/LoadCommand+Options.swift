@@ -1,5 +1,5 @@
-import Load
-import Options
+import PostriderLoad
+import PostriderOptions
 
 extension LoadCommand {
     static let table = OptionTable(

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import Load
-import Options
+import PostriderLoad
+import PostriderOptions
 
 /// `postrider load`: fleets of providers and devices, and what a server makes of them.
 enum LoadCommand: Command {

@@ -1,8 +1,8 @@
 import Foundation
-import Load
-import Notifications
-import Options
-import Transport
+import PostriderLoad
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
 
 /// Where a load order finds its server, and on which processors it runs.
 extension LoadOrder {

@@ -1,10 +1,10 @@
-import Clients
-import Crypto
 import Foundation
-import Load
-import Notifications
-import Options
-import Transport
+import PostriderClients
+import PostriderCrypto
+import PostriderLoad
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
 
 /// Carrying a load order out: who is driven, and with what keys.
 extension LoadOrder {

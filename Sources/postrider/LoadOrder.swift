@@ -1,9 +1,9 @@
 import Foundation
-import Load
-import Notifications
-import Options
-import Transport
-import YAML
+import PostriderLoad
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
+import PostriderYAML
 
 /// What `postrider load` is to do.
 struct LoadOrder: Sendable {

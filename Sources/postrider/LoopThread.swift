@@ -1,4 +1,4 @@
-import Transport
+import PostriderTransport
 
 /// Commands that are clients: their connections live on a loop of their own.
 enum LoopThread {

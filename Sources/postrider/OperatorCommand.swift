@@ -1,5 +1,5 @@
 import Foundation
-import Options
+import PostriderOptions
 
 /// One thing that an operator's command can do: `list` of `postrider keys list`.
 struct OperatorAction: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import Notifications
-import Transport
+import PostriderNotifications
+import PostriderTransport
 
 /// A relay that a load run starts for itself: `postrider dev` in a folder of its own and a process of its own, so that
 /// what it uses can be told from what the load uses.

@@ -1,5 +1,5 @@
-import Agent
-import Notifications
+import PostriderAgent
+import PostriderNotifications
 import Synchronization
 
 /// Starts an agent, again and again while its disk has no room or fails: a device has nobody who would start it later.

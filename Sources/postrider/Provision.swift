@@ -1,8 +1,8 @@
-import Clients
-import Crypto
 import Foundation
-import Notifications
-import Relay
+import PostriderClients
+import PostriderCrypto
+import PostriderNotifications
+import PostriderRelay
 
 /// What a load run needs of a relay that it did not start and knows no key of: topics and a provider key of its own,
 /// and what its devices need, made through the control socket and taken away again.

@@ -1,9 +1,9 @@
-import Clients
-import Crypto
 import Foundation
-import Notifications
-import Options
-import Transport
+import PostriderClients
+import PostriderCrypto
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
 
 /// Which relay the commands of a provider or a device talk to: one that is named, or that of `postrider dev`.
 struct RelayChoice {

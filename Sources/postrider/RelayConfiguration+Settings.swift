@@ -1,5 +1,5 @@
-import Notifications
-import Relay
+import PostriderNotifications
+import PostriderRelay
 
 extension RelayConfiguration {
     /// The settings of how much a relay takes, and what it writes down.

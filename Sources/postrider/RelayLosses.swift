@@ -1,5 +1,5 @@
-import Relay
-import Transport
+import PostriderRelay
+import PostriderTransport
 
 /// What a relay that is driven has given up by its own counts (docs/control.md): they tell why something was lost.
 enum RelayLosses {

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import Notifications
-import Relay
-import Transport
+import PostriderNotifications
+import PostriderRelay
+import PostriderTransport
 
 extension Settings {
     /// Everything that `postrider serve` needs to know.

@@ -1,4 +1,4 @@
-import Options
+import PostriderOptions
 
 extension SendCommand {
     static let table = OptionTable(

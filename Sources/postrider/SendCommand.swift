@@ -1,7 +1,7 @@
-import Clients
-import Notifications
-import Options
-import Transport
+import PostriderClients
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
 
 /// `postrider send`: a provider.
 enum SendCommand: Command {

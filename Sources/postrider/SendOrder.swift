@@ -1,8 +1,8 @@
-import Clients
-import Crypto
 import Foundation
-import Notifications
-import Options
+import PostriderClients
+import PostriderCrypto
+import PostriderNotifications
+import PostriderOptions
 
 /// What `postrider send` is to do.
 struct SendOrder: Sendable {

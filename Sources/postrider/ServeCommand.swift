@@ -1,7 +1,7 @@
-import Notifications
-import Options
-import Relay
-import Transport
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
+import PostriderTransport
 
 /// `postrider serve`: the relay.
 enum ServeCommand: Command {

@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
-import Relay
-import Storage
-import Transport
+import PostriderNotifications
+import PostriderRelay
+import PostriderStorage
+import PostriderTransport
 
 /// A relay that runs until somebody wants it to end, in good order.
 struct ServedRelay {

@@ -1,7 +1,7 @@
 import Foundation
-import Notifications
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
 /// The levels of the log as the user writes them.
 enum LogLevel: String, CaseIterable {

@@ -1,5 +1,5 @@
-import Notifications
-import Options
+import PostriderNotifications
+import PostriderOptions
 
 /// One setting of the relay. Its name is the same everywhere: `--data-directory` on the command line,
 /// `POSTRIDER_DATA_DIRECTORY` in the environment, `data-directory:` in the configuration file.

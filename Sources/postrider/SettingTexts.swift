@@ -1,5 +1,5 @@
-import Options
-import YAML
+import PostriderOptions
+import PostriderYAML
 
 /// The names of a program's settings, in the order in which they are shown.
 protocol SettingName: Hashable, CaseIterable, RawRepresentable<String> {

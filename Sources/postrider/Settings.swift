@@ -1,5 +1,5 @@
 import Foundation
-import Options
+import PostriderOptions
 
 /// What the user has set for the relay, and for the operator's commands.
 struct Settings {

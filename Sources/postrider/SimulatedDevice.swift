@@ -1,8 +1,8 @@
-import Clients
-import Courier
-import Crypto
-import Notifications
-import Transport
+import PostriderClients
+import PostriderCourier
+import PostriderCrypto
+import PostriderNotifications
+import PostriderTransport
 
 /// The device of `postrider device`: it prints what happens to it, and acknowledges a notification when its line is
 /// written. While nobody reads its lines it stays connected, and what it could not write stays with the relay.

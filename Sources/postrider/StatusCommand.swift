@@ -1,6 +1,6 @@
 import Foundation
-import Options
-import Relay
+import PostriderOptions
+import PostriderRelay
 
 /// `postrider status`: what a relay is doing.
 enum StatusCommand: Command {

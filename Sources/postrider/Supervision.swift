@@ -1,6 +1,6 @@
 import Foundation
-import Notifications
-import Transport
+import PostriderNotifications
+import PostriderTransport
 
 /// What a service tells systemd of itself: that it is ready, reloads, stops, and, where it is asked to, that it is
 /// alive (sd_notify(3), sd_watchdog_enabled(3)). For a program that nobody supervises, nothing.

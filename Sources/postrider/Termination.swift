@@ -1,5 +1,5 @@
 import Glibc
-import Transport
+import PostriderTransport
 
 /// Signals as something that a command can wait for: SIGTERM and SIGINT, and SIGHUP where it is kept from the process.
 enum Termination {

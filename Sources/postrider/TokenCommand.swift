@@ -1,7 +1,7 @@
-import Clients
 import Foundation
-import Notifications
-import Options
+import PostriderClients
+import PostriderNotifications
+import PostriderOptions
 
 /// `postrider token`: what a provider that is no library puts into its `authorization` header.
 enum TokenCommand: Command {

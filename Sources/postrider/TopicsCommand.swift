@@ -1,5 +1,5 @@
-import Options
-import Relay
+import PostriderOptions
+import PostriderRelay
 
 /// `postrider topics`: what pushes can be for, and whose it is.
 enum TopicsCommand: OperatorCommand {

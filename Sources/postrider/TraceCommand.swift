@@ -1,7 +1,7 @@
 import Foundation
-import Notifications
-import Options
-import Relay
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
 
 /// `postrider trace`: where a push is, and how it came there.
 enum TraceCommand: Command {

@@ -1,4 +1,4 @@
-import Relay
+import PostriderRelay
 
 /// The trace as people read it.
 enum TraceListing {

@@ -1,6 +1,6 @@
-import Crypto
 import Glibc
-import Transport
+import PostriderCrypto
+import PostriderTransport
 
 // The process: what must happen before its first thread starts, then one command. All else is in `Commands`.
 

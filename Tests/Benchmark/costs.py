@@ -31,7 +31,7 @@ CORES, MEMORY_GIB, SHARDS = 16, 64, 14
 KEPT = 0.75
 # `fs.nr_open` of Linux: descriptors that a process may be allowed.
 DESCRIPTORS = 1_048_576
-# Of Sources/Notifications/Limits.swift.
+# Of Sources/PostriderNotifications/Limits.swift.
 KEEPALIVE_SECONDS, LETTERS = 45, 65_536
 # A TLS 1.3 record besides what is in it: its head, its type and its tag.
 RECORD_BYTES = 22

@@ -77,12 +77,15 @@ extension EndToEnd {
 
         /// The kit as it was built with the tests, linked without the package manager, which would build it anew.
         private static func compilation(on stage: Stage) throws -> [String] {
-            let modules = ["CFileAccess", "CLinux", "CNghttp2", "COpenSSL"].flatMap { module in
+            let modules = [
+                "CPostriderFileAccess", "CPostriderLinux", "CPostriderNghttp2", "CPostriderOpenSSL",
+            ].flatMap { module in
                 ["-Xcc", "-fmodule-map-file=\(Place.root.path)/Sources/\(module)/module.modulemap"]
             }
             let parts = [
-                "PostriderKit", "Notifications", "Transport", "HTTP2", "Courier", "Endpoints", "Schedules",
-                "Crypto", "FileTrust", "PostriderJSON",
+                "PostriderKit", "PostriderNotifications", "PostriderTransport", "PostriderHTTP2",
+                "PostriderCourier", "PostriderEndpoints", "PostriderSchedules",
+                "PostriderCrypto", "PostriderFileTrust", "PostriderJSON",
             ]
             var objects: [String] = []
             for part in parts {

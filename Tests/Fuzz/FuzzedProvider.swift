@@ -1,8 +1,8 @@
-import Crypto
 import FoundationEssentials
-import Notifications
+import PostriderCrypto
+import PostriderNotifications
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A team with one key and one app on one device, and a relay's idea of them. Everything is fixed, so that an input
 /// means the same in every run.

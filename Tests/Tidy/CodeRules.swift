@@ -9,14 +9,14 @@ enum CodeRules {
 
     /// Files that may promise the compiler what it cannot see, each with the reason. This list is the only one.
     static let promisers = [
-        "Sources/Crypto/Key.swift":
+        "Sources/PostriderCrypto/Key.swift":
             "an EVP_PKEY is not changed once it is made, and counts its references atomically",
-        "Sources/Crypto/KeyScheduleProvider.swift":
+        "Sources/PostriderCrypto/KeyScheduleProvider.swift":
             "tables for OpenSSL, written before it is told of them and never after",
-        "Sources/Crypto/SHA256.swift": "an EVP_MD that was fetched is constant",
-        "Sources/Crypto/TLSContext.swift":
+        "Sources/PostriderCrypto/SHA256.swift": "an EVP_MD that was fetched is constant",
+        "Sources/PostriderCrypto/TLSContext.swift":
             "an SSL_CTX that is set up is used by all threads, as OpenSSL allows",
-        "Sources/Transport/ConnectionCrate.swift":
+        "Sources/PostriderTransport/ConnectionCrate.swift":
             "a connection on its way between two loops is held by neither; the mailbox orders the hand-over",
     ]
 

@@ -28,11 +28,13 @@ struct ImportTable {
     /// Targets that may import all of Foundation: from the agent upward, what an app links, and what only these two
     /// need. Below, a data path or something that a data path needs would pay for it.
     static let foundationUsers: Set = [
-        "Agent", "Load", "PostriderKit", "Schedules", "postrider", "postrider-example-app",
+        "PostriderAgent", "PostriderLoad", "PostriderKit", "PostriderSchedules", "postrider",
+        "postrider-example-app",
     ]
     /// The server knows its seams, not the engines behind them.
     static let hiddenFromRelay: Set = [
-        "Agent", "CSQLite", "Clients", "DBus", "Options", "PostriderKit", "Storage", "YAML",
+        "PostriderAgent", "CPostriderSQLite", "PostriderClients", "PostriderDBus", "PostriderOptions",
+        "PostriderKit", "PostriderStorage", "PostriderYAML",
     ]
     /// Only this knows the server.
     static let relayUsers: Set = ["postrider"]
@@ -41,11 +43,11 @@ struct ImportTable {
     func findings(in file: TextFile) -> [Finding] {
         var findings: [Finding] = []
         let libraries = dependencies.filter { !$0.key.hasSuffix("Tests") }
-        for name in Self.hiddenFromRelay where dependencies["Relay"]?.contains(name) == true {
+        for name in Self.hiddenFromRelay where dependencies["PostriderRelay"]?.contains(name) == true {
             findings.append(Finding(file, "Relay may not depend on \(name)"))
         }
-        for (name, imported) in libraries where imported.contains("Relay") && !Self.relayUsers.contains(name)
-        {
+        for (name, imported) in libraries
+        where imported.contains("PostriderRelay") && !Self.relayUsers.contains(name) {
             findings.append(Finding(file, "\(name) may not depend on Relay"))
         }
         for module in dependencies.keys where Self.isC(module) {

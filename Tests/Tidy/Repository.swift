@@ -69,10 +69,17 @@ struct TextFile {
     var isSwift: Bool { path.hasSuffix(".swift") }
     /// Whether it is Markdown.
     var isMarkdown: Bool { path.hasSuffix(".md") }
-    /// The target that it belongs to, by its folder: `Sources/Relay/…` → `Relay`; nil for tests and everything else.
+    /// The target that it belongs to, by its folder: `Sources/PostriderRelay/…` → `PostriderRelay`; nil for tests and
+    /// everything else.
     var module: String? { components.count > 2 && components[0] == "Sources" ? components[1] : nil }
-    /// The target that it belongs to or tests: `Tests/Units/Relay/…` → `Relay` as well.
-    var subject: String? { components.count > 3 && components[0] == "Tests" ? components[2] : module }
+    /// The module that it belongs to or tests, without the package's prefix: `Sources/PostriderRelay/…` → `Relay`,
+    /// `Tests/Units/Relay/…` → `Relay` as well.
+    var subject: String? {
+        guard components.count > 3 && components[0] == "Tests" else {
+            return module.map { String($0.trimmingPrefix("Postrider")) }
+        }
+        return components[2]
+    }
 }
 
 /// One thing that is not tidy.

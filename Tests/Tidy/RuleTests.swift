@@ -8,31 +8,41 @@ struct RuleTests {
     }
 
     private static let bad: [(rule: Rule, path: String, text: String, lines: [Int?])] = [
-        (CodeRules.legibility, "Sources/Relay/A.swift", "let a = 1\nlet b = \"x\n", [2]),
-        (CodeRules.legibility, "Sources/Relay/A.swift", "/* /* */\n", [2]),
-        (CodeRules.fileLength, "Sources/Relay/A.swift", String(repeating: "\n", count: 301), [nil]),
-        (CodeRules.lineLength, "Sources/Relay/A.swift", String(repeating: "x", count: 111), [1]),
-        (CodeRules.lineLength, "Sources/Relay/A.swift", "//" + String(repeating: "x", count: 119), [1]),
-        (CodeRules.functionLength, "Sources/Relay/A.swift", function(lines: 71), [1]),
+        (CodeRules.legibility, "Sources/PostriderRelay/A.swift", "let a = 1\nlet b = \"x\n", [2]),
+        (CodeRules.legibility, "Sources/PostriderRelay/A.swift", "/* /* */\n", [2]),
+        (CodeRules.fileLength, "Sources/PostriderRelay/A.swift", String(repeating: "\n", count: 301), [nil]),
+        (CodeRules.lineLength, "Sources/PostriderRelay/A.swift", String(repeating: "x", count: 111), [1]),
         (
-            CodeRules.functionLength, "Sources/Relay/A.swift",
+            CodeRules.lineLength, "Sources/PostriderRelay/A.swift", "//" + String(repeating: "x", count: 119),
+            [1]
+        ),
+        (CodeRules.functionLength, "Sources/PostriderRelay/A.swift", function(lines: 71), [1]),
+        (
+            CodeRules.functionLength, "Sources/PostriderRelay/A.swift",
             "init(\n    _ a: () -> Void = {}\n)\nwhere A: B {\n" + String(repeating: "\n", count: 66) + "}\n",
             [1]
         ),
         (CodeRules.courage, "Tests/Units/Relay/A.swift", "try! f()\n_ = a as! B\nfatalError()\n", [1, 2, 3]),
-        (CodeRules.courage, "Sources/Relay/A.swift", #"let a = "\(b as! C)""#, [1]),
-        (CodeRules.pointers, "Sources/Relay/A.swift", "unsafe f()\nlet p: UnsafeRawPointer\n", [1, 2]),
-        (CodeRules.pointers, "Tests/EndToEnd/A.swift", "unowned(unsafe) let a: B\n", [1]),
-        (CodeRules.sendability, "Sources/Crypto/A.swift", "final class A: @unchecked Sendable {}\n", [1]),
-        (CodeRules.sendability, "Sources/Crypto/A.swift", "nonisolated(unsafe) var a = 1\n", [1]),
-        (CodeRules.sendability, "Sources/Crypto/Key.swift", "let a = 1\n", [nil]),
-        (CodeRules.names, "Sources/Relay/StringUtils.swift", "\n", [nil]),
+        (CodeRules.courage, "Sources/PostriderRelay/A.swift", #"let a = "\(b as! C)""#, [1]),
         (
-            CodeRules.names, "Sources/Relay/A.swift", "final class DeviceManager {}\nenum Helpers {}\n",
+            CodeRules.pointers, "Sources/PostriderRelay/A.swift", "unsafe f()\nlet p: UnsafeRawPointer\n",
+            [1, 2]
+        ),
+        (CodeRules.pointers, "Tests/EndToEnd/A.swift", "unowned(unsafe) let a: B\n", [1]),
+        (
+            CodeRules.sendability, "Sources/PostriderCrypto/A.swift",
+            "final class A: @unchecked Sendable {}\n", [1]
+        ),
+        (CodeRules.sendability, "Sources/PostriderCrypto/A.swift", "nonisolated(unsafe) var a = 1\n", [1]),
+        (CodeRules.sendability, "Sources/PostriderCrypto/Key.swift", "let a = 1\n", [nil]),
+        (CodeRules.names, "Sources/PostriderRelay/StringUtils.swift", "\n", [nil]),
+        (
+            CodeRules.names, "Sources/PostriderRelay/A.swift",
+            "final class DeviceManager {}\nenum Helpers {}\n",
             [1, 2]
         ),
         (TextRules.promises, "Makefile", "# TO" + "DO: later\n", [1]),
-        (TextRules.promises, "Sources/Relay/A.swift", "// FIX" + "ME\n", [1]),
+        (TextRules.promises, "Sources/PostriderRelay/A.swift", "// FIX" + "ME\n", [1]),
         (TextRules.machinePaths, "docs/a.md", "see /wo" + "rk/x\n`/ro" + "ot`\n", [1, 2]),
         (DocumentRules.links(["docs/b.md"]), "docs/a.md", "[b](b.md) [c](c.md)\n[d](../docs/b.md#x)", [1]),
         (DocumentRules.links(["docs/b.md"]), "README.md", "[b](docs/b.md)\n[b](b.md)\n[c](docs)\n", [2]),
@@ -71,21 +81,27 @@ struct RuleTests {
 
     private static let good: [(rule: Rule, path: String, text: String)] = [
         (
-            CodeRules.legibility, "Sources/Relay/A.swift",
+            CodeRules.legibility, "Sources/PostriderRelay/A.swift",
             "let a = #\"\"\"\n  \" \\ \\#(b(\")\")) \"\"\n  \"\"\"#\n/* /* */ */\n"
         ),
-        (CodeRules.fileLength, "Sources/Relay/A.swift", String(repeating: "\n", count: 300)),
-        (CodeRules.lineLength, "Sources/Relay/A.swift", String(repeating: "é", count: 110)),
+        (CodeRules.fileLength, "Sources/PostriderRelay/A.swift", String(repeating: "\n", count: 300)),
+        (CodeRules.lineLength, "Sources/PostriderRelay/A.swift", String(repeating: "é", count: 110)),
         (
-            CodeRules.functionLength, "Sources/Relay/A.swift",
+            CodeRules.functionLength, "Sources/PostriderRelay/A.swift",
             "protocol P {\n    func f()\n}\n" + function(lines: 70)
         ),
-        (CodeRules.courage, "Sources/Relay/A.swift", "// try! f()\nlet a = \"as! B\" // as!\ntry f()\n"),
-        (CodeRules.pointers, "Sources/Crypto/A.swift", "unsafe f()\n"),
+        (
+            CodeRules.courage, "Sources/PostriderRelay/A.swift",
+            "// try! f()\nlet a = \"as! B\" // as!\ntry f()\n"
+        ),
+        (CodeRules.pointers, "Sources/PostriderCrypto/A.swift", "unsafe f()\n"),
         (CodeRules.pointers, "Tests/Units/Crypto/A.swift", "unsafe f()\n"),
-        (CodeRules.pointers, "Sources/Relay/A.swift", "/// It is unsafe.\nlet a = \"unsafe\"\n"),
-        (CodeRules.sendability, "Sources/Crypto/Key.swift", "nonisolated(unsafe) let a = b\n"),
-        (CodeRules.names, "Sources/Relay/Implementation.swift", "struct Implicit {}\nlet utility = 1\n"),
+        (CodeRules.pointers, "Sources/PostriderRelay/A.swift", "/// It is unsafe.\nlet a = \"unsafe\"\n"),
+        (CodeRules.sendability, "Sources/PostriderCrypto/Key.swift", "nonisolated(unsafe) let a = b\n"),
+        (
+            CodeRules.names, "Sources/PostriderRelay/Implementation.swift",
+            "struct Implicit {}\nlet utility = 1\n"
+        ),
         (
             TextRules.machinePaths, "docs/a.md",
             "Frameworks/wo" + "rk/x, /wo" + "rker, $HOME/ro" + "ot/, http://a/ro" + "ot/\n"
@@ -112,20 +128,20 @@ struct ImportTableTests {
         let package = Package(
             products: [.executable(name: "postrider", targets: ["postrider"])],
             targets: [
-                .systemLibrary(name: "COpenSSL"),  // "Relay"
-                .systemLibrary(name: "CSQLite"),
-                library("Notifications"),
-                library("Crypto", ["COpenSSL"]),
-                library("Storage", ["CSQLite", "COpenSSL"]),
-                library("Relay", ["Notifications", "Storage"]),
-                library("Agent", ["Relay"]),
+                .systemLibrary(name: "CPostriderOpenSSL"),  // "PostriderRelay"
+                .systemLibrary(name: "CPostriderSQLite"),
+                library("PostriderNotifications"),
+                library("PostriderCrypto", ["CPostriderOpenSSL"]),
+                library("PostriderStorage", ["CPostriderSQLite", "CPostriderOpenSSL"]),
+                library("PostriderRelay", ["PostriderNotifications", "PostriderStorage"]),
+                library("PostriderAgent", ["PostriderRelay"]),
                 .executableTarget(
                     name: "postrider",
                     dependencies: [
-                        "Relay", "Agent",
+                        "PostriderRelay", "PostriderAgent",
                     ]
                 ),
-                tests("RelayTests", "Units/Relay", ["Relay", "COpenSSL"]),
+                tests("RelayTests", "Units/Relay", ["PostriderRelay", "CPostriderOpenSSL"]),
             ]
         )
         """
@@ -134,9 +150,9 @@ struct ImportTableTests {
 
     @Test("is read from the manifest")
     func reading() {
-        #expect(table.dependencies["postrider"] == ["Relay", "Agent"])
-        #expect(table.dependencies["Notifications"] == [])
-        #expect(table.dependencies["RelayTests"] == ["Relay", "COpenSSL"])
+        #expect(table.dependencies["postrider"] == ["PostriderRelay", "PostriderAgent"])
+        #expect(table.dependencies["PostriderNotifications"] == [])
+        #expect(table.dependencies["RelayTests"] == ["PostriderRelay", "CPostriderOpenSSL"])
         #expect(table.dependencies.count == 9)
     }
 
@@ -145,29 +161,35 @@ struct ImportTableTests {
         let sentences = Set(table.findings(in: file).map(\.sentence))
         #expect(
             sentences == [
-                "Relay may not depend on Storage", "Agent may not depend on Relay",
-                "COpenSSL must have one owner, not [\"Crypto\", \"Storage\"]",
+                "Relay may not depend on PostriderStorage", "PostriderAgent may not depend on Relay",
+                "CPostriderOpenSSL must have one owner, not [\"PostriderCrypto\", \"PostriderStorage\"]",
             ]
         )
     }
 
     @Test("finds a folder without target and a target without folder")
     func strangers() {
-        let known = table.dependencies.keys.filter { !$0.hasSuffix("Tests") && $0 != "Agent" }
-        let paths = known.map { "Sources/\($0)/A.swift" } + ["Sources/Load/A.swift"]
-        #expect(table.strangers(among: paths, in: file).map(\.sentence.first) == ["A", "L"])
+        let known = table.dependencies.keys.filter { !$0.hasSuffix("Tests") && $0 != "PostriderAgent" }
+        let paths = known.map { "Sources/\($0)/A.swift" } + ["Sources/PostriderLoad/A.swift"]
+        #expect(
+            table.strangers(among: paths, in: file).map { $0.sentence.split(separator: " ").first } == [
+                "PostriderAgent", "PostriderLoad",
+            ])
     }
 
     @Test(
         "finds an import that is not declared, however it is written",
         arguments: [
-            ("Notifications", "import Crypto", 1), ("Notifications", "public import COpenSSL", 1),
-            ("Notifications", "@testable import class Crypto.TLSContext", 1),
-            ("Notifications", "import Foundation", 1),
-            ("Notifications", "@preconcurrency internal import struct Foundation.URL", 1),
-            ("Notifications", "import FoundationEssentials", 0), ("Notifications", "import Glibc", 0),
-            ("Agent", "import Foundation", 0), ("Crypto", "internal import COpenSSL", 0),
-            ("Notifications", "// import Crypto", 0),
+            ("PostriderNotifications", "import PostriderCrypto", 1),
+            ("PostriderNotifications", "public import CPostriderOpenSSL", 1),
+            ("PostriderNotifications", "@testable import class PostriderCrypto.TLSContext", 1),
+            ("PostriderNotifications", "import Foundation", 1),
+            ("PostriderNotifications", "@preconcurrency internal import struct Foundation.URL", 1),
+            ("PostriderNotifications", "import FoundationEssentials", 0),
+            ("PostriderNotifications", "import Glibc", 0),
+            ("PostriderAgent", "import Foundation", 0),
+            ("PostriderCrypto", "internal import CPostriderOpenSSL", 0),
+            ("PostriderNotifications", "// import PostriderCrypto", 0),
         ]
     )
     func imports(_ module: String, _ line: String, _ count: Int) {

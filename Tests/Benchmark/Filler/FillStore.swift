@@ -1,7 +1,7 @@
 import Foundation
-import Notifications
-import SeededRandom
-import Storage
+import PostriderNotifications
+import PostriderSeededRandom
+import PostriderStorage
 
 /// Fills a store with devices that are away and with what waits for them, as a relay would have left it: what takes a
 /// relay a minute of enrolments and pushes takes seconds here.

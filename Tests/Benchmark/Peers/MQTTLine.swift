@@ -1,8 +1,8 @@
-import HTTP2
-import Transport
+import PostriderHTTP2
+import PostriderTransport
 
 /// One connection of MQTT 3.1.1 (an OASIS standard), with no more of it than messages that are acknowledged (QoS 1).
-class MQTTLine: Transport.Session {
+class MQTTLine: PostriderTransport.Session {
     enum Kind: UInt8 {
         case connectAcknowledgement = 2
         case publish = 3
@@ -46,7 +46,7 @@ class MQTTLine: Transport.Session {
     /// The topic of a subscriber.
     static func topic(of subscriber: Int) -> String { "devices/\(subscriber)" }
 
-    // MARK: Transport.Session
+    // MARK: PostriderTransport.Session
 
     final func opened(on wire: any Wire) {
         self.wire = wire

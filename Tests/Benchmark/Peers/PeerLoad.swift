@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
-import Transport
+import PostriderCrypto
+import PostriderTransport
 
 /// Everybody's client where the protocol is not ours: connects subscribers to a broker, each with a topic of its own,
 /// and publishes to them, over the sockets and the TLS that `postrider load` uses. It says line by line, as JSON, how

@@ -1,6 +1,6 @@
-import Endpoints
-import HTTP2
-import Transport
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderTransport
 
 /// One connection of HTTP/2.
 class StreamLine: EndpointOwner {

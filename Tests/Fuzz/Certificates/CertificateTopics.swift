@@ -1,4 +1,4 @@
-@testable import Crypto
+@testable import PostriderCrypto
 
 /// The list of topics in an extension of a provider's certificate, which is DER that we read ourselves.
 enum CertificateTopics {

@@ -1,6 +1,6 @@
-import Notifications
+import PostriderNotifications
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A provider's connection, fed raw bytes behind TLS: frames, HPACK, and a shard that answers.
 ///

@@ -1,9 +1,9 @@
-import Endpoints
-import HTTP2
-import Notifications
-import Transport
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// One provider's connection to a shard of its own, without socket, thread, disk or time; the ledger commits at once.
 final class FuzzedDoor: Wire {

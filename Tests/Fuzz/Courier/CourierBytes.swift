@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// The device protocol and the app socket: every message, the framing, the machines at both ends, gRPC's own headers.
 ///

@@ -1,4 +1,4 @@
-@testable import Crypto
+@testable import PostriderCrypto
 
 /// Records of TLS behind a handshake, good and bad, from a peer that has the keys, and bytes from whoever has not.
 ///

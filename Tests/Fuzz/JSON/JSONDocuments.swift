@@ -1,6 +1,6 @@
 import Foundation
-import Notifications
 import PostriderJSON
+import PostriderNotifications
 
 /// JSON documents, judged by us and by Foundation. Where the two differ, it must be for one of the reasons below.
 ///

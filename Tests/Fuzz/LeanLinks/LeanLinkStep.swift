@@ -1,4 +1,4 @@
-import HTTP2
+import PostriderHTTP2
 
 /// One step of a peer, or of the owner, of a link: four bytes of a fuzzer's input. Header blocks are always good ones:
 /// a lean session does not decode them.

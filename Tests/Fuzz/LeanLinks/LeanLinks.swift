@@ -1,4 +1,4 @@
-import HTTP2
+import PostriderHTTP2
 
 /// A peer's frames, given to a lean session and to one that keeps the library: both have to say and to report the same.
 ///

@@ -1,9 +1,9 @@
-import Crypto
 import FoundationEssentials
-import Notifications
+import PostriderCrypto
 import PostriderJSON
+import PostriderNotifications
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// Provider tokens, from the `authorization` header down to JSON, base64 and signatures.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import SeededRandom
+import PostriderSeededRandom
 import Testing
 
 /// Every file of a corpus through its target. The fuzzer itself is `make fuzz`, and for a few seconds `make test`.

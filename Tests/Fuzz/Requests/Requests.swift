@@ -1,8 +1,8 @@
-import HTTP2
-import Notifications
+import PostriderHTTP2
 import PostriderJSON
+import PostriderNotifications
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// Whole requests of a provider, about devices and about channels: header fields and body, up to the verdict of
 /// admission. The path decides which admission it is.

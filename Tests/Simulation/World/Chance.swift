@@ -1,7 +1,7 @@
-import Notifications
-import SeededRandom
+import PostriderNotifications
+import PostriderSeededRandom
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// The one source of chance of a run: the same seed, the same run.
 final class Chance: RandomNumberGenerator, RandomSource {

@@ -1,5 +1,5 @@
-import Notifications
-import Relay
+import PostriderNotifications
+import PostriderRelay
 
 /// One push as its provider sees it, over all its attempts.
 struct Push {

@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 
 /// One seed from its beginning to its end.
 struct Run {

@@ -1,5 +1,5 @@
-import Notifications
-import Transport
+import PostriderNotifications
+import PostriderTransport
 
 /// The time of all loops of a run. It stands still until it is advanced; the wall clock beside it may be put forward
 /// and back.

@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// A device over all its connections: who it is, what it has made safe, and its apps.
 final class SimulatedDevice {
@@ -18,7 +18,7 @@ final class SimulatedDevice {
     /// The tokens of former registrations, with what they were for.
     private(set) var deadTokens: [DeviceToken: Dead] = [:]
     /// The environment in which each topic is to be registered; and topics that were given up.
-    private(set) var wanted: [String: Notifications.Environment]
+    private(set) var wanted: [String: PostriderNotifications.Environment]
     private(set) var unwanted: Set<String> = []
     var session: SimulatedDeviceSession?
     /// When it may come back, in milliseconds of the world, after it was not let in.
@@ -40,11 +40,11 @@ final class SimulatedDevice {
     /// A token that is not good any more.
     struct Dead {
         let topic: String
-        let environment: Notifications.Environment
+        let environment: PostriderNotifications.Environment
         let incarnation: DeviceIdentity
     }
 
-    init(index: Int, wanted: [String: Notifications.Environment], findings: Findings) {
+    init(index: Int, wanted: [String: PostriderNotifications.Environment], findings: Findings) {
         self.index = index
         hasWishes = index % 3 == 2
         self.wanted = wanted
@@ -77,7 +77,7 @@ final class SimulatedDevice {
         for registered in all { note(registered) }
     }
 
-    func want(_ topic: String, in environment: Notifications.Environment, at stamp: Stamp) {
+    func want(_ topic: String, in environment: PostriderNotifications.Environment, at stamp: Stamp) {
         if let known = wanted[topic], known != environment { noteEndingAsked(topic, stamp) }
         wanted[topic] = environment
         unwanted.remove(topic)

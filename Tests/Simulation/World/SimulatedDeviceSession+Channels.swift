@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// A device's subscriptions on one link.
 extension SimulatedDeviceSession {
@@ -29,7 +29,7 @@ extension SimulatedDeviceSession {
     }
 
     /// An app changes over to another environment, or (nil) is gone: its channels end without a word.
-    func forgetChannels(of topic: String, outside environment: Notifications.Environment?) {
+    func forgetChannels(of topic: String, outside environment: PostriderNotifications.Environment?) {
         for index in device.channels {
             let channel = world.channels.all[index]
             guard channel.topic == topic, channel.environment != environment, let identity = channel.identity

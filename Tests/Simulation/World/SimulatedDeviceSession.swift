@@ -1,8 +1,8 @@
-import Courier
-import Endpoints
-import HTTP2
-import Notifications
-import Transport
+import PostriderCourier
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 
 /// One connection of a device: a real HTTP/2 client that speaks gRPC.
 final class SimulatedDeviceSession: EndpointOwner {
@@ -125,7 +125,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         if let message = link?.acknowledge(some) { say(message) }
     }
 
-    func register(_ topic: String, in environment: Notifications.Environment) {
+    func register(_ topic: String, in environment: PostriderNotifications.Environment) {
         if World.topics.contains(topic) { device.want(topic, in: environment, at: world.clock.stamp) }
         forgetChannels(of: topic, outside: environment)
         if let message = link?.register(topic, in: environment) { say(message) }

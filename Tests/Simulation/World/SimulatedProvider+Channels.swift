@@ -1,6 +1,6 @@
-import Endpoints
-import HTTP2
-import Notifications
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
 
 /// A provider's requests about channels.
 extension SimulatedProvider {

@@ -1,7 +1,7 @@
-import Endpoints
-import HTTP2
-import Notifications
-import Transport
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 
 /// A provider's connection: a real HTTP/2 client that knows what it may be answered.
 final class SimulatedProvider: EndpointOwner {
@@ -9,7 +9,7 @@ final class SimulatedProvider: EndpointOwner {
     private unowned let world: World
     let number: Int
     /// Which port it is connected to.
-    let environment: Notifications.Environment
+    let environment: PostriderNotifications.Environment
     private var open: [Int32: Int] = [:]
     private var statuses: [Int32: (status: Int, identity: String?)] = [:]
     private var bodies: [Int32: [UInt8]] = [:]
@@ -20,7 +20,7 @@ final class SimulatedProvider: EndpointOwner {
     private(set) var isHalfClosed = false
     private var lastStream: Int32?
 
-    init(_ world: World, _ number: Int, _ environment: Notifications.Environment) {
+    init(_ world: World, _ number: Int, _ environment: PostriderNotifications.Environment) {
         self.world = world
         self.number = number
         self.environment = environment

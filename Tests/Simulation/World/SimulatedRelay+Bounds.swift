@@ -1,8 +1,8 @@
-import Endpoints
-import HTTP2
-import Notifications
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// What has to hold of a shard at the end of each of its turns.
 extension SimulatedRelay {

@@ -1,9 +1,9 @@
-import Endpoints
-import Notifications
-import Storage
-import Transport
+import PostriderEndpoints
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// What the lives of a relay share: everything that outlives a process.
 struct SimulatedHouse {

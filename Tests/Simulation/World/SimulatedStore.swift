@@ -1,5 +1,5 @@
-import Notifications
-import Storage
+import PostriderNotifications
+import PostriderStorage
 
 /// A disk as the world plays it: what is on it, what may be on it, and how it fails just now.
 final class SimulatedDisk {

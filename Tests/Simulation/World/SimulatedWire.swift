@@ -1,5 +1,5 @@
-import Endpoints
-import Transport
+import PostriderEndpoints
+import PostriderTransport
 
 /// One end of a simulated connection. What it flushes is on its way until the world hands it to the other end, in
 /// pieces; the world may cut it at any time, or have it go dead without a word.

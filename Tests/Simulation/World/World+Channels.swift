@@ -1,12 +1,12 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A channel as the observer knows it.
 struct SimulatedChannel {
     let topic: String
-    let environment: Notifications.Environment
+    let environment: PostriderNotifications.Environment
     let storage: ChannelStorage
     /// Once its creation is answered.
     var identity: ChannelIdentity?

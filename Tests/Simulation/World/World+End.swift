@@ -1,9 +1,9 @@
-import Courier
-import Endpoints
-import Notifications
-import Storage
+import PostriderCourier
+import PostriderEndpoints
+import PostriderNotifications
+import PostriderStorage
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// The end of a run: no more pushes and no more trouble, everybody connects and takes what there is; and then
 /// everything has to be accounted for.
@@ -83,7 +83,7 @@ extension World {
         guard let identity = device.identity, !device.removals.contains(identity),
             let seat = relay.shards.lazy.compactMap({ $0.seats[identity] }).first, seat.requests.isEmpty
         else { return }
-        var known: [String: Notifications.Environment] = [:]
+        var known: [String: PostriderNotifications.Environment] = [:]
         for (number, registration) in seat.device.registrations where registration.unregisteredAt == nil {
             known[registration.topic.text] = number.environment
         }

@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// What may happen, and how often.
 extension World {
@@ -94,7 +94,8 @@ extension World {
 
     /// A token of the device's, now and then one that is dead.
     private func target(of device: SimulatedDevice) -> (
-        token: DeviceToken, topic: String, environment: Notifications.Environment, incarnation: DeviceIdentity
+        token: DeviceToken, topic: String, environment: PostriderNotifications.Environment,
+        incarnation: DeviceIdentity
     )? {
         if chance.once(in: 20),
             let token = chance.pick(device.deadTokens.keys.sorted { $0.hex < $1.hex }),
@@ -122,7 +123,7 @@ extension World {
         pushes[number].open += 1
     }
 
-    private func environment(of token: String, on index: Int) -> Notifications.Environment? {
+    private func environment(of token: String, on index: Int) -> PostriderNotifications.Environment? {
         let device = devices[index]
         if let known = device.registrations.values.first(where: { $0.deviceToken.hex == token }) {
             return known.environment

@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// All devices return at once, and the relay lets them in one after the other.
 extension World {

@@ -1,7 +1,7 @@
-import Endpoints
-import Notifications
+import PostriderEndpoints
+import PostriderNotifications
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// What goes wrong: connections, the disk, the clock, the relay itself; and what the operator does.
 extension World {

@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
 /// Some devices have wishes, and change them: apps that are ignored or can wait, and power that is to be saved.
 extension World {

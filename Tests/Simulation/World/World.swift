@@ -1,9 +1,9 @@
-import Endpoints
-import Notifications
-import Storage
-import Transport
+import PostriderEndpoints
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A relay with its disk, its providers and its devices, in a time of their own: what happens next is drawn
 /// from a seed.
@@ -199,7 +199,7 @@ final class World {
         }
     }
 
-    func connectProvider(_ environment: Notifications.Environment) {
+    func connectProvider(_ environment: PostriderNotifications.Environment) {
         lastProvider += 1
         let provider = SimulatedProvider(self, lastProvider, environment)
         let isConnected = connect(provider.endpoint) {

@@ -1,5 +1,5 @@
-import Notifications
-import Storage
+import PostriderNotifications
+import PostriderStorage
 
 /// Holds a store to what its runs have told.
 struct Findings {

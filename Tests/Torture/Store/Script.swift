@@ -1,5 +1,5 @@
-import Notifications
-import SeededRandom
+import PostriderNotifications
+import PostriderSeededRandom
 
 /// What a run does to the store, step by step. Every step follows from the seed and its number alone, whatever became
 /// of those before it.

@@ -1,9 +1,9 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 
 // What it needs of the store is visible to tests only, and so in debug builds only.
 #if DEBUG
-@testable import Storage
+@testable import PostriderStorage
 
 // Works on a store as the ledger does, and tells after each step what became of it; `check` then holds a store to
 // what was told. The program in between is killed, and its disk fails (fault.c); torture.py runs all of it.

@@ -1,8 +1,8 @@
-import Notifications
-import Storage
+import PostriderNotifications
+import PostriderStorage
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// Databases that an earlier version of the agent wrote.
 @Suite("The agent's database")

@@ -1,11 +1,11 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
 import PostriderKit
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
-import Transport
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// An agent's desk and app socket on a thread of their own, with a recorded link to the relay: all of an agent but
 /// the relay's side. It can be killed at the worst moment, and comes back over what it left on the disk.
@@ -29,7 +29,7 @@ final class AgentHouse: Sendable {
 
         init(
             _ state: AgentState, loop: EventLoop, aheadMilliseconds: Int64,
-            answerToAll: Courier.AuthorizationStatus, manifests: [AppManifest]
+            answerToAll: PostriderCourier.AuthorizationStatus, manifests: [AppManifest]
         ) {
             self.loop = loop
             clock.wallMilliseconds = loop.wallMilliseconds + aheadMilliseconds
@@ -63,7 +63,7 @@ final class AgentHouse: Sendable {
     /// Starts over this state and socket.
     init(
         _ scratch: Scratch, aheadMilliseconds: Int64 = 0,
-        answerToAll: Courier.AuthorizationStatus = .authorized, manifests: [AppManifest] = [],
+        answerToAll: PostriderCourier.AuthorizationStatus = .authorized, manifests: [AppManifest] = [],
         onHandled: @escaping @Sendable (Rooms) -> Void = { _ in }
     ) throws {
         let mailbox = try Mailbox<@Sendable (Rooms) -> Void>(capacity: 1000)

@@ -1,10 +1,10 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Synchronization
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 @testable import PostriderKit
 
 @Suite("An application that looks for its agent", .timeLimit(.minutes(10)))

@@ -1,13 +1,13 @@
-import Clients
-import Courier
 import Foundation
-import Notifications
+import PostriderClients
+import PostriderCourier
 import PostriderKit
-import Relay
+import PostriderNotifications
+import PostriderRelay
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("An agent of a real relay", .timeLimit(.minutes(10)))
 struct AgentTests {

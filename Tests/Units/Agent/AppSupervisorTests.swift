@@ -1,9 +1,9 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("The supervisor of an app")
 struct AppSupervisorTests {

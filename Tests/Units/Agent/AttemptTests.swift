@@ -1,8 +1,8 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("What an app fails at")
 struct AttemptTests {

@@ -1,11 +1,11 @@
-import Courier
-import DBus
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderDBus
+import PostriderNotifications
 import Testing
 
-@testable import Agent
-@testable import Transport
+@testable import PostriderAgent
+@testable import PostriderTransport
 
 @Suite("The agent's line to a bus", .timeLimit(.minutes(10)))
 struct BusLineTests {

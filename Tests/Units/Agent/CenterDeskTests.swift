@@ -1,10 +1,10 @@
-import Courier
 import Foundation
-import Notifications
-import Storage
+import PostriderCourier
+import PostriderNotifications
+import PostriderStorage
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("A user notification centre at the agent")
 struct CenterDeskTests {

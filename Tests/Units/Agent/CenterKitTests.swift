@@ -1,10 +1,10 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
 import PostriderKit
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("A user notification centre of the kit, at a real agent's desk", .timeLimit(.minutes(10)))
 struct CenterKitTests {

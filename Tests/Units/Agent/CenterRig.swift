@@ -1,8 +1,8 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// An alarm clock that writes down what it is set to.
 final class RecordedAlarm: AlarmClock {

@@ -1,8 +1,8 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("Of notifications that collapse, an app")
 struct CollapseTests {

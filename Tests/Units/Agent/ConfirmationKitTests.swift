@@ -1,12 +1,12 @@
-import Courier
 import Dispatch
 import Foundation
-import Notifications
+import PostriderCourier
 import PostriderKit
+import PostriderNotifications
 import Synchronization
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// What an application of the kit confirms to a real agent, and when.
 @Suite("A notification is confirmed when the app has handled it", .timeLimit(.minutes(10)))

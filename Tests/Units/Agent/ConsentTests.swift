@@ -1,8 +1,8 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// A desktop that writes down what it is asked to show.
 private final class RecordedScreen: PromptScreen {

@@ -1,7 +1,7 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// A desk with a recorded link, whose apps write down what they are told; it can be killed at any moment.
 final class DeskRig {

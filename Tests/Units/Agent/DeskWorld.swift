@@ -1,10 +1,10 @@
-import Courier
-import Notifications
-import SeededRandom
-import Storage
+import PostriderCourier
+import PostriderNotifications
+import PostriderSeededRandom
+import PostriderStorage
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// A desk with two topics, whose apps come, handle, fail and leave, whose relay sends again what it has no word of,
 /// whose disk refuses to write now and then, and which is killed; with what may come of that.

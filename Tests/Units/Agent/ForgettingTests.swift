@@ -1,9 +1,9 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("Apps that are gone from the device")
 struct ForgettingTests {

@@ -1,9 +1,9 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Agent
-@testable import Storage
+@testable import PostriderAgent
+@testable import PostriderStorage
 
 @Suite("An agent whose disk refuses changes")
 struct FullDiskTests {

@@ -1,9 +1,9 @@
-import Courier
-import DBus
-import Notifications
+import PostriderCourier
+import PostriderDBus
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("What an app is granted, one by one")
 struct GrantTests {

@@ -1,9 +1,9 @@
-import Courier
 import Foundation
-import Notifications
-import Transport
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// A directory of one test, gone with it.
 final class Scratch: Sendable {
@@ -74,7 +74,7 @@ final class RecordedLine: RelayLine {
     var isUp = true
     var reports: [Report] = []
 
-    func register(_ topic: String, in environment: Notifications.Environment) {
+    func register(_ topic: String, in environment: PostriderNotifications.Environment) {
         asked.append("register \(topic)\(environment == .production ? "" : " in development")")
     }
     func unregister(_ topic: String) { asked.append("unregister \(topic)") }

@@ -1,11 +1,11 @@
-import Clients
-import Courier
-import Notifications
+import PostriderClients
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Synchronization
 import Testing
-import Transport
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("An agent whose relay does not take its identity")
 struct IdentityPolicyTests {

@@ -1,10 +1,10 @@
-import Courier
-import Notifications
-import SeededRandom
-import Storage
+import PostriderCourier
+import PostriderNotifications
+import PostriderSeededRandom
+import PostriderStorage
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// What an inbox must be: a set of what was seen, and a list of what waits.
 private struct InboxModel {

@@ -1,8 +1,8 @@
-import Courier
-import SeededRandom
+import PostriderCourier
+import PostriderSeededRandom
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("What apps are told of the keyboard on screen")
 struct KeyboardStateTests {

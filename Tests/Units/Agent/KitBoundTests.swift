@@ -1,9 +1,9 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 @testable import PostriderKit
 
 @Suite("An application of the kit that says or is told very much", .timeLimit(.minutes(10)))

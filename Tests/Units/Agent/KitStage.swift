@@ -1,10 +1,10 @@
-import Courier
 import Dispatch
 import Foundation
-import Notifications
+import PostriderCourier
 import PostriderKit
+import PostriderNotifications
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// A real agent's desk, and applications of the kit that are registered there.
 final class KitStage: Sendable {

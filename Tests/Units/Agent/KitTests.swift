@@ -1,10 +1,10 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
 import PostriderKit
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("An application of the kit, at a real agent's desk over a real socket", .timeLimit(.minutes(10)))
 struct KitTests {

@@ -1,11 +1,11 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
 import PostriderKit
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("A declared app of the kit, at a real agent's desk", .timeLimit(.minutes(10)))
 struct LifeCycleKitTests {

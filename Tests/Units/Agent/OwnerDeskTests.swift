@@ -1,9 +1,9 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("The desk of the device's owner")
 struct OwnerDeskTests {

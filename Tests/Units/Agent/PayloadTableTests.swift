@@ -1,11 +1,11 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
 import PostriderJSON
 import PostriderKit
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// A payload and the values that every reader gives of it. The table is a file, so that the Python example is tried
 /// with the same rows (PythonAppTests).

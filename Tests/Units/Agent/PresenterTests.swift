@@ -1,10 +1,10 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
 import PostriderKit
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("What shows alerts, where there is no screen", .timeLimit(.minutes(10)))
 struct PresenterTests {

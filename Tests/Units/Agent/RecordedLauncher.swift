@@ -1,7 +1,7 @@
-import Notifications
-import Transport
+import PostriderNotifications
+import PostriderTransport
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// A launcher whose processes only note what is done to them.
 final class RecordedLauncher: AppLauncher {

@@ -1,14 +1,14 @@
-import Clients
-import Crypto
 import Foundation
-import HTTP2
-import Notifications
-import Relay
-import Storage
+import PostriderClients
+import PostriderCrypto
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderRelay
+import PostriderStorage
 import Testing
 
-@testable import Agent
-@testable import Transport
+@testable import PostriderAgent
+@testable import PostriderTransport
 
 /// A real relay with its store in memory, and what a provider and a device need to meet there.
 final class RelayHouse {

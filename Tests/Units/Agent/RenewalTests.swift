@@ -1,13 +1,13 @@
-import Clients
-import Courier
-import Crypto
-import Notifications
-import Relay
+import PostriderClients
+import PostriderCourier
+import PostriderCrypto
+import PostriderNotifications
+import PostriderRelay
 import Testing
 
-@testable import Agent
-@testable import Storage
-@testable import Transport
+@testable import PostriderAgent
+@testable import PostriderStorage
+@testable import PostriderTransport
 
 @Suite("An agent under which the disk has failed")
 struct AgentRenewalTests {

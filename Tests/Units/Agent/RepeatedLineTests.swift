@@ -1,8 +1,8 @@
-import Notifications
+import PostriderNotifications
 import Synchronization
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("What the agent logs")
 struct RepeatedLineTests {

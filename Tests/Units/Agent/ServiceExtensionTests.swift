@@ -1,10 +1,10 @@
-import Courier
 import Foundation
-import Notifications
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("A service extension, as a real process", .timeLimit(.minutes(10)))
 struct ServiceExtensionTests {

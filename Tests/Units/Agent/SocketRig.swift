@@ -1,10 +1,10 @@
-import Courier
-import Endpoints
-import HTTP2
-import Notifications
-import Transport
+import PostriderCourier
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 
-@testable import Agent
+@testable import PostriderAgent
 
 /// An agent's app socket without the socket: connections are carried to and fro turn by turn, and the work of a call
 /// takes as long as the test says.
@@ -64,7 +64,7 @@ final class SocketApp: SessionHandler, Wire {
     let peer = Peer(address: "test")
     let isBlocked = false
     private let endpoint: Endpoint
-    private(set) lazy var client = HTTP2.Session(role: .client, handler: self)
+    private(set) lazy var client = PostriderHTTP2.Session(role: .client, handler: self)
     private var framings: [Int32: MessageFraming] = [:]
     /// The numbers of the answers to its calls, in order, by stream.
     private(set) var answers: [Int32: [UInt64]] = [:]

@@ -1,8 +1,8 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("What happens to the device, at the desk")
 struct SystemDeskTests {

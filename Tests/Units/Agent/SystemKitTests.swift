@@ -1,10 +1,10 @@
-import Courier
 import Foundation
+import PostriderCourier
 import PostriderKit
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Agent
+@testable import PostriderAgent
 
 @Suite("What an app of the kit hears of the device", .timeLimit(.minutes(10)))
 struct SystemKitTests {

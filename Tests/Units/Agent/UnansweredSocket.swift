@@ -1,4 +1,4 @@
-import Transport
+import PostriderTransport
 
 /// A Unix socket that takes connections and closes each at once.
 final class UnansweredSocket: Sendable {

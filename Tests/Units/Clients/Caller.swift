@@ -1,5 +1,5 @@
-import Clients
-import Transport
+import PostriderClients
+import PostriderTransport
 
 /// A client that notes how often each of its requests was completed, and how.
 final class Caller {

@@ -1,13 +1,13 @@
-import Clients
-import Courier
-import Crypto
-import Endpoints
-import HTTP2
-import Notifications
-import Relay
+import PostriderClients
+import PostriderCourier
+import PostriderCrypto
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderRelay
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("Clients of a real relay")
 struct ClientsOfRelayTests {

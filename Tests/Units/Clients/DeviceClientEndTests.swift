@@ -1,8 +1,8 @@
-import Clients
-import Courier
+import PostriderClients
+import PostriderCourier
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A device client that is stopped")
 struct DeviceClientEndTests {

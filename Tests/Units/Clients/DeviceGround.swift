@@ -1,8 +1,8 @@
-import Clients
-import Courier
-import Notifications
+import PostriderClients
+import PostriderCourier
+import PostriderNotifications
 
-@testable import Transport
+@testable import PostriderTransport
 
 /// A relay that does as it is told, and what a client of it is told.
 struct DeviceGround {
@@ -17,7 +17,7 @@ struct DeviceGround {
 
     /// Random bits that make the jitter as long as it can be.
     func makeClient(
-        topics: [String: Notifications.Environment] = [:], baseMilliseconds: Int = 1,
+        topics: [String: PostriderNotifications.Environment] = [:], baseMilliseconds: Int = 1,
         _ adjust: (inout DeviceClient.Configuration) -> Void = { _ in }
     ) throws -> DeviceClient {
         var configuration = try relay.configuration()

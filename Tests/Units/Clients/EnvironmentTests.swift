@@ -1,10 +1,10 @@
-import Clients
-import Courier
 import Foundation
-import Notifications
+import PostriderClients
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("The two environments of a relay", .serialized)
 struct EnvironmentTests {
@@ -12,7 +12,7 @@ struct EnvironmentTests {
 
     /// What a push to this token meets, in one environment.
     private func meets(
-        _ token: DeviceToken, in environment: Notifications.Environment, _ rig: RelayRig
+        _ token: DeviceToken, in environment: PostriderNotifications.Environment, _ rig: RelayRig
     ) throws -> String {
         let push = Push(to: token.hex, topic: Topic(RelayRig.topic), payload: Self.payload)
         let outcome = try rig.push(push, rig.makeProvider(in: environment))
@@ -22,7 +22,7 @@ struct EnvironmentTests {
     @Test("refuse each other's tokens")
     func apart() async throws {
         let rig = try await RelayRig()
-        for environment in Notifications.Environment.allCases {
+        for environment in PostriderNotifications.Environment.allCases {
             let recorder = Recorder()
             let client = DeviceClient(
                 try rig.deviceConfiguration(), topics: [RelayRig.topic: environment], on: rig.loop,

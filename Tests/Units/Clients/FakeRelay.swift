@@ -1,11 +1,11 @@
-import Clients
-import Courier
-import Endpoints
-import HTTP2
-import Notifications
+import PostriderClients
+import PostriderCourier
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 /// A relay on the client's own loop that says what a test tells it to.
 final class FakeRelay {

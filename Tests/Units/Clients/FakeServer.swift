@@ -1,10 +1,10 @@
-import Clients
-import Crypto
-import Endpoints
-import HTTP2
+import PostriderClients
+import PostriderCrypto
+import PostriderEndpoints
+import PostriderHTTP2
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 /// A server on the client's own loop that does what a test tells it to.
 final class FakeServer {

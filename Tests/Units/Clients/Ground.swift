@@ -1,10 +1,10 @@
-import Clients
-import Crypto
 import Foundation
+import PostriderClients
+import PostriderCrypto
 import Synchronization
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 /// A folder that goes away with the object.
 final class TemporaryFolder: Sendable {

@@ -1,7 +1,7 @@
-import Clients
-import Crypto
 import Foundation
-import Notifications
+import PostriderClients
+import PostriderCrypto
+import PostriderNotifications
 import Testing
 
 @Suite("A provider token")

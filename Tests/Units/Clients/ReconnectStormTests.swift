@@ -1,10 +1,10 @@
-import Clients
-import Courier
-import Notifications
-import Relay
+import PostriderClients
+import PostriderCourier
+import PostriderNotifications
+import PostriderRelay
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A reconnect storm", .timeLimit(.minutes(10)))
 struct ReconnectStormTests {

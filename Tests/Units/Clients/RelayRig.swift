@@ -1,13 +1,13 @@
-import Clients
-import Courier
-import Crypto
 import Foundation
-import Notifications
-import Relay
-import Storage
+import PostriderClients
+import PostriderCourier
+import PostriderCrypto
+import PostriderNotifications
+import PostriderRelay
+import PostriderStorage
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 /// A real relay on threads of its own, with a store in memory, and a loop for its clients.
 final class RelayRig {
@@ -78,7 +78,7 @@ final class RelayRig {
 
     /// A provider of the topic's team.
     func makeProvider(
-        key: ES256.PrivateKey? = nil, in environment: Notifications.Environment = .production
+        key: ES256.PrivateKey? = nil, in environment: PostriderNotifications.Environment = .production
     ) throws -> ProviderClient {
         let tokens = ProviderTokenMaker(key: key ?? signingKey, keyIdentifier: "KEY1", team: "TEAM1")
         let address =

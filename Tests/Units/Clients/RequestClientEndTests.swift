@@ -1,9 +1,9 @@
-import Clients
-import Endpoints
-import HTTP2
+import PostriderClients
+import PostriderEndpoints
+import PostriderHTTP2
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A request client whose connection ends")
 struct RequestClientEndTests {

@@ -1,8 +1,8 @@
-import Clients
-import HTTP2
+import PostriderClients
+import PostriderHTTP2
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A request client")
 struct RequestClientTests {

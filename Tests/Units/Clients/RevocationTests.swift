@@ -1,11 +1,11 @@
-import Clients
-import Courier
-import Crypto
-import Notifications
-import Relay
+import PostriderClients
+import PostriderCourier
+import PostriderCrypto
+import PostriderNotifications
+import PostriderRelay
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("What the operator takes back is over at once, on connections that live")
 struct RevocationTests {

@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
 /// Vectors like those of `GoldenTests`, for a user notification centre's part of the app socket.

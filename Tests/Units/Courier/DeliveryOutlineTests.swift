@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
 @Suite("The outline of a delivery")

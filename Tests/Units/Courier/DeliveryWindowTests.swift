@@ -1,4 +1,4 @@
-import Courier
+import PostriderCourier
 import Testing
 
 @Suite struct DeliveryWindowTests {

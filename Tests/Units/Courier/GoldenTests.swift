@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
 /// Vectors from protobuf 7.36.2 for Python, over the published files. To make them again:

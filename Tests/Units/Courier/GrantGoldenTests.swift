@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
 /// Vectors like those of `GoldenTests`, written by gRPC for Python from docs/agent.proto: what an app is granted, and

@@ -1,6 +1,6 @@
-import Courier
-import Notifications
-import SeededRandom
+import PostriderCourier
+import PostriderNotifications
+import PostriderSeededRandom
 import Testing
 
 @Suite struct MutationTests {

@@ -1,7 +1,7 @@
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Courier
+@testable import PostriderCourier
 
 @Suite("The keepalive of a network path")
 struct PathKeepaliveTests {

@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
 /// Vectors like those of `GoldenTests`, for how alerts are presented.

@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
 /// Values that the tests share, with bytes that are easy to recognise in a dump.

@@ -1,5 +1,5 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
 /// Vectors like those of `GoldenTests`, for what apps are told of the device, and for its keyboard.

@@ -1,4 +1,4 @@
-import Crypto
+import PostriderCrypto
 import Testing
 
 @Suite("Certificates") struct CertificatesTests {

@@ -1,4 +1,4 @@
-import Crypto
+import PostriderCrypto
 import Testing
 
 @Suite("Digests, random bytes and comparisons") struct DigestTests {

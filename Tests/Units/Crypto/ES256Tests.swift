@@ -1,4 +1,4 @@
-import Crypto
+import PostriderCrypto
 import Testing
 
 @Suite("ES256") struct ES256Tests {

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import PostriderCrypto
 
 /// Debian's `openssl s_client`, a client that is not ours, connected to one stream of ours over a Unix
 /// socket.

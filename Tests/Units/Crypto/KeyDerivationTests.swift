@@ -1,8 +1,8 @@
-import COpenSSL
+import CPostriderOpenSSL
 import Glibc
 import Testing
 
-@testable import Crypto
+@testable import PostriderCrypto
 
 @Suite("Keys that are derived", .serialized) struct KeyDerivationTests {
     /// Section 3 of RFC 8448, a handshake of one round trip with SHA-256: each secret from the one before it.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Crypto
+@testable import PostriderCrypto
 
 @Suite("The key schedule of TLS", .serialized) struct KeyScheduleTests {
     let paper: Paper

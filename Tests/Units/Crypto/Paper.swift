@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import PostriderCrypto
 
 /// Certificates and keys on disk for one test; the folder goes when the test lets go of it.
 final class Paper {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Crypto
+@testable import PostriderCrypto
 
 @Suite("Apple's extensions in a certificate") struct PushExtensionsTests {
     private static func extensions(

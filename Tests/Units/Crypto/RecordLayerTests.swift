@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Crypto
+@testable import PostriderCrypto
 
 @Suite("The records of TLS 1.3") struct RecordLayerTests {
     private let ciphers = RecordCiphers()

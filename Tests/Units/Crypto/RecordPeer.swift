@@ -1,4 +1,4 @@
-@testable import Crypto
+@testable import PostriderCrypto
 
 /// The far end of a record layer: it seals whatever it is told to, good or bad, and opens what comes back.
 struct RecordPeer {

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import PostriderCrypto
 
 /// A server and a client over the two ends of a socket, both in this thread.
 final class SocketPair {

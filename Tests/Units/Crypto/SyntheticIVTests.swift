@@ -1,4 +1,4 @@
-import Crypto
+import PostriderCrypto
 import Testing
 
 @Suite("AES-SIV of one block") struct SyntheticIVTests {

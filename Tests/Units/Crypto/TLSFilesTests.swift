@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import PostriderCrypto
 import Testing
 
 @Suite("Files for TLS") struct TLSFilesTests {

@@ -1,8 +1,8 @@
-import COpenSSL
+import CPostriderOpenSSL
 import Foundation
 import Testing
 
-@testable import Crypto
+@testable import PostriderCrypto
 
 @Suite("What TLS is spoken with strangers", .serialized) struct TLSPolicyTests {
     let paper: Paper

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import PostriderCrypto
 import Testing
 
 /// Each with a server that stays with OpenSSL, and with one whose records are our own: nobody may see a difference.

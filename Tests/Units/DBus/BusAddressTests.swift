@@ -1,6 +1,6 @@
 import Testing
 
-@testable import DBus
+@testable import PostriderDBus
 
 @Suite("The address of a bus")
 struct BusAddressTests {

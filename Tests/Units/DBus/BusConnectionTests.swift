@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import DBus
+@testable import PostriderDBus
 
 @Suite("A connection to a bus", .timeLimit(.minutes(10)))
 struct BusConnectionTests {

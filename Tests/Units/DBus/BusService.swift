@@ -1,7 +1,7 @@
-import CSystemd
-import DBus
+import CPostriderSystemd
 import Foundation
 import Glibc
+import PostriderDBus
 
 /// A service on a bus, for a connection to talk to, in a thread of its own until the bus ends. It has one object, which
 /// knows these methods:

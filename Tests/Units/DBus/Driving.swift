@@ -1,5 +1,5 @@
-import DBus
 import Glibc
+import PostriderDBus
 
 extension BusConnection {
     /// Waits as long as the connection wants to wait, then has it do what there is to do.

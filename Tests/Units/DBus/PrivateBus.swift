@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import DBus
+@testable import PostriderDBus
 
 /// A bus of a test's own: `dbus-daemon`, which starts no services and lets everybody say everything.
 final class PrivateBus {

@@ -1,8 +1,8 @@
-import Endpoints
-import HTTP2
+import PostriderEndpoints
+import PostriderHTTP2
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite struct EndpointTests {
     private let owner = Owner()

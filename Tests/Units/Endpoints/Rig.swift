@@ -1,9 +1,9 @@
-import Endpoints
 import Glibc
-import HTTP2
+import PostriderEndpoints
+import PostriderHTTP2
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 /// A server's owner that answers every request when it is complete, if it answers at all.
 final class Owner: EndpointOwner {
@@ -37,7 +37,7 @@ final class Owner: EndpointOwner {
 }
 
 /// A peer that says what the test has it say, byte for byte.
-final class ScriptedPeer: Transport.Session {
+final class ScriptedPeer: PostriderTransport.Session {
     private(set) var wire: (any Wire)?
     private(set) var input: [UInt8] = []
     private(set) var reason: CloseReason?

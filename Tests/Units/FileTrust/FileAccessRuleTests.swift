@@ -1,8 +1,8 @@
-import CFileAccess
+import CPostriderFileAccess
 import Foundation
 import Testing
 
-@testable import FileTrust
+@testable import PostriderFileTrust
 
 @Suite("Who can read or change a file")
 struct FileAccessRuleTests {

@@ -1,4 +1,4 @@
-import HTTP2
+import PostriderHTTP2
 import Testing
 
 /// On both engines of header blocks: the server's own, and the library's.

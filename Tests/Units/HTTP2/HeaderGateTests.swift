@@ -1,4 +1,4 @@
-import HTTP2
+import PostriderHTTP2
 import Testing
 
 /// A server reads header blocks itself, and must not be told from one whose library reads them.

@@ -1,4 +1,4 @@
-import HTTP2
+import PostriderHTTP2
 import Testing
 
 /// The same numbers for the same seed. Not `SplitMix64`: with it, bytes of two of the 150 seeds break the protocol

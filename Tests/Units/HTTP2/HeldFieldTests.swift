@@ -1,4 +1,4 @@
-import HTTP2
+import PostriderHTTP2
 import Testing
 
 /// Fields that come again byte for byte are not read again, which must not be told either.

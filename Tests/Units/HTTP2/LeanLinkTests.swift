@@ -1,7 +1,7 @@
-import SeededRandom
+import PostriderSeededRandom
 import Testing
 
-@testable import HTTP2
+@testable import PostriderHTTP2
 
 /// A pair with one stream on which both ends go on speaking.
 final class LongCall {

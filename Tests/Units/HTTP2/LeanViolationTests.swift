@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTP2
+@testable import PostriderHTTP2
 
 @Suite("A lean session and a peer that breaks the protocol")
 struct LeanViolationTests {

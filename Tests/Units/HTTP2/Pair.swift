@@ -1,4 +1,4 @@
-import HTTP2
+import PostriderHTTP2
 
 /// What a handler was told, as text, and what it does about it.
 final class Recorder: SessionHandler {

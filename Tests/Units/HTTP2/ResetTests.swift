@@ -1,4 +1,4 @@
-import HTTP2
+import PostriderHTTP2
 import Testing
 
 @Suite struct ResetTests {

@@ -1,5 +1,5 @@
-import HTTP2
-import SeededRandom
+import PostriderHTTP2
+import PostriderSeededRandom
 import Testing
 
 @Suite("A table of streams")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Load
+@testable import PostriderLoad
 
 @Suite("The pace at which devices connect")
 struct ConnectPaceTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Load
+@testable import PostriderLoad
 
 @Suite("An expectation")
 struct ExpectationTests {

@@ -1,12 +1,12 @@
-import Clients
-import Courier
-import Crypto
-import Endpoints
 import Foundation
-import HTTP2
-import Load
-import Notifications
-import Transport
+import PostriderClients
+import PostriderCourier
+import PostriderCrypto
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderLoad
+import PostriderNotifications
+import PostriderTransport
 
 /// A server that takes pushes and delivers them like a relay, but for some that it treats as it should not. It stores
 /// nothing and checks nothing, and has both ports in one.

@@ -1,7 +1,7 @@
-import SeededRandom
+import PostriderSeededRandom
 import Testing
 
-@testable import Load
+@testable import PostriderLoad
 
 @Suite("A latency histogram")
 struct LatencyHistogramTests {

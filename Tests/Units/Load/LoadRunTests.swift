@@ -1,7 +1,7 @@
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Load
+@testable import PostriderLoad
 
 @Suite("A load run", .timeLimit(.minutes(10)))
 struct LoadRunTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Load
+@testable import PostriderLoad
 
 @Suite("A look at a process")
 struct ProcessProbeTests {

@@ -1,7 +1,7 @@
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Load
+@testable import PostriderLoad
 
 /// A book and a judge that expectations can ask: what changes a value cannot stand in one.
 private final class Desk {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Load
+@testable import PostriderLoad
 
 @Suite("The report of a load run")
 struct ResultTests {

@@ -1,7 +1,7 @@
+import PostriderYAML
 import Testing
-import YAML
 
-@testable import Load
+@testable import PostriderLoad
 
 @Suite("A scenario")
 struct ScenarioTests {

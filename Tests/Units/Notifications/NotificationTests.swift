@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 import Testing
 
 @Suite struct NotificationTests {

@@ -1,4 +1,4 @@
-import Options
+import PostriderOptions
 import Testing
 
 private enum Color: String, CaseIterable { case red, green }

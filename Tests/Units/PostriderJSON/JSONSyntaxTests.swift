@@ -1,6 +1,6 @@
 import Foundation
 import PostriderJSON
-import SeededRandom
+import PostriderSeededRandom
 import Testing
 
 @Suite("JSON syntax")

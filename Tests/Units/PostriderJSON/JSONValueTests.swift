@@ -1,5 +1,5 @@
 import PostriderJSON
-import SeededRandom
+import PostriderSeededRandom
 import Testing
 
 @Suite("JSON values")

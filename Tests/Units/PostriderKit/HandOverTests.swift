@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 import Testing
 
 @testable import PostriderKit

@@ -1,5 +1,5 @@
-import Courier
 import Foundation
+import PostriderCourier
 import Testing
 
 @testable import PostriderKit

@@ -1,8 +1,8 @@
-import HTTP2
-import Notifications
+import PostriderHTTP2
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// One thing that is wrong with a request.
 struct Fault: CustomTestStringConvertible, Sendable {
@@ -262,10 +262,10 @@ struct PushRequestTests {
 @Suite("Environments")
 struct EnvironmentTests {
     @Test("A token of one environment is refused in the other", arguments: Environment.allCases)
-    func tokenOfTheOther(_ environment: Notifications.Environment) throws {
+    func tokenOfTheOther(_ environment: PostriderNotifications.Environment) throws {
         let seal = try TokenSeal(secrets: [Provider.secret])
         let token = seal.seal(Samples.device, RegistrationNumber(1, in: environment)).hex
-        for listener in Notifications.Environment.allCases {
+        for listener in PostriderNotifications.Environment.allCases {
             let outcome = try Provider.shared.admit(
                 Provider.shared.fields([":path": "/3/device/" + token]), environment: listener)
             switch outcome {

@@ -1,9 +1,9 @@
-import Crypto
-import HTTP2
-import Notifications
+import PostriderCrypto
+import PostriderHTTP2
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("A provider's certificate")
 struct CertificateScopeTests {
@@ -44,10 +44,12 @@ struct CertificateScopeTests {
         arguments: [
             (true, true, [.development, .production]), (true, false, [.development]),
             (false, true, [.production]), (false, false, [.development, .production]),
-        ] as [(Bool, Bool, Set<Notifications.Environment>)]
+        ] as [(Bool, Bool, Set<PostriderNotifications.Environment>)]
     )
-    func environments(_ development: Bool, _ production: Bool, _ good: Set<Notifications.Environment>) {
-        for environment in Notifications.Environment.allCases {
+    func environments(
+        _ development: Bool, _ production: Bool, _ good: Set<PostriderNotifications.Environment>
+    ) {
+        for environment in PostriderNotifications.Environment.allCases {
             let shown = certificate(development: development, production: production)
             let expected: Rejection? = good.contains(environment) ? nil : .badCertificateEnvironment
             #expect(ProviderLine(in: environment).show(shown) == expected)

@@ -1,9 +1,9 @@
-import Crypto
-import HTTP2
-import Notifications
+import PostriderCrypto
+import PostriderHTTP2
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("Admission of requests about channels")
 struct ChannelAdmissionTests {

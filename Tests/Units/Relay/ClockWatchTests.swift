@@ -1,8 +1,8 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("A relay whose clock is set")
 struct ClockWatchTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("The gathering of a commit")
 struct CommitGatherTests {

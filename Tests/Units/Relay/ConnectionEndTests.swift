@@ -1,10 +1,10 @@
-import Courier
-import HTTP2
-import Notifications
+import PostriderCourier
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("The end of a connection")
 struct ConnectionEndTests {

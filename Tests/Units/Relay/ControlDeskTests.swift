@@ -1,9 +1,9 @@
-import Crypto
 import Foundation
-import Notifications
+import PostriderCrypto
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("The operator's desk")
 struct ControlDeskTests {

@@ -1,9 +1,9 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Synchronization
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("A relay that two machines with one identity connect to")
 struct DeviceCloneTests {

@@ -1,12 +1,12 @@
-import Courier
-import Crypto
-import Endpoints
-import HTTP2
-import Notifications
+import PostriderCourier
+import PostriderCrypto
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// One shard with devices that are connected to it: a real session at each end of each connection. The ledger does what
 /// the test says, and the time is what the test says it is.
@@ -147,7 +147,7 @@ final class DeviceLine: SessionHandler {
     var isDeaf = false
     private var undelivered: [UInt8] = []
     let session: DeviceSession
-    private lazy var client = HTTP2.Session(role: .client, handler: self)
+    private lazy var client = PostriderHTTP2.Session(role: .client, handler: self)
     private let wire: TestWire
     private var link: DeviceLink
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)

@@ -1,10 +1,10 @@
-import Endpoints
-import HTTP2
-import Notifications
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("Header blocks at the port of devices")
 struct DevicePortHeadersTests {

@@ -1,8 +1,8 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("What is held back for a device")
 struct DeviceReceptionTests {

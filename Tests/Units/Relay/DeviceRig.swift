@@ -1,8 +1,8 @@
-import Courier
-import Notifications
+import PostriderCourier
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 extension Device.Effect: CustomStringConvertible {
     /// `200 s1`, `410 s1`, `send 1 n7`, `store r3`, `settle r3`, `load [r3]`: streams, notifications, rows.

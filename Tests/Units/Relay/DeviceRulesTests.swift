@@ -1,8 +1,8 @@
-import Notifications
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("Where only the latest of an app waits")
 struct LatestTests {

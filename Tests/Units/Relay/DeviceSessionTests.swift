@@ -1,11 +1,11 @@
-import Courier
-import Endpoints
-import HTTP2
-import Notifications
+import PostriderCourier
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("A device's session")
 struct DeviceSessionTests {

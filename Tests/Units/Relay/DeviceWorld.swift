@@ -1,9 +1,9 @@
-import Courier
-import Notifications
-import SeededRandom
+import PostriderCourier
+import PostriderNotifications
+import PostriderSeededRandom
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// One device with a provider, a disk that commits late and sometimes fails, and an app, all played by a seed; and what
 /// an observer of both ends knows of every push.

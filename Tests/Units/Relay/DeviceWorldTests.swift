@@ -1,7 +1,7 @@
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 extension Device {
     /// Whether no app has more than one notification that waits: not in the device's hands, and to be kept.

@@ -1,11 +1,11 @@
-import Courier
-import Endpoints
-import HTTP2
-import Notifications
+import PostriderCourier
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("An enrolment")
 struct EnrolmentTests {
@@ -152,7 +152,7 @@ private final class EnrolmentCall: SessionHandler {
     private(set) var status: GRPCStatus?
     private(set) var httpStatus: String?
     let session: DeviceSession
-    private lazy var client = HTTP2.Session(role: .client, handler: self)
+    private lazy var client = PostriderHTTP2.Session(role: .client, handler: self)
     private let wire: TestWire
     private var stream: Int32 = 0
 

@@ -1,7 +1,7 @@
-import Notifications
-import Transport
+import PostriderNotifications
+import PostriderTransport
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A clock that is moved by hand.
 final class HandClock: Scheduler {

@@ -1,9 +1,9 @@
-import Courier
-import Notifications
-import SeededRandom
+import PostriderCourier
+import PostriderNotifications
+import PostriderSeededRandom
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("What waits for an acknowledgement before it goes to the ledger")
 struct HeldStoresTests {

@@ -1,8 +1,8 @@
-import Notifications
-import SeededRandom
+import PostriderNotifications
+import PostriderSeededRandom
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("A ledger batch")
 struct LedgerBatchTests {

@@ -1,9 +1,9 @@
-import Crypto
 import FoundationEssentials
-import Notifications
+import PostriderCrypto
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A provider token as one library makes it, or nearly so.
 struct LibraryToken: CustomTestStringConvertible, Sendable {

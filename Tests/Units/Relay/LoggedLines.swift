@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 import Synchronization
 
 /// What the log was told.

@@ -1,9 +1,9 @@
-import Crypto
 import FoundationEssentials
-import HTTP2
-import Notifications
+import PostriderCrypto
+import PostriderHTTP2
+import PostriderNotifications
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A team with a key, as a provider has it, and a relay's idea of it.
 struct Provider {
@@ -118,7 +118,7 @@ struct Provider {
     /// What admission makes of a request.
     func admit(
         _ fields: [(String, String)], body: [UInt8] = Array("{}".utf8),
-        environment: Notifications.Environment = .production, fidelity: Fidelity = Fidelity(),
+        environment: PostriderNotifications.Environment = .production, fidelity: Fidelity = Fidelity(),
         authority: Authority? = nil, certificate: PeerCertificate? = nil
     ) throws -> Result<Notification, Rejection> {
         var block = HeaderBlock()

@@ -1,8 +1,8 @@
-import HTTP2
-import Notifications
+import PostriderHTTP2
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("The bounds of a provider's connection")
 struct ProviderBoundTests {

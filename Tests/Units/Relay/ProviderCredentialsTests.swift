@@ -1,8 +1,8 @@
-import Crypto
-import Notifications
+import PostriderCrypto
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// Keys of every scope, and tokens of them.
 private struct Keys {
@@ -18,7 +18,8 @@ private struct Keys {
     static let authority = Provider.authority(generation: 1, records: records)
 
     static func record(
-        _ identifier: String, team: String = "TEAM000001", _ environment: Notifications.Environment? = nil,
+        _ identifier: String, team: String = "TEAM000001",
+        _ environment: PostriderNotifications.Environment? = nil,
         _ topics: [Topic]? = nil, related: String? = nil
     ) -> ProviderKeyRecord {
         ProviderKeyRecord(
@@ -71,9 +72,10 @@ struct ProviderCredentialsTests {
             ("TEAM-A", .production, nil),
             ("TEAM-A", .development, nil), ("PRODUCTION", .development, .badEnvironmentKeyIdentifierInToken),
             ("DEVELOPMENT", .production, .badEnvironmentKeyIdentifierInToken),
-        ] as [(String, Notifications.Environment, Rejection?)]
+        ] as [(String, PostriderNotifications.Environment, Rejection?)]
     )
-    func environment(_ key: String, _ environment: Notifications.Environment, _ expected: Rejection?) {
+    func environment(_ key: String, _ environment: PostriderNotifications.Environment, _ expected: Rejection?)
+    {
         #expect(ProviderLine(Keys.authority, in: environment).push(Keys.bearer(key)) == expected)
     }
 

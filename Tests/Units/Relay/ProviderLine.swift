@@ -1,20 +1,20 @@
-import Crypto
-import Notifications
+import PostriderCrypto
+import PostriderNotifications
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A connection of a provider, as far as it concerns who that is.
 final class ProviderLine {
     private var credentials = ProviderCredentials()
     private let tokens = ProviderTokens()
-    private let environment: Notifications.Environment
+    private let environment: PostriderNotifications.Environment
     var authority: Authority
     /// What the last push that was authenticated may do.
     private(set) var permission: ProviderPermission?
 
     init(
         _ authority: Authority = Provider.shared.authority,
-        in environment: Notifications.Environment = .production
+        in environment: PostriderNotifications.Environment = .production
     ) {
         self.authority = authority
         self.environment = environment

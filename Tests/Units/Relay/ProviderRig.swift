@@ -1,10 +1,10 @@
-import Endpoints
-import HTTP2
-import Notifications
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// One shard with one provider's connection: a real session at each end, or frames byte by byte at the provider's. The
 /// ledger has made durable what the test says it has, and the time is what the test says it is.
@@ -17,11 +17,11 @@ final class ProviderRig {
     private let shard: Shard
     private let wire: TestWire
     private let session: ProviderSession
-    private let client: HTTP2.Session
+    private let client: PostriderHTTP2.Session
     private let ledger = LedgerBox()
 
     init(
-        _ environment: Notifications.Environment = .production, fidelity: Fidelity = Fidelity(),
+        _ environment: PostriderNotifications.Environment = .production, fidelity: Fidelity = Fidelity(),
         idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test"),
         client settings: SessionSettings = SessionSettings()
     ) throws {
@@ -46,7 +46,7 @@ final class ProviderRig {
         }
         shard.seats[Samples.device] = seat
         session = ProviderSession(number: 1, environment: environment, shard: shard)
-        client = HTTP2.Session(role: .client, settings: settings, handler: answers)
+        client = PostriderHTTP2.Session(role: .client, settings: settings, handler: answers)
         wire = TestWire(session.endpoint, peer: peer)
         session.endpoint.opened(on: wire)
     }

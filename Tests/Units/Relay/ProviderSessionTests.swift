@@ -1,10 +1,10 @@
-import Crypto
-import HTTP2
-import Notifications
+import PostriderCrypto
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("A provider's connection")
 struct ProviderSessionTests {
@@ -82,7 +82,7 @@ struct ProviderSessionTests {
 
     @Test("refuses a token of the other environment")
     func environments() throws {
-        for environment in Notifications.Environment.allCases {
+        for environment in PostriderNotifications.Environment.allCases {
             let rig = try ProviderRig(environment)
             let streams = try [Provider.deviceToken, ProviderRig.developmentToken].map { token in
                 try rig.push([":path": "/3/device/" + token])

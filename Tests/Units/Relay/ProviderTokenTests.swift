@@ -1,9 +1,9 @@
-import Crypto
 import FoundationEssentials
-import Notifications
+import PostriderCrypto
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A token that is refused, and why that should be.
 struct BadToken: CustomTestStringConvertible, Sendable {

@@ -1,7 +1,7 @@
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// Push types, topics and priorities that belong together or do not (the contract's section 2.3).
 @Suite("Admission by push type")

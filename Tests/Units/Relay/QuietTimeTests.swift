@@ -1,7 +1,7 @@
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("The ledger's quiet time") struct QuietTimeTests {
     /// A store that has so much to prepare.

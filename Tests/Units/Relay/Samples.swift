@@ -1,7 +1,7 @@
-import Notifications
-import SeededRandom
+import PostriderNotifications
+import PostriderSeededRandom
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// Values that the tests share.
 enum Samples {

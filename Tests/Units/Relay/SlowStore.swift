@@ -1,5 +1,5 @@
-import Notifications
-import Storage
+import PostriderNotifications
+import PostriderStorage
 
 /// A store that commits when it is told to, as an engine that pipelines does.
 final class SlowStore: Store {

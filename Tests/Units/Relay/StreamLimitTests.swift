@@ -1,10 +1,10 @@
-import Crypto
-import HTTP2
-import Notifications
+import PostriderCrypto
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
 import Testing
-import Transport
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("The stream limit of a provider's connection")
 struct StreamLimitTests {

@@ -1,7 +1,7 @@
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 /// A mailbox with so much room.
 private final class Box<Letter> {

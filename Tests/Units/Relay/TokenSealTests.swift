@@ -1,8 +1,8 @@
-import Crypto
-import Notifications
+import PostriderCrypto
+import PostriderNotifications
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("Device tokens")
 struct TokenSealTests {

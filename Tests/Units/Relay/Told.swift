@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 import Synchronization
 
 /// What a log was told.

@@ -1,10 +1,10 @@
-import Courier
 import Foundation
-import Notifications
-import Storage
+import PostriderCourier
+import PostriderNotifications
+import PostriderStorage
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("What writes the trace")
 struct TraceRecorderTests {

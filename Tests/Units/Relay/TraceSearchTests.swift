@@ -1,8 +1,8 @@
-import Notifications
-import Storage
+import PostriderNotifications
+import PostriderStorage
 import Testing
 
-@testable import Relay
+@testable import PostriderRelay
 
 @Suite("The search in the trace")
 struct TraceSearchTests {

@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Schedules
+@testable import PostriderSchedules
 
 /// A moment from its ISO 8601 form, in UTC.
 func utc(_ text: String) throws -> Moment {

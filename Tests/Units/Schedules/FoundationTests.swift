@@ -1,9 +1,9 @@
 import Foundation
-import Notifications
-import SeededRandom
+import PostriderNotifications
+import PostriderSeededRandom
 import Testing
 
-@testable import Schedules
+@testable import PostriderSchedules
 
 /// A moment at which the clocks of a zone are put forward or back.
 struct ClockChange: CustomTestStringConvertible, Sendable {

@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Schedules
+@testable import PostriderSchedules
 
 @Suite("A trigger")
 struct TriggerTests {

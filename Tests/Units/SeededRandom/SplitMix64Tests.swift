@@ -1,4 +1,4 @@
-import SeededRandom
+import PostriderSeededRandom
 import Testing
 
 @Suite("Numbers at random under a seed")

@@ -1,9 +1,9 @@
-import CSQLite
+import CPostriderSQLite
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Storage
+@testable import PostriderStorage
 
 /// The wrapper that the stores and the agent's inbox stand on.
 @Suite struct DatabaseTests {

@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Storage
+@testable import PostriderStorage
 
 /// Files that are there and that this process may not use, or has no room for.
 @Suite struct FileAccessTests {

@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Storage
+@testable import PostriderStorage
 
 /// The engines that the conformance suite runs on.
 enum Engine: CaseIterable, CustomTestStringConvertible {

@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Storage
+@testable import PostriderStorage
 
 @Suite("The reserve of a log")
 struct LogReserveTests {

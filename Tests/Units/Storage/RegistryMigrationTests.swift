@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Storage
+@testable import PostriderStorage
 
 /// Registries that an earlier version of this program wrote.
 @Suite struct RegistryMigrationTests {

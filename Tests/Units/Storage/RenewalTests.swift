@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Storage
+@testable import PostriderStorage
 
 @Suite("A database file under which the disk has failed")
 struct RenewalTests {

@@ -1,9 +1,9 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Synchronization
 import Testing
 
-@testable import Storage
+@testable import PostriderStorage
 
 /// What only a store on a disk can get wrong.
 @Suite struct SQLiteStoreTests {

@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
-@testable import Storage
+@testable import PostriderStorage
 
 /// Copies of a store that is in use.
 @Suite struct SnapshotTests {

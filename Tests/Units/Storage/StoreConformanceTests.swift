@@ -1,5 +1,5 @@
-import Notifications
-import Storage
+import PostriderNotifications
+import PostriderStorage
 import Testing
 
 /// What every store does, whatever engine it stands on.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A loop that polls busily") struct BusyPollingTests {
     @Test("serves sockets and timers as one that sleeps")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A race between the addresses of a host")
 struct ConnectionRaceTests {

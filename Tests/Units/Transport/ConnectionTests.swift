@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite struct ConnectionTests {
     @Test("What a client sends comes back from an echo", arguments: Family.allCases)

@@ -1,7 +1,7 @@
-import Crypto
+import PostriderCrypto
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 /// An echo that moves to another loop whenever it has received the byte 255, and counts what it has seen.
 private final class Wanderer: Session {

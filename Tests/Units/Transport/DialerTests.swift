@@ -1,8 +1,8 @@
-import Crypto
 import Glibc
+import PostriderCrypto
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("Dialing")
 struct DialerTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A watch on a file", .timeLimit(.minutes(10)))
 struct FileWatchTests {

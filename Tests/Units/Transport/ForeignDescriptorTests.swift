@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A descriptor that somebody else owns", .timeLimit(.minutes(10)))
 struct ForeignDescriptorTests {

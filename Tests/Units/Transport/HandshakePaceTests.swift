@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("The pace of handshakes")
 struct HandshakePaceTests {

@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A crash")
 struct LastWordsTests {

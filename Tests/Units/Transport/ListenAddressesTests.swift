@@ -1,5 +1,5 @@
+import PostriderTransport
 import Testing
-import Transport
 
 @Suite("Addresses of a listener")
 struct ListenAddressesTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite struct ListenerTests {
     @Test(

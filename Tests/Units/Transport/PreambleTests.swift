@@ -1,7 +1,7 @@
-import Crypto
+import PostriderCrypto
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("What comes instead of TLS")
 struct PreambleTests {

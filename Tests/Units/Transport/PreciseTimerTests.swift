@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A precise timer", .timeLimit(.minutes(10)))
 struct PreciseTimerTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite("A program that is run for what it writes", .timeLimit(.minutes(10)))
 struct ProgramRunTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 /// A session that remembers what it was told, and can be made to do things.
 final class Probe: Session {

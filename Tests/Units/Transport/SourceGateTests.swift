@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite struct SourceGateTests {
     private static let second: UInt64 = 1_000_000_000

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite struct SupervisorTests {
     @Test("A supervisor is told a state, behind a file or without one", arguments: ["", "@"])

@@ -1,8 +1,8 @@
-import Crypto
 import Glibc
+import PostriderCrypto
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite struct TLSConnectionTests {
     @Test("An echo over TLS keeps every byte, also of a large answer")

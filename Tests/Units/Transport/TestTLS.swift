@@ -1,5 +1,5 @@
-import Crypto
 import Glibc
+import PostriderCrypto
 
 /// A server's and a client's context under an authority of its own.
 struct TestTLS {

@@ -1,7 +1,7 @@
-import SeededRandom
+import PostriderSeededRandom
 import Testing
 
-@testable import Transport
+@testable import PostriderTransport
 
 @Suite struct TimerWheelTests {
     @Test(

@@ -1,5 +1,5 @@
+import PostriderTransport
 import Testing
-import Transport
 
 @Suite("Users")
 struct UserAccountTests {

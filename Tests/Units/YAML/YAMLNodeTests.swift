@@ -1,5 +1,5 @@
+import PostriderYAML
 import Testing
-import YAML
 
 @Suite("A YAML text")
 struct YAMLNodeTests {

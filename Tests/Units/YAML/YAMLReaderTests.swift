@@ -1,5 +1,5 @@
+import PostriderYAML
 import Testing
-import YAML
 
 private enum Color: String, CaseIterable { case red, green }
 

@@ -1,9 +1,9 @@
-import Agent
-import Courier
-import DBus
-import Options
+import PostriderAgent
+import PostriderCourier
+import PostriderDBus
+import PostriderOptions
+import PostriderTransport
 import Testing
-import Transport
 
 @testable import postrider
 

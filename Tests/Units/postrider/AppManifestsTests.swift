@@ -1,6 +1,6 @@
-import Agent
-import Courier
 import Foundation
+import PostriderAgent
+import PostriderCourier
 import Testing
 
 @testable import postrider

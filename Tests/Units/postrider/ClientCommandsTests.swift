@@ -1,12 +1,12 @@
-import Clients
-import Courier
 import Foundation
-import Notifications
-import Options
-import Relay
-import Storage
+import PostriderClients
+import PostriderCourier
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
+import PostriderStorage
+import PostriderTransport
 import Testing
-import Transport
 
 @testable import postrider
 

@@ -1,4 +1,4 @@
-import Options
+import PostriderOptions
 import Testing
 
 @testable import postrider

@@ -1,12 +1,12 @@
-import Crypto
 import Foundation
 import Glibc
-import Notifications
-import Options
-import Relay
-import Storage
+import PostriderCrypto
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
+import PostriderStorage
+import PostriderTransport
 import Testing
-import Transport
 
 @testable import postrider
 

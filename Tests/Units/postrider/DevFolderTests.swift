@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
-import Notifications
+import PostriderCrypto
+import PostriderNotifications
 import Testing
 
 @testable import postrider

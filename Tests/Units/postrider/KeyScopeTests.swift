@@ -1,7 +1,7 @@
-import Crypto
 import Foundation
-import Notifications
-import Relay
+import PostriderCrypto
+import PostriderNotifications
+import PostriderRelay
 import Testing
 
 @testable import postrider
@@ -123,7 +123,7 @@ struct KeyScopeTests {
             let key = try ES256.PrivateKey(pem: FileText.read(folder.providerKeyFile, "The key")).publicKey
                 .pem
             func refusal(
-                _ identifier: String, _ environment: Notifications.Environment? = .production,
+                _ identifier: String, _ environment: PostriderNotifications.Environment? = .production,
                 _ topics: [String]? = nil, related: String? = nil
             ) async throws -> String? {
                 let addition = Control.ProviderKeyAddition(

@@ -1,5 +1,5 @@
-import Courier
-import Options
+import PostriderCourier
+import PostriderOptions
 import Testing
 
 @testable import postrider

@@ -1,5 +1,5 @@
 import Dispatch
-import Notifications
+import PostriderNotifications
 import Synchronization
 import Testing
 

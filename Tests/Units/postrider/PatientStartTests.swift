@@ -1,5 +1,5 @@
-import Agent
-import Notifications
+import PostriderAgent
+import PostriderNotifications
 import Synchronization
 import Testing
 

@@ -1,9 +1,9 @@
-import Clients
 import Foundation
-import Notifications
-import Options
+import PostriderClients
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
 import Testing
-import Transport
 
 @testable import postrider
 

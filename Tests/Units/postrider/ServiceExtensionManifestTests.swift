@@ -1,5 +1,5 @@
-import Agent
 import Foundation
+import PostriderAgent
 import Testing
 
 @testable import postrider

@@ -1,5 +1,5 @@
 import Foundation
-import Notifications
+import PostriderNotifications
 import Testing
 
 @testable import postrider

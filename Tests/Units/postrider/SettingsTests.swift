@@ -1,9 +1,9 @@
 import Foundation
-import Notifications
-import Options
-import Relay
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
+import PostriderTransport
 import Testing
-import Transport
 
 @testable import postrider
 

@@ -1,8 +1,8 @@
 import Foundation
-import Notifications
-import Options
-import Relay
-import Storage
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
+import PostriderStorage
 import Testing
 
 @testable import postrider

@@ -1,5 +1,5 @@
-import Notifications
-import Relay
+import PostriderNotifications
+import PostriderRelay
 import Testing
 
 /// One rule of the provider contract, as a request and what the relay answers to it. Values are typed from the contract
@@ -15,7 +15,7 @@ struct ContractCase: Sendable, CustomTestStringConvertible {
     /// Whether it is sent again and again, until it is not accepted any more.
     let isRepeated: Bool
     let setting: ContractSetting
-    let environment: Notifications.Environment
+    let environment: PostriderNotifications.Environment
     let answer: ContractAnswer
 
     var testDescription: String { name }
@@ -34,7 +34,7 @@ struct ContractCase: Sendable, CustomTestStringConvertible {
         before: [ContractRequest] = [],
         repeated isRepeated: Bool = false,
         with setting: ContractSetting = ContractSetting(),
-        in environment: Notifications.Environment = .production,
+        in environment: PostriderNotifications.Environment = .production,
         gets answer: ContractAnswer
     ) {
         self.name = name

@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 import Testing
 
 /// The channels that are there, and the words for their names.
@@ -15,7 +15,7 @@ struct ContractChannels {
         func add(
             _ words: String?, _ topic: String, _ identity: ChannelIdentity,
             storing storage: ChannelStorage = .mostRecent,
-            in environment: Notifications.Environment = .production, at created: Int64 = 1
+            in environment: PostriderNotifications.Environment = .production, at created: Int64 = 1
         ) throws {
             let owner = ChannelOwner(topic: try #require(Topic(topic)), environment: environment)
             changes.append(

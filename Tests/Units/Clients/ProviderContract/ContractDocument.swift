@@ -1,6 +1,6 @@
 import Foundation
-import Notifications
-import Relay
+import PostriderNotifications
+import PostriderRelay
 
 /// The table as docs/provider-api.md prints it.
 enum ContractDocument {

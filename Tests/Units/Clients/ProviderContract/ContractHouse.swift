@@ -1,13 +1,13 @@
-import Clients
-import Crypto
 import Foundation
-import HTTP2
-import Notifications
-import Storage
+import PostriderClients
+import PostriderCrypto
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderStorage
 import Testing
 
-@testable import Relay
-@testable import Transport
+@testable import PostriderRelay
+@testable import PostriderTransport
 
 /// A relay as a setting wants it, with what the words in braces stand for, and a provider's connections.
 final class ContractHouse {
@@ -20,7 +20,7 @@ final class ContractHouse {
     private let tls: TestTLS
     private let folder: TemporaryFolder
     private let values: [String: String]
-    private var shared: [Notifications.Environment: RequestClient] = [:]
+    private var shared: [PostriderNotifications.Environment: RequestClient] = [:]
 
     init(_ setting: ContractSetting) async throws {
         loop = try EventLoop()
@@ -81,7 +81,7 @@ final class ContractHouse {
     }
 
     /// A connection of a provider.
-    func connect(in environment: Notifications.Environment) throws -> RequestClient {
+    func connect(in environment: PostriderNotifications.Environment) throws -> RequestClient {
         let address: SocketAddress =
             switch environment {
             case .production: relay.providerAddresses[0]
@@ -91,7 +91,7 @@ final class ContractHouse {
     }
 
     /// The connection that cases share which say nothing of who asks.
-    func sharedConnection(in environment: Notifications.Environment) throws -> RequestClient {
+    func sharedConnection(in environment: PostriderNotifications.Environment) throws -> RequestClient {
         if let client = shared[environment], client.takesRequests { return client }
         let client = try connect(in: environment)
         shared[environment] = client
@@ -140,7 +140,7 @@ private struct ContractDevices {
         var values = ["forged token": String(repeating: "0", count: 64)]
         func register(
             _ words: String, _ topic: String, _ ordinal: UInt32, on device: DeviceIdentity = present,
-            in environment: Notifications.Environment = .production, until end: Int64? = nil
+            in environment: PostriderNotifications.Environment = .production, until end: Int64? = nil
         ) throws {
             let number = RegistrationNumber(ordinal, in: environment)
             let record = RegistrationRecord(

@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
-import Notifications
+import PostriderCrypto
+import PostriderNotifications
 
 /// The keys of the teams, and tokens by them as libraries make them, and as nobody should.
 struct ContractKeys {
@@ -25,7 +25,8 @@ struct ContractKeys {
     }
 
     private func record(
-        _ identifier: String, of team: String = team, _ environment: Notifications.Environment? = nil,
+        _ identifier: String, of team: String = team,
+        _ environment: PostriderNotifications.Environment? = nil,
         _ topics: [Topic]? = nil, related: String? = nil
     ) -> ProviderKeyRecord {
         ProviderKeyRecord(

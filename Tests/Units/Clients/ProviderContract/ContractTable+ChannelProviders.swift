@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 
 extension ContractTable {
     static let channelProviders = ContractGroup(

@@ -1,4 +1,4 @@
-import Notifications
+import PostriderNotifications
 
 /// The provider contract as cases. The document and the tests are made of this table and of nothing else.
 enum ContractTable {

@@ -1,7 +1,7 @@
-import Clients
 import Foundation
-import HTTP2
-import Notifications
+import PostriderClients
+import PostriderHTTP2
+import PostriderNotifications
 import Testing
 
 /// The provider contract, case by case, against a real relay over TLS.

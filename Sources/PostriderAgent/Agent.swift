@@ -1,0 +1,134 @@
+import PostriderClients
+import PostriderCrypto
+public import PostriderNotifications
+import PostriderTransport
+import Synchronization
+
+/// A running agent: one thread, with the link to the relay on one side and the apps of the device on the other.
+///
+///     relay ═ DeviceClient ═ RelayLink ─▶ AppDesk ─▶ AppStream ═ AppSession ═ app
+///                                            └─ AgentState (SQLite)
+public final class Agent: Sendable {
+    private let mailbox: Mailbox<Letter>
+    private let ending: Ending
+
+    fileprivate enum Letter: Sendable {
+        case stop
+        case reload(AgentConfiguration, CheckedContinuation<String, Never>)
+        case answer(CheckedContinuation<Void, Never>)
+    }
+
+    private init(_ mailbox: Mailbox<Letter>, _ ending: Ending) {
+        self.mailbox = mailbox
+        self.ending = ending
+    }
+
+    /// Starts an agent. Its state is open and apps can connect when this returns; the link comes when the relay is
+    /// there.
+    ///
+    /// - Throws: `CryptoError`, `TransportError`, ``Notifications/StoreError`` or ``AgentFailure``, each one sentence.
+    public static func start(_ configuration: AgentConfiguration, log: Log) async throws -> Agent {
+        let tls = try TLSContext.client(trustFile: configuration.trustFile, alpn: ["h2"])
+        let relay = Server(configuration.relay, tls: tls, name: configuration.serverName)
+        let mailbox = try Mailbox<Letter>(capacity: 16)
+        let ending = Ending()
+        try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
+            do {
+                _ = try Thread.spawn(name: "agent") {
+                    run(configuration, relay, mailbox, ending, log, started)
+                    ending.threadEnded()
+                }
+            } catch {
+                started.resume(throwing: error)
+            }
+        }
+        return Agent(mailbox, ending)
+    }
+
+    /// The thread.
+    private static func run(
+        _ configuration: AgentConfiguration, _ relay: Server, _ mailbox: Mailbox<Letter>, _ ending: Ending,
+        _ log: Log, _ started: CheckedContinuation<Void, any Error>
+    ) {
+        do {
+            let loop = try EventLoop()
+            let agent = try AgentLoop(configuration, relay: relay, on: loop, log: log) { ending.failed($0) }
+            try loop.attach(mailbox) { [unowned agent] letters in
+                for letter in letters { receive(letter, agent) }
+            }
+            loop.turnEnded = { [unowned agent] in agent.endTurn() }
+            agent.start()
+            started.resume()
+            withExtendedLifetime(agent) { loop.run() }
+        } catch {
+            started.resume(throwing: error)
+        }
+    }
+
+    private static func receive(_ letter: Letter, _ agent: AgentLoop) {
+        switch letter {
+        case .stop: agent.stop()
+        case .reload(let configuration, let done): done.resume(returning: agent.reload(configuration))
+        case .answer(let done): done.resume()
+        }
+    }
+
+    /// Takes on what can change while the agent runs: the declared apps, their users and manifests; the answer to apps
+    /// that will ask to notify; how often a delivery is attempted; the user of the keyboard. Everything else of the
+    /// configuration is as it was at the start.
+    ///
+    /// - Returns: what has changed, one phrase for the log.
+    public func reload(_ configuration: AgentConfiguration) async -> String {
+        await withCheckedContinuation { mailbox.postEvenIfFull(.reload(configuration, $0)) }
+    }
+
+    /// Returns when the agent's loop has turned: never, where it hangs.
+    public func answer() async {
+        await withCheckedContinuation { mailbox.postEvenIfFull(.answer($0)) }
+    }
+
+    /// Stops in good order: the relay is told goodbye, apps lose their connection. Everything acknowledged is on the
+    /// disk already.
+    public func stop() async {
+        mailbox.postEvenIfFull(.stop)
+        _ = await ending.result()
+    }
+
+    /// Returns when the agent has been stopped.
+    ///
+    /// - Throws: ``AgentFailure`` when it could not go on, which the log has been told.
+    public func untilEnd() async throws(AgentFailure) { try await ending.result().get() }
+}
+
+/// How an agent ended, for whoever waits for that.
+private final class Ending: Sendable {
+    private struct State {
+        var failure: AgentFailure?
+        var result: Result<Void, AgentFailure>?
+        var waiting: [CheckedContinuation<Result<Void, AgentFailure>, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func failed(_ failure: AgentFailure) { state.withLock { $0.failure = $0.failure ?? failure } }
+
+    func threadEnded() {
+        let (result, waiting) = state.withLock { state in
+            let result: Result<Void, AgentFailure> = state.failure.map { .failure($0) } ?? .success(())
+            state.result = result
+            defer { state.waiting = [] }
+            return (result, state.waiting)
+        }
+        for continuation in waiting { continuation.resume(returning: result) }
+    }
+
+    func result() async -> Result<Void, AgentFailure> {
+        await withCheckedContinuation { continuation in
+            let result = state.withLock { state in
+                if state.result == nil { state.waiting.append(continuation) }
+                return state.result
+            }
+            if let result { continuation.resume(returning: result) }
+        }
+    }
+}

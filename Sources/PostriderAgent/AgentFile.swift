@@ -1,0 +1,80 @@
+import PostriderNotifications
+import PostriderStorage
+
+/// The agent's database file, with the tables in it.
+final class AgentFile: DatabaseFile {
+    let database: Database
+    let apps: AppRegister
+    let centers: CenterRegister
+    let timetable: Timetable
+    let channels: ChannelRegister
+    let deadLetters: DeadLetters
+    let inbox: Inbox
+    let alerts: AlertRegister
+    let processes: ProcessRegister
+    let consents: ConsentRegister
+    let clock: ClockRegister
+
+    init(path: String) throws(StoreError) {
+        database = try Database(path: path, schema: Self.schema)
+        apps = try AppRegister(database)
+        centers = try CenterRegister(database)
+        timetable = try Timetable(database)
+        channels = try ChannelRegister(database)
+        deadLetters = try DeadLetters(database)
+        inbox = try Inbox(database, deadLetters: deadLetters)
+        alerts = try AlertRegister(database)
+        processes = try ProcessRegister(database)
+        consents = try ConsentRegister(database)
+        clock = try ClockRegister(database)
+    }
+
+    func reload() throws(StoreError) {
+        try apps.load()
+        try centers.load()
+        try processes.load()
+        try consents.load()
+    }
+
+    static let schema = Schema(
+        applicationIdentifier: 0x5072_4167,  // "PrAg"
+        steps: [
+            """
+            CREATE TABLE device(
+                one INTEGER PRIMARY KEY CHECK (one = 1), identity BLOB NOT NULL, secret BLOB NOT NULL
+            ) STRICT;
+            CREATE TABLE apps(
+                number INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL UNIQUE, user INTEGER NOT NULL,
+                token BLOB, is_wanted INTEGER NOT NULL
+            ) STRICT;
+            CREATE TABLE seen(
+                row INTEGER PRIMARY KEY AUTOINCREMENT, app INTEGER NOT NULL, identity BLOB NOT NULL,
+                received_at INTEGER NOT NULL
+            ) STRICT;
+            CREATE UNIQUE INDEX seen_identities ON seen(app, identity);
+            CREATE INDEX seen_order ON seen(app);
+            CREATE TABLE inbox(
+                row INTEGER PRIMARY KEY, app INTEGER NOT NULL, priority INTEGER NOT NULL,
+                message BLOB NOT NULL
+            ) STRICT;
+            CREATE INDEX inbox_order ON inbox(app);
+            """,
+            // Apps of two environments: those that were there are in the one there was.
+            "ALTER TABLE apps ADD COLUMN environment TEXT NOT NULL DEFAULT 'production'",
+            Timetable.schemaStep,
+            ChannelRegister.schemaStep,
+            DeadLetters.schemaStep + ProcessRegister.schemaStep,
+            AlertRegister.schemaStep,
+            "ALTER TABLE seen DROP COLUMN received_at",
+            Inbox.collapseStep,
+            ConsentRegister.schemaStep,
+            ClockRegister.schemaStep,
+            // What earlier versions have seen has no content: they told pushes by their identity alone.
+            """
+            ALTER TABLE seen ADD COLUMN content BLOB;
+            ALTER TABLE seen ADD COLUMN push INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE alerts ADD COLUMN reported BLOB;
+            """,
+            CenterRegister.optionStep + AlertRegister.changeStep,
+        ])
+}

@@ -1,0 +1,214 @@
+import Foundation
+import PostriderClients
+import PostriderCrypto
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
+
+/// Everything of an agent that lives on its loop, put together; how it starts, and how it ends.
+final class AgentLoop {
+    private unowned let loop: EventLoop
+    private let state: AgentState
+    private let desk: AppDesk
+    private let keeper: AppKeeper
+    private let launcher: ProcessLauncher
+    private let owner: OwnerDesk
+    private let door: AppDoor
+    private let link: RelayLink
+    private let alarm: WallAlarm
+    private let login: LoginWatch
+    private let supply: PowerSupply
+    private var powerSaving = PowerSaving.whenOnBattery
+    private var isOnBattery = false
+    private let presenter: Presenter
+    private let log: Log
+    private var hasLinkEnded = false
+    private var haveAppsEnded = false
+    /// First from one look at the time zone to the next; at the end, until everybody must have gone.
+    private lazy var timer = loop.makeTimer { [unowned self] in timeIsUp() }
+
+    /// The file that says in which time zone the device is (localtime(5)). It is replaced, not written.
+    private static let zoneDirectory = "/etc"
+    private static let zoneFile = "localtime"
+    /// Armed while the disk refuses to have the state opened anew.
+    private lazy var renewal = loop.makeTimer { [unowned self] in renew() }
+
+    /// Milliseconds between two attempts to open the state anew.
+    private static let renewalMilliseconds = 1000
+    /// Milliseconds between two looks at the time zone: an hour.
+    private static let lookMilliseconds = 3_600_000
+    /// Milliseconds that apps and connections have to end when the agent stops.
+    private static let stopMilliseconds = 3 * Limits.farewellMilliseconds
+
+    /// Opens the state and lets apps connect.
+    ///
+    /// - Parameter failed: is told why the agent ends, if it does not do so because it was stopped.
+    init(
+        _ configuration: AgentConfiguration, relay: Server, on loop: EventLoop, log: Log,
+        failed: @escaping (AgentFailure) -> Void
+    ) throws {
+        try loop.reapOrphansAsFirstProcess()
+        state = try AgentState(directory: configuration.stateDirectory, log: log)
+        guard try configuration.enrolmentKey != nil || state.device() != nil else {
+            throw AgentFailure.notEnrolled(configuration)
+        }
+        desk = AppDesk(state, declarations: configuration.declarations, scheduler: loop, log: log)
+        launcher = ProcessLauncher(
+            on: loop, socketPath: URL(filePath: configuration.socketPath).path)
+        let entropy = Entropy()
+        keeper = AppKeeper(
+            configuration.manifests, state: state, desk: desk, launcher: launcher, scheduler: loop, log: log,
+            random: { entropy.next() })
+        owner = OwnerDesk(state, desk: desk, keeper: keeper, log: log)
+        door = AppDoor(
+            desk: desk, owner: owner, scheduler: loop, readClock: { EventLoop.monotonicNanoseconds }, log: log
+        )
+        link = RelayLink(
+            configuration, to: relay, state: state, desk: desk, on: loop, log: log, failed: failed)
+        alarm = try WallAlarm(on: loop, for: desk)
+        login = LoginWatch(
+            on: BusLine(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
+            for: desk.system, log: log)
+        supply = PowerSupply(on: loop)
+        let line = configuration.sessionBus.map { address in
+            BusLine(to: address, on: loop, log: log) { entropy.next() }
+        }
+        presenter = Presenter(
+            state, desk: desk, manifests: configuration.manifests, line: line, runner: launcher,
+            scheduler: loop, log: log)
+        self.loop = loop
+        self.log = log
+        desk.presenter = presenter
+        owner.presenter = presenter
+        desk.line = link
+        desk.keeper = keeper
+        owner.isLinked = { [unowned link] in link.isUp }
+        desk.center.alarm = alarm
+        let boot = Self.bootIdentifier
+        desk.center.readClock = {
+            ClockReading(
+                bootIdentifier: boot, offsetMilliseconds: EventLoop.wallOffsetNanoseconds / 1_000_000)
+        }
+        desk.center.latenessMilliseconds = configuration.latenessMilliseconds
+        take(configuration)
+        desk.system.sleepLock = login
+        desk.system.whenAsleep = { [unowned link] in link.sleep() }
+        desk.system.whenAwake = { [unowned link] in link.wake() }
+        do throws(TransportError) {
+            try loop.watch(directory: Self.zoneDirectory, for: Self.zoneFile) { [unowned desk] in
+                desk.clockChanged(byMilliseconds: 0)
+            }
+        } catch {
+            log.notice("another time zone is noticed hourly only: \(error)")
+        }
+        try door.open(try SocketAddress(unixPath: configuration.socketPath), on: loop)
+    }
+
+    /// Which start of the machine this is (random(4)).
+    private static var bootIdentifier: String {
+        let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+        return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+    }
+
+    /// Goes for the relay.
+    func start() {
+        timer.arm(afterMilliseconds: Self.lookMilliseconds)
+        keeper.start()
+        desk.center.applyDecisions()
+        presenter.start()
+        desk.center.start()
+        // The zone that the next one differs from.
+        desk.system.clockChanged(byMilliseconds: 0, zone: desk.center.zoneName)
+        desk.stirAll()
+        login.start()
+        supply.start { [unowned self] in supplied(byBattery: $0) }
+        link.start()
+    }
+
+    /// What can change while the agent runs.
+    private func take(_ configuration: AgentConfiguration) {
+        presenter.declare(configuration.manifests)
+        desk.mostAttempts = configuration.deliveryAttempts
+        desk.reporter.isOn = configuration.reports
+        desk.center.answerToAll = configuration.authorization
+        door.keyboardUsers = [0, configuration.keyboardUser]
+        powerSaving = configuration.powerSaving
+        savePower()
+    }
+
+    private func supplied(byBattery isOnBattery: Bool) {
+        self.isOnBattery = isOnBattery
+        savePower()
+    }
+
+    private func savePower() {
+        let saves = powerSaving == .always || (powerSaving == .whenOnBattery && isOnBattery)
+        if saves != desk.savesPower { desk.savesPower = saves }
+    }
+
+    /// Takes on what has changed in the configuration, and says what that was.
+    func reload(_ configuration: AgentConfiguration) -> String {
+        take(configuration)
+        desk.declare(configuration.declarations)
+        let (added, removed) = keeper.declare(configuration.manifests)
+        desk.center.applyDecisions()
+        for topic in removed { desk.forgetUndeclared(topic) }
+        for topic in added { desk.stir(topic) }
+        let changes = [("added", added), ("removed", removed)].filter { !$0.1.isEmpty }
+        let count = configuration.manifests.count
+        return "\(count) \(count == 1 ? "app is" : "apps are") declared"
+            + changes.map { "; \($0.0) \($0.1.joined(separator: ", "))" }.joined()
+    }
+
+    /// Ends everything in good order, then the loop.
+    func stop() {
+        guard !link.isStopping else { return }
+        timer.arm(afterMilliseconds: Self.stopMilliseconds)
+        login.stop()
+        keeper.stop { [unowned self] in
+            haveAppsEnded = true
+            door.close()
+        }
+        link.stop { [unowned self] in hasLinkEnded = true }
+    }
+
+    /// Makes safe and hands over what the turn has brought.
+    func endTurn() {
+        if state.needsRenewal, !renewal.isArmed { renew() }
+        desk.endTurn()
+        if link.hasFailed { stop() }
+        // What apps have called for may still be shown, or taken away.
+        guard haveAppsEnded, !door.hasCalls else { return }
+        presenter.stop()
+        if hasLinkEnded, loop.connectionCount == 0 { loop.stop() }
+    }
+
+    private func renew() {
+        do throws(StoreError) {
+            try state.renew()
+        } catch {
+            log.debug("\(error)")
+            renewal.arm(afterMilliseconds: Self.renewalMilliseconds)
+        }
+    }
+
+    private func timeIsUp() {
+        guard !link.isStopping else { return loop.stop() }
+        // Of another time zone nobody tells where its file cannot be watched.
+        desk.clockChanged(byMilliseconds: 0)
+        timer.arm(afterMilliseconds: Self.lookMilliseconds)
+    }
+}
+
+/// The loop's alarm clock, as the desk sets it.
+final class WallAlarm: AlarmClock {
+    private let timer: WallTimer
+
+    init(on loop: EventLoop, for desk: AppDesk) throws(TransportError) {
+        timer = try loop.makeWallTimer(
+            ring: { [unowned desk] in desk.center.alarmRang() },
+            clockChanged: { [unowned desk] in desk.clockChanged(byMilliseconds: $0) })
+    }
+
+    func set(_ moment: Moment?) { timer.arm(atWallMilliseconds: moment?.milliseconds) }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import PostriderNotifications
+import PostriderTransport
+
+/// Starts the programs of apps.
+protocol AppLauncher: AnyObject {
+    /// Starts an app's program.
+    ///
+    /// - Parameters:
+    ///   - reason: what the program is told in its environment.
+    ///   - ended: called once, when it has ended; never before this returns.
+    /// - Throws: `TransportError` or ``AgentFailure``, one sentence.
+    func start(
+        _ manifest: AppManifest, reason: String, ended: @escaping (ProcessEnding) -> Void
+    ) throws -> any AppProcess
+
+    /// Takes over a process that an earlier agent has started; nil where it has ended.
+    func adopt(
+        _ record: ProcessRegister.Record, ended: @escaping (ProcessEnding) -> Void
+    ) -> (any AppProcess)?
+}
+
+/// The process of an app.
+protocol AppProcess: AnyObject {
+    /// Its number, and when it was started, by which it is known.
+    var identifier: Int32 { get }
+    var startedAt: UInt64 { get }
+    /// Asks it to end.
+    func terminate()
+    /// Ends it.
+    func kill()
+}
+
+extension ChildProcess: AppProcess {}
+extension ProgramRun: AppProcess {}
+
+/// Starts programs as processes of this machine: of the agent's own user or, where the agent is root's, of any.
+///
+/// Another user's go through setpriv(1), which becomes the program.
+final class ProcessLauncher: AppLauncher, ProgramRunner {
+    private unowned let loop: EventLoop
+    private let socketPath: String
+
+    /// Where the program is looked for that changes the user.
+    static let setpriv = "/usr/bin/setpriv"
+    private static let searchPath = "/usr/local/bin:/usr/bin:/bin"
+    /// What is handed on of the agent's own environment: how the device writes.
+    private static let inherited = ["LANG", "LANGUAGE", "LC_ALL", "TZ"]
+
+    init(on loop: EventLoop, socketPath: String) {
+        self.loop = loop
+        self.socketPath = socketPath
+    }
+
+    func start(
+        _ manifest: AppManifest, reason: String, ended: @escaping (ProcessEnding) -> Void
+    ) throws -> any AppProcess {
+        try loop.start(try program(manifest, reason), ended: ended)
+    }
+
+    func adopt(
+        _ record: ProcessRegister.Record, ended: @escaping (ProcessEnding) -> Void
+    ) -> (any AppProcess)? {
+        loop.adopt(record.identifier, startedAt: record.startedAt, ended: ended)
+    }
+
+    func run(
+        _ service: AppManifest.ServiceExtension, of manifest: AppManifest, input: [UInt8],
+        ended: @escaping (ProgramResult) -> Void
+    ) throws -> any AppProcess {
+        var extended = manifest
+        extended.program = service.program
+        extended.arguments = service.arguments
+        return try loop.run(
+            try program(extended, Self.extensionReason), input: input,
+            limit: Limits.extensionOutputBytes, ended: ended)
+    }
+
+    /// Why a service extension is started.
+    private static let extensionReason = "service-extension"
+
+    /// What is to be started, by whom and with what environment.
+    func program(_ manifest: AppManifest, _ reason: String) throws -> ProgramStart {
+        guard let account = UserAccount.entry(of: manifest.user) else {
+            throw AgentFailure(description: "There is no user \(manifest.user) of whom the app could be.")
+        }
+        let agent = ProcessInfo.processInfo.environment
+        var environment = agent.filter { Self.inherited.contains($0.key) }
+        environment["PATH"] = Self.searchPath
+        environment["HOME"] = account.home
+        environment["USER"] = account.name
+        environment["LOGNAME"] = account.name
+        environment.merge(manifest.environment) { $1 }
+        environment["POSTRIDER_AGENT_SOCKET"] = socketPath
+        environment["POSTRIDER_TOPIC"] = manifest.topic
+        environment["POSTRIDER_LAUNCH_REASON"] = reason
+        guard manifest.user != UserAccount.own else {
+            return ProgramStart(
+                path: manifest.program, arguments: manifest.arguments, environment: environment)
+        }
+        let change = ["--reuid", "\(manifest.user)", "--regid", "\(account.group)", "--init-groups", "--"]
+        return ProgramStart(
+            path: Self.setpriv, arguments: change + [manifest.program] + manifest.arguments,
+            environment: environment)
+    }
+}

@@ -1,0 +1,16 @@
+import PostriderNotifications
+
+/// Why an app's registration is refused by the agent itself.
+enum AppRefusal: Error {
+    case notATopic
+    case notYours(Topic)
+    case tooMany
+
+    var reason: String {
+        switch self {
+        case .notATopic: "This is no topic: write a bundle identifier such as com.example.app."
+        case .notYours(let topic): "The topic \(topic) belongs to another user of this device."
+        case .tooMany: "This device has too many apps."
+        }
+    }
+}

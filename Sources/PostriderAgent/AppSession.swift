@@ -1,0 +1,282 @@
+import PostriderCourier
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
+
+/// One connection to the app socket: the gRPC service `postrider.agent.v1.Apps` (docs/agent.proto). Who is at the
+/// other end is what the kernel says of the socket, not what the app says of itself.
+final class AppSession: EndpointOwner {
+    /// The user at the other end.
+    let user: UInt32
+    private unowned let door: AppDoor
+    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    /// Streams of apps and input methods.
+    private var callers: [Int32: AppCaller] = [:]
+    /// Those on which calls wait; those of the first are worked off first. The door knows of this session while there
+    /// are any.
+    private var waiting: [AppCaller] = []
+    /// Requests of the owner's commands.
+    private var orders: [Int32: (method: String, path: String, body: [UInt8])] = [:]
+    private var isClosing = false
+    /// When the connection began, and when it ended, as the door counts.
+    private(set) var openedAt: UInt64 = 0
+    private(set) var goneAt: UInt64?
+    private var frame: [UInt8] = []
+
+    private static let settings: SessionSettings = {
+        var settings = SessionSettings()
+        settings.maxConcurrentStreams = Limits.streamsPerAppConnection
+        settings.maxHeaderListBytes = Limits.headerListBytes
+        settings.maxHeaderFields = Limits.headerFields
+        settings.connectionWindowSize = Limits.callBytesPerAppConnection
+        settings.automaticWindowUpdates = false
+        settings.maxOutboundBytes = Limits.outboundBytesPerStream
+        return settings
+    }()
+
+    /// A session of `door` with a process of this user.
+    init(user: UInt32, door: AppDoor) {
+        self.user = user
+        self.door = door
+    }
+
+    func opened() {
+        openedAt = door.count()
+        door.opened(self)
+    }
+
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head else { return }
+        var method: CourierMethod?
+        block.forEach { name, value in
+            if name.spells(":path") { method = CourierMethod(path: value) }
+        }
+        if let path = block.text(of: ":path"), path.hasPrefix("/v1/"), let verb = block.text(of: ":method") {
+            orders[stream] = (verb, path, [])
+            return
+        }
+        switch method {
+        case .attach: attach(stream)
+        case .keyboard: attachKeyboard(stream)
+        case .enroll, .connect, nil:
+            refuse(stream, .unimplemented, "The service is postrider.agent.v1.Apps, its method Attach.")
+        }
+    }
+
+    private func attach(_ stream: Int32) {
+        endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
+        endpoint.setNeedsFlush()
+        let app = AppStream(
+            user: user, process: endpoint.peer?.credentials?.process,
+            countUnsent: { [unowned self] in endpoint.streams.outboundBytes(stream) },
+            end: { [unowned self] status, sentence in
+                if let caller = callers[stream] { end(caller, status, sentence) }
+            }
+        ) {
+            [unowned self] message in say(message, on: stream)
+        }
+        callers[stream] = AppCaller(stream, .app(app))
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard let caller = callers[stream] else {
+            endpoint.streams.consume(stream, bytes.count)
+            return gather(bytes, on: stream)
+        }
+        guard !isClosing else { return }
+        caller.feed(bytes)
+        if waiting.isEmpty { door.queue(self) }
+        if !isWaiting(caller) { waiting.append(caller) }
+        door.workOff()
+    }
+
+    func ended(_ stream: Int32) {
+        if let order = orders.removeValue(forKey: stream) { return obey(order, on: stream) }
+        if let caller = callers[stream] { depart(caller, .ended) }
+    }
+
+    /// An app that cancels has not failed; one whose connection breaks has. The streams of a broken connection end
+    /// with it.
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        orders[stream] = nil
+        if endpoint.wire != nil, let caller = callers[stream] { depart(caller, .cancelled) }
+    }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+
+    func disconnected(_ reason: CloseReason) {
+        goneAt = door.count()
+        // There are no turns any more in which calls could be worked off.
+        if reason == .loopStopped { waiting = [] }
+        if reason.fault != nil { noteBroken("\(reason)") }
+        let isOwnDoing = [.localClose, .loopStopped].contains(reason)
+        for caller in Array(callers.values) { depart(caller, isOwnDoing ? .cancelled : .broken) }
+        if callers.isEmpty { door.closed(self) }
+    }
+
+    /// An app breaks the rules of its connection.
+    private func noteBroken(_ reason: String) {
+        door.log.info("an app of user \(user) is cut off: \(reason)", kind: "app cut off", from: "\(user)")
+    }
+
+    /// Closes the connection when the calls that have come are worked off; others are not heard any more.
+    func close() {
+        isClosing = true
+        if waiting.isEmpty { endpoint.close(.localClose) }
+    }
+
+    // MARK: Calls
+
+    /// Works off one call. False: none waits any more.
+    func workOffNext() -> Bool {
+        guard let caller = waiting.first else { return false }
+        do throws(CourierError) {
+            if try workOffNext(of: caller) { return true }
+            waiting.removeFirst()
+            if callers[caller.stream] === caller { rest(caller) }
+        } catch {
+            waiting.removeFirst()
+            if case .app = caller.party { noteBroken("\(error)") }
+            end(caller, error.status, error.description)
+        }
+        if waiting.isEmpty, isClosing { endpoint.close(.localClose) }
+        return !waiting.isEmpty
+    }
+
+    /// False: there was none, or there will be none.
+    private func workOffNext(of caller: AppCaller) throws(CourierError) -> Bool {
+        switch caller.party {
+        case .app(let app):
+            guard let message = try caller.next(AppMessage.self) else { return false }
+            try receive(message, from: app)
+        case .inputMethod(let inputMethod):
+            guard let order = try caller.next(KeyboardOrder.self) else { return false }
+            if let mistake = InputMethod.mistake(in: order) {
+                end(caller, .invalidArgument, mistake)
+                return false
+            }
+            let isChange = door.desk.system.move(order, by: inputMethod)
+            say(KeyboardAnswer(isChange: isChange), on: caller.stream)
+        }
+        return true
+    }
+
+    private func isWaiting(_ caller: AppCaller) -> Bool { waiting.contains { $0 === caller } }
+
+    /// All calls of a stream that have come are worked off: there may come more, or it goes.
+    private func rest(_ caller: AppCaller) {
+        switch caller.departure {
+        case nil: letSend(caller)
+        case .ended: end(caller, .ok, "")
+        case .cancelled: forget(caller)
+        case .broken: forget(caller, isBroken: true)
+        }
+    }
+
+    /// A stream goes when its calls are worked off.
+    private func depart(_ caller: AppCaller, _ departure: AppCaller.Departure) {
+        caller.depart(departure)
+        if !isWaiting(caller) { rest(caller) }
+    }
+
+    private func letSend(_ caller: AppCaller) {
+        let bytes = caller.release()
+        guard bytes > 0, goneAt == nil else { return }
+        endpoint.streams.consume(caller.stream, bytes)
+        endpoint.setNeedsFlush()
+    }
+
+    private func receive(_ message: AppMessage, from app: AppStream) throws(CourierError) {
+        switch message {
+        case .register(let topic, let environment):
+            door.desk.register(topic, in: environment, for: app)
+        case .unregister(let topic): door.desk.unregister(topic, for: app)
+        case .handled(let deliveries):
+            guard door.desk.handled(deliveries, by: app) else {
+                throw .outOfOrder("An app handles what is under way to it, once.")
+            }
+        case .attach(let topic): door.desk.center.attach(topic, for: app)
+        case .center(let call): door.desk.center.take(call, from: app)
+        case .subscribe(let wish): door.desk.subscribe(wish, for: app)
+        case .unsubscribe(let wish): door.desk.unsubscribe(wish, for: app)
+        case .failed(let failed):
+            guard door.desk.failed(failed, by: app) else {
+                throw .outOfOrder("An app fails at what is under way to it, once.")
+            }
+        case .ready(let sleep): door.desk.system.ready(app, for: sleep)
+        case .presentationWish(let wish): door.desk.wish(wish, from: app)
+        case .presentation(let presentation): door.desk.presenter?.take(presentation, from: app)
+        case .unknown: break
+        }
+    }
+
+    private func say(_ message: some CourierMessage, on stream: Int32) {
+        frame.removeAll(keepingCapacity: true)
+        MessageFraming.frame(message, into: &frame)
+        let bytes = frame
+        endpoint.streams.send(stream, bytes.span)
+        endpoint.setNeedsFlush()
+    }
+
+    private func forget(_ caller: AppCaller, isBroken: Bool = false) {
+        letSend(caller)
+        callers[caller.stream] = nil
+        switch caller.party {
+        case .app(let app): door.desk.left(app, isBroken: isBroken)
+        case .inputMethod(let inputMethod): door.desk.system.left(inputMethod, isBroken: isBroken)
+        }
+        if goneAt != nil, callers.isEmpty { door.closed(self) }
+    }
+
+    // MARK: The input method
+
+    private func attachKeyboard(_ stream: Int32) {
+        guard door.keyboardUsers.contains(user) else {
+            door.log.warning(
+                "user \(user) was refused: the keyboard is for the user of keyboard-user", kind: "keyboard",
+                from: "\(user)")
+            refuse(stream, .permissionDenied, "This user is not the input method's: see keyboard-user.")
+            return
+        }
+        endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
+        endpoint.setNeedsFlush()
+        callers[stream] = AppCaller(stream, .inputMethod(InputMethod()))
+    }
+
+    // MARK: The owner of the device
+
+    private func gather(_ bytes: Span<UInt8>, on stream: Int32) {
+        orders[stream]?.body.append(copying: bytes)
+        guard orders[stream]?.body.count ?? 0 > Limits.orderBytes else { return }
+        orders[stream] = nil
+        endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
+    }
+
+    private func obey(_ order: (method: String, path: String, body: [UInt8]), on stream: Int32) {
+        let answer = door.owner.handle(order.method, order.path, body: order.body, from: user)
+        endpoint.answer(stream, status: answer.status, json: answer.body.span)
+    }
+
+    // MARK: The ends of calls ("PROTOCOL-HTTP2", Responses)
+
+    private func end(_ caller: AppCaller, _ status: GRPCStatus, _ message: String) {
+        forget(caller)
+        endpoint.streams.finish(caller.stream, trailers: Self.trailers(status, message, [:]))
+        endpoint.setNeedsFlush()
+    }
+
+    private func refuse(_ stream: Int32, _ status: GRPCStatus, _ message: String) {
+        let head: HeaderBlock = [":status": "200", "content-type": "application/grpc"]
+        endpoint.streams.respond(stream, Self.trailers(status, message, head))
+        endpoint.setNeedsFlush()
+    }
+
+    private static func trailers(_ status: GRPCStatus, _ message: String, _ head: HeaderBlock) -> HeaderBlock
+    {
+        var block = head
+        block.add("grpc-status", String(status.rawValue))
+        if !message.isEmpty { block.add("grpc-message", GRPCMessage.encode(message).span) }
+        return block
+    }
+}

@@ -1,0 +1,88 @@
+import PostriderClients
+import PostriderCourier
+import PostriderNotifications
+
+/// What an agent does when its relay does not take its identity: it enrols anew where it can and may, and otherwise
+/// waits, longer each time. It never ends for that: the apps' local notifications go on, and the relay may be put
+/// right.
+///
+/// Pure: time is monotonic nanoseconds and comes in as an argument.
+struct IdentityPolicy {
+    /// What is to be done.
+    enum Verdict: Equatable {
+        /// The identity is given up: enrol anew, after a pause.
+        case enrolAnew
+        /// Come back with the same identity, after a pause.
+        case wait
+    }
+
+    private let hasKey: Bool
+    private let onClone: ClonePolicy
+    private let stateDirectory: String
+    /// Whether the operator has removed the device while it was connected: that was meant, and is not undone by
+    /// enrolling anew.
+    private var isRemoved = false
+    /// When the log was told last that another machine uses the identity.
+    private var toldOfCloneAt: UInt64?
+
+    init(_ configuration: AgentConfiguration) {
+        hasKey = configuration.enrolmentKey != nil
+        onClone = configuration.onClone
+        stateDirectory = configuration.stateDirectory
+    }
+
+    /// The relay has let the device in.
+    mutating func welcomed() { isRemoved = false }
+
+    /// The relay does not know the identity. `wasConnected`: it did until now.
+    mutating func unknown(_ end: LinkEnd, wasConnected: Bool, log: Log) -> Verdict {
+        if wasConnected { isRemoved = true }
+        if isRemoved {
+            log.error(
+                "\(end); the agent keeps local notifications going and asks again ever later; start it "
+                    + "anew, with an enrolment key, to enrol it as another device")
+            return .wait
+        }
+        guard hasKey else {
+            log.error(
+                "\(end), as after the relay was restored from an older backup; give the agent an "
+                    + "enrolment key, by enrolment-key-file or in POSTRIDER_ENROLMENT_KEY, and start it "
+                    + "anew; until then it keeps local notifications going and asks again ever later")
+            return .wait
+        }
+        log.warning(
+            "\(end), as after the relay was restored from an older backup: enrolling anew; apps keep "
+                + "their inbox and schedule, and are given new device tokens")
+        return .enrolAnew
+    }
+
+    /// Another connection of the identity has taken the place of this one, or keeps it.
+    mutating func replaced(_ end: LinkEnd, now: UInt64, log: Log) -> Verdict {
+        guard end.isDuplicate else { return .wait }
+        if hasKey, onClone == .enrolAnew {
+            log.warning(
+                "\(end): enrolling anew, because on-clone is enrol-anew; apps are given new device tokens")
+            return .enrolAnew
+        }
+        let hour = UInt64(Limits.duplicateLineMilliseconds) * 1_000_000
+        if toldOfCloneAt.map({ now - $0 >= hour }) ?? true {
+            toldOfCloneAt = now
+            log.error(
+                "two machines use the identity in \(stateDirectory): stop the agent of one, or set on-clone: "
+                    + "enrol-anew and give it an enrolment key; until then this one gets no notifications "
+                    + "from the relay and asks again ever later")
+        }
+        return .wait
+    }
+}
+
+extension EnrolmentError {
+    /// Whether asking again with the same key is of no use until somebody corrects it, here or at the relay.
+    var isVerdict: Bool {
+        switch self {
+        case .refused(let status, _):
+            [.unauthenticated, .permissionDenied, .invalidArgument, .unimplemented].contains(status)
+        case .unanswered, .malformed: false
+        }
+    }
+}

@@ -1,0 +1,272 @@
+import PostriderCourier
+import PostriderCrypto
+import PostriderNotifications
+import PostriderStorage
+
+/// Notifications that the device has made safe and no app has handled yet, and the identities of those that came
+/// before.
+///
+/// A row is drawn for each identity of an app that was never seen; the message lies under that number until the app
+/// has handled it, the identity stays longer. So "seen" outlives "handled", and a copy that comes late is known as
+/// one. A push with the `apns-id` of another, but other content, is no copy: it gets an identity of its own.
+final class Inbox {
+    /// Something for the app of this number.
+    struct Arrival {
+        let app: Int64
+        let parcel: Parcel
+    }
+
+    /// Told of everything that is stored, within the transaction.
+    var whenStored: ((Arrival) throws(StoreError) -> Void)?
+
+    private let database: Database
+    private let deadLetters: DeadLetters
+    private let see: Statement
+    private let recall: Statement
+    private let note: Statement
+    private let replace: [Statement]
+    private let append: Statement
+    private let remove: Statement
+    private let count: Statement
+    private let drop: Statement
+    private let forget: Statement
+    private let pending: Statement
+
+    /// The collapse identifier of what is replaced by a newer one. Rows that are older than this step have none, and
+    /// are handed over.
+    static let collapseStep = """
+        ALTER TABLE inbox ADD COLUMN collapse TEXT;
+        ALTER TABLE dead_letters ADD COLUMN collapse TEXT;
+        CREATE INDEX inbox_collapse ON inbox(app, kind, collapse) WHERE collapse IS NOT NULL;
+        """
+
+    init(_ database: Database, deadLetters: DeadLetters) throws(StoreError) {
+        self.database = database
+        self.deadLetters = deadLetters
+        see = try database.prepare(
+            """
+            INSERT INTO seen(app, identity, content, push) VALUES (?, ?, ?, ?)
+            ON CONFLICT DO NOTHING RETURNING row
+            """)
+        recall = try database.prepare(
+            """
+            SELECT content, push, message FROM seen LEFT JOIN inbox USING (row)
+            WHERE seen.app = ? AND identity = ?
+            """)
+        note = try database.prepare("UPDATE subscriptions SET last = ? WHERE app = ? AND channel = ?")
+        let replace = { (table: String) throws(StoreError) in
+            try database.prepare(
+                "DELETE FROM \(table) WHERE app = ? AND kind = ? AND collapse = ? RETURNING row, message")
+        }
+        self.replace = [try replace("inbox"), try replace("dead_letters")]
+        append = try database.prepare(
+            "INSERT INTO inbox(row, app, priority, message, kind, collapse) VALUES (?, ?, ?, ?, ?, ?)")
+        remove = try database.prepare("DELETE FROM inbox WHERE row = ?")
+        count = try database.prepare("SELECT count(*) FROM inbox WHERE app = ?")
+        drop = try database.prepare(
+            """
+            DELETE FROM inbox WHERE row IN (
+                SELECT row FROM inbox WHERE app = ? ORDER BY priority, row LIMIT ?)
+            """)
+        forget = try database.prepare(
+            """
+            DELETE FROM seen WHERE app = ?1 AND row <= (
+                SELECT row FROM seen WHERE app = ?1 ORDER BY row DESC LIMIT 1 OFFSET ?2)
+            """)
+        pending = try database.prepare(
+            "SELECT row, message, kind, attempts FROM inbox WHERE app = ? AND row > ? ORDER BY row")
+    }
+
+    /// Stores what arrived, removes the rows that were handled, and counts those that failed, in one transaction: all
+    /// is safe, or nothing has happened. A row that is not there is no error.
+    func commit(
+        _ arrivals: [Arrival], handled: [Int64], failures: [Failure] = [],
+        mostAttempts: Int = Limits.deliveryAttempts.usual, now: Moment
+    ) throws(StoreError) -> Outcome {
+        var outcome = Outcome()
+        try database.transaction { () throws(StoreError) in
+            for row in handled {
+                remove.bind(row)
+                try remove.run()
+            }
+            outcome = try store(arrivals)
+            for var failure in failures {
+                let count = try deadLetters.fail(
+                    failure.row, reason: failure.reason, mostAttempts: mostAttempts, now: now)
+                guard let count else {
+                    outcome.gone.append(failure.row)
+                    continue
+                }
+                failure.attempts = count.attempts
+                if count.isDead { outcome.dead.append(failure) } else { outcome.again.append(failure) }
+            }
+        }
+        return outcome
+    }
+
+    /// Stores what arrived, within a transaction of the caller's.
+    func store(_ arrivals: [Arrival]) throws(StoreError) -> Outcome {
+        var outcome = Outcome()
+        for arrival in arrivals {
+            try store(arrival, &outcome)
+        }
+        for app in Set(arrivals.map(\.app)) {
+            let count = try bound(app)
+            if count > 0 { outcome.dropped[app] = count }
+        }
+        return outcome
+    }
+
+    /// Visits what waits for an app after a row, in order, until `body` answers false.
+    func forEachPending(
+        of app: Int64, after row: Int64, _ body: (_ row: Int64, _ parcel: Parcel) -> Bool
+    ) throws(StoreError) {
+        pending.bind(app)
+        pending.bind(row)
+        defer { pending.reset() }
+        while try pending.step() {
+            let kind = pending.integer(2)
+            let parcel = pending.withBytes(1) { bytes in try? Parcel(kind: kind, decoding: bytes) }
+            guard let parcel else {
+                throw StoreError(
+                    .unusable,
+                    "\(database.path) is damaged (row \(pending.integer(0))): put a backup in its place.")
+            }
+            guard body(pending.integer(0), parcel) else { return }
+        }
+    }
+
+    /// How much waits for an app.
+    func count(of app: Int64) throws(StoreError) -> Int {
+        count.bind(app)
+        var waiting = 0
+        while try count.step() { waiting = Int(count.integer(0)) }
+        return waiting
+    }
+
+    /// How often what lies in an app's rows has failed, by row.
+    func attempts(of app: Int64) throws(StoreError) -> [Int64: Int] {
+        pending.bind(app)
+        pending.bind(0)
+        defer { pending.reset() }
+        var attempts: [Int64: Int] = [:]
+        while try pending.step() { attempts[pending.integer(0)] = Int(pending.integer(3)) }
+        return attempts
+    }
+
+    /// Stores an arrival that was not seen before.
+    private func store(_ arrival: Arrival, _ outcome: inout Outcome) throws(StoreError) {
+        guard case .remote(let deliver) = arrival.parcel else {
+            let row = try see(arrival.parcel.identity, of: arrival.app, content: nil, push: 0)
+            return try store(arrival, in: row, &outcome)
+        }
+        if let channel = deliver.channel {
+            note.bind(SubscribedBroadcast(deliver).bytes)
+            note.bind(arrival.app)
+            note.bind(channel.bytes)
+            try note.run()
+        }
+        let content = deliver.content
+        if let row = try see(deliver.identity, of: arrival.app, content: content, push: deliver.push) {
+            return try store(arrival, in: row, &outcome)
+        }
+        var known = try recalled(deliver.identity, of: arrival.app)
+        if known.content != content.bytes {
+            // Another push with the same `apns-id`, or perhaps one that an earlier version has seen: rather twice
+            // than not at all.
+            let other = deliver.renamed(by: content)
+            let row = try see(other.identity, of: arrival.app, content: content, push: deliver.push)
+            if let row {
+                return try store(Arrival(app: arrival.app, parcel: .remote(other)), in: row, &outcome)
+            }
+            known = try recalled(other.identity, of: arrival.app)
+        }
+        outcome.repeated += 1
+        // Under the same number it is no push of its own: the link was lost before it was acknowledged.
+        if let push = arrival.parcel.reported, push.push != 0, known.push != 0, push.push != known.push {
+            outcome.merged.append(MergedPush(push: push, other: known.push))
+        }
+    }
+
+    /// The row that is drawn for an identity; nil: it was seen before.
+    private func see(
+        _ identity: NotificationIdentity, of app: Int64, content: SHA256Digest?, push: UInt64
+    ) throws(StoreError) -> Int64? {
+        see.bind(app)
+        see.bind(identity.bytes)
+        if let content { see.bind(content.bytes) } else { see.bindNull() }
+        see.bind(Int64(bitPattern: push))
+        var row: Int64?
+        while try see.step() { row = see.integer(0) }
+        return row
+    }
+
+    /// What is known of a push that was seen: its content, and the relay's number for it. Nil: an earlier version has
+    /// seen it, and nobody knows what it said.
+    private func recalled(
+        _ identity: NotificationIdentity, of app: Int64
+    ) throws(StoreError) -> (content: [UInt8]?, push: UInt64) {
+        recall.bind(app)
+        recall.bind(identity.bytes)
+        var known: (content: [UInt8]?, push: UInt64) = (nil, 0)
+        while try recall.step() {
+            known.push = UInt64(bitPattern: recall.integer(1))
+            if !recall.isNull(0) {
+                known.content = recall.bytes(0)
+            } else if !recall.isNull(2) {
+                // An earlier version has seen it, and it still waits.
+                known.content = recall.withBytes(2) { bytes in try? Deliver(decoding: bytes) }?.content.bytes
+            }
+        }
+        return known
+    }
+
+    private func store(_ arrival: Arrival, in row: Int64?, _ outcome: inout Outcome) throws(StoreError) {
+        guard let row else {
+            outcome.repeated += 1
+            return
+        }
+        outcome.stored += 1
+        if let collapse = arrival.parcel.collapse {
+            outcome.replaced += try makeWay(for: arrival, collapse)
+        }
+        append.bind(row)
+        append.bind(arrival.app)
+        append.bind(Int64(arrival.parcel.priority.rawValue))
+        append.bind(arrival.parcel.bytes)
+        append.bind(arrival.parcel.kind)
+        append.bind(arrival.parcel.collapse)
+        try append.run()
+        try whenStored?(arrival)
+    }
+
+    /// Removes what an arrival replaces: what waits, and the dead letters. What is under way to the app is not
+    /// recalled, but if the app fails at it, it does not come again. The relay does the same with what is in flight.
+    private func makeWay(for arrival: Arrival, _ collapse: String) throws(StoreError) -> [Replaced] {
+        var replaced: [Replaced] = []
+        for statement in replace {
+            statement.bind(arrival.app)
+            statement.bind(arrival.parcel.kind)
+            statement.bind(collapse)
+            while try statement.step() {
+                let kind = arrival.parcel.kind
+                let older = statement.withBytes(1) { bytes in try? Parcel(kind: kind, decoding: bytes) }
+                replaced.append(Replaced(row: statement.integer(0), reported: older?.reported))
+            }
+        }
+        return replaced
+    }
+
+    /// Keeps an app to its bounds; the answer is how many notifications that cost.
+    private func bound(_ app: Int64) throws(StoreError) -> Int {
+        forget.bind(app)
+        forget.bind(Int64(Limits.seenPerTopic))
+        try forget.run()
+        let excess = try count(of: app) - Limits.inboxPerTopic
+        guard excess > 0 else { return 0 }
+        drop.bind(app)
+        drop.bind(Int64(excess))
+        try drop.run()
+        return excess
+    }
+}

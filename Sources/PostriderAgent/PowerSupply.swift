@@ -1,0 +1,63 @@
+import Foundation
+import PostriderTransport
+
+/// Whether the device lives on its battery, as the kernel says below `/sys/class/power_supply`
+/// (Documentation/ABI/testing/sysfs-class-power). It tells of changes to those who listen to its own bus only, so
+/// somebody looks now and then.
+final class PowerSupply {
+    private let directory: String
+    private var changed: ((_ isOnBattery: Bool) -> Void)?
+    private var isOnBattery = false
+    private var timer: (any LoopTimer)?
+
+    /// Milliseconds between two looks.
+    private static let period = 60_000
+
+    /// - Parameter directory: where the kernel shows what supplies the device.
+    init(_ directory: String = "/sys/class/power_supply", on scheduler: any Scheduler) {
+        self.directory = directory
+        timer = scheduler.makeTimer { [unowned self] in look() }
+    }
+
+    /// Looks, and goes on doing so. A device without a battery is not looked at again.
+    ///
+    /// - Parameter changed: is told whenever it is another way than before; at first it is not on its battery.
+    func start(changed: @escaping (_ isOnBattery: Bool) -> Void) {
+        self.changed = changed
+        if Self.hasBattery(directory) { look() }
+    }
+
+    private func look() {
+        timer?.arm(afterMilliseconds: Self.period)
+        let present = Self.isOnBattery(directory)
+        guard present != isOnBattery else { return }
+        isOnBattery = present
+        changed?(present)
+    }
+
+    private static func supplies(_ directory: String) -> [(type: String, path: String)] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        return names.sorted().map { (word(directory + "/\($0)/type"), directory + "/\($0)") }
+    }
+
+    /// Whether there is a battery that supplies the device itself.
+    static func hasBattery(_ directory: String) -> Bool { supplies(directory).contains(where: isBattery) }
+
+    /// Whether this is a battery, and not that of a mouse.
+    private static func isBattery(_ supply: (type: String, path: String)) -> Bool {
+        supply.type == "Battery" && word(supply.path + "/scope") != "Device"
+    }
+
+    /// Whether a battery is being discharged and nothing else supplies the device.
+    static func isOnBattery(_ directory: String) -> Bool {
+        let supplies = supplies(directory)
+        let batteries = supplies.filter(isBattery)
+        let hasMains = supplies.contains { $0.type != "Battery" && word($0.path + "/online") == "1" }
+        return !hasMains && batteries.contains { word($0.path + "/status") == "Discharging" }
+    }
+
+    private static func word(_ path: String) -> String {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return "" }
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

@@ -1,0 +1,285 @@
+import PostriderCourier
+import PostriderDBus
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
+
+/// Shows what apps have for their users where there is somewhere to show it, and brings back what the users do with it.
+///
+///     inbox ─stored─▶ PresentationDesk ─▶ DesktopScreen ═ bus ═ server of notifications
+///     app ◀─respond── CenterDesk ◀───────────┘
+final class Presenter {
+    private let state: AgentState
+    private unowned let desk: AppDesk
+    private let scheduler: any Scheduler
+    private let log: Log
+    private var manifests: [String: AppManifest] = [:]
+    private var machine: PresentationDesk
+    private var screen: DesktopScreen?
+    /// What asks users whether apps may notify.
+    private(set) lazy var consent = ConsentDesk(
+        state.consents, center: desk.center, screen: screen, log: log,
+        name: { [unowned self] topic in
+            manifests[topic]?.name ?? topic
+        })
+    private let intake: AlertIntake
+    private lazy var questions = PresentationQuestions(scheduler) { [unowned self] in
+        handle(.timeIsUp(question: $0))
+    }
+    /// What has programs of the apps change alerts; nil where none can be started.
+    private let extensions: ServiceExtensions?
+    /// What has happened while something else was being worked off.
+    private var events: [PresentationDesk.Event] = []
+    private var isBusy = false
+    /// Responses, and alerts that are over, while the disk refuses them.
+    private var unstored: [PresentationDesk.Action] = []
+    private lazy var retry = scheduler.makeTimer { [unowned self] in storeAgain() }
+
+    private static let retryMilliseconds = 1000
+
+    /// - Parameters:
+    ///   - line: the way to a desktop; nil: there is none, ever.
+    ///   - runner: starts the apps' service extensions; nil: alerts are shown as they came.
+    init(
+        _ state: AgentState, desk: AppDesk, manifests: [AppManifest], line: BusLine?,
+        runner: (any ProgramRunner)? = nil, scheduler: any Scheduler, log: Log
+    ) {
+        extensions = runner.map { ServiceExtensions($0, scheduler: scheduler, log: log) }
+        self.state = state
+        intake = AlertIntake(state, scheduler: scheduler)
+        self.desk = desk
+        self.scheduler = scheduler
+        self.log = log
+        machine = PresentationDesk(isHeadless: line == nil)
+        screen = line.map { line in DesktopScreen(on: line, log: log) { [unowned self] in heard($0) } }
+        declare(manifests)
+    }
+
+    /// How apps are declared from now on.
+    func declare(_ manifests: [AppManifest]) {
+        self.manifests = Dictionary(manifests.map { ($0.topic, $0) }) { first, _ in first }
+    }
+
+    /// Goes on with what an earlier agent has left, and for the desktop.
+    func start() {
+        do throws(StoreError) {
+            for record in try state.alerts.records() { restore(record) }
+        } catch {
+            desk.trouble.note(error)
+        }
+        screen?.start()
+    }
+
+    /// Goes on with an alert that an earlier agent has left.
+    private func restore(_ record: AlertRegister.Record) {
+        guard let alert = allowed(record.alert) else { return }
+        guard !record.isShown else {
+            return handle(.restored(AlertRegister.Record(alert: alert, place: record.place, isShown: true)))
+        }
+        change(alert) { [unowned self] alert in
+            handle(.restored(AlertRegister.Record(alert: alert, place: record.place, isShown: false)))
+        }
+    }
+
+    /// Lets go of the desktop; what it shows stays.
+    func stop() {
+        extensions?.stop()
+        screen?.stop()
+    }
+
+    /// What there is for users to see, the oldest first.
+    var alerts: [Alert] { machine.alerts }
+
+    // MARK: What apps have
+
+    /// What was stored is safe: it may be shown.
+    func present() {
+        for alert in intake.take() {
+            // A newer one of the same name goes in its place.
+            extensions?.cancel { $0.key == alert.key }
+            change(alert) { [unowned self] alert in
+                let decider = desk.attachments[alert.key.topic]?.streams.last
+                handle(.arrived(alert, appDecides: decider?.decisions.contains(alert.key.topic) ?? false))
+            }
+        }
+    }
+
+    /// Has an alert changed by its app's service extension, where its provider wants that and the app has one; what
+    /// has changed is safe before it is shown.
+    private func change(_ alert: Alert, _ present: @escaping (Alert) -> Void) {
+        guard alert.isMutable, !alert.isChanged, alert.content.isVisible, alert.permitted.contains(.banner),
+            let extensions, let manifest = manifests[alert.key.topic], manifest.serviceExtension != nil
+        else { return present(alert) }
+        extensions.change(alert, of: manifest) { [unowned self] changed in
+            // A newer one has been stored in its place in this turn.
+            guard !intake.holds(alert.key) else { return }
+            guard let changed = changed.flatMap({ allowed($0) }) else { return present(alert) }
+            do throws(StoreError) { try intake.keep(changed) } catch { desk.trouble.note(error) }
+            present(changed)
+        }
+    }
+
+    /// An alert as its app may present it now; nil: the agent has forgotten the app.
+    private func allowed(_ alert: Alert) -> Alert? { state.centers[alert.app].map { alert.allowed(by: $0) } }
+
+    /// An app has decided. What it was not asked it does not decide.
+    func take(_ presentation: Presentation, from stream: AppStream) {
+        guard questions.close(presentation.question, by: stream) else { return }
+        handle(.decided(question: presentation.question, presentation.options))
+    }
+
+    /// Alerts of an app are to go; nil: all of them.
+    func revoke(_ identifiers: [String]?, of topic: String) {
+        // Those too that came in this turn.
+        present()
+        let cancelled = extensions?.cancel { alert in
+            alert.key.topic == topic && identifiers?.contains(alert.key.identifier) ?? true
+        }
+        for alert in cancelled ?? [] { perform(.forget(alert, isDismissed: false)) }
+        handle(.revoked(topic: topic, identifiers: identifiers))
+    }
+
+    // MARK: What users do
+
+    /// The owner of the device responds in the user's place; false: there is no such alert.
+    func respond(to identifier: String, of topic: String, action: String?, text: String?) -> Bool {
+        let key = Alert.Key(topic: topic, identifier: identifier)
+        guard alerts.contains(where: { $0.key == key }) else { return false }
+        handle(.responded(key, action: action, text: text))
+        return true
+    }
+
+    private func heard(_ event: DesktopScreen.Event) {
+        if consent.heard(event) { return }
+        switch event {
+        case .came(let server):
+            handle(.screenCame(server: server))
+            for (app, center) in state.centers.records where center.badge > 0 {
+                if let record = state.apps.record(numbered: app) { showBadge(of: record.topic.text) }
+            }
+        case .went: handle(.screenWent)
+        case .chosen(let number, DesktopNotification.settingsKey):
+            handle(.chosen(number: number, action: Responded.settingsAction, text: nil))
+        case .chosen(let number, let key):
+            let actions = machine.alert(numbered: number).flatMap { category(of: $0) }?.actions ?? []
+            guard case .success(let action) = DesktopNotification.action(key, among: actions) else { return }
+            handle(.chosen(number: number, action: action, text: nil))
+        case .replied(let number, let text):
+            guard let alert = machine.alert(numbered: number),
+                let action = category(of: alert)?.actions.first(where: { $0.textInput != nil })
+            else { return }
+            handle(.chosen(number: number, action: action.identifier, text: text))
+        case .closed(let number, let reason):
+            handle(reason == Self.dismissed ? .dismissed(number: number) : .expired(number: number))
+        }
+    }
+
+    /// The reason of a notification that the user has put away.
+    private static let dismissed: UInt32 = 2
+
+    // MARK: -
+
+    private func handle(_ event: PresentationDesk.Event) {
+        events.append(event)
+        guard !isBusy else { return }
+        isBusy = true
+        while !events.isEmpty {
+            for action in machine.handle(events.removeFirst()) { perform(action) }
+        }
+        isBusy = false
+    }
+
+    private func perform(_ action: PresentationDesk.Action) {
+        do throws(StoreError) {
+            switch action {
+            case .ask(let question, let alert):
+                let stream = desk.attachments[alert.key.topic]?.streams.last
+                questions.ask(question, about: alert, on: stream)
+            case .show(let ticket, let alert, let options, let number):
+                show(ticket, alert, options, number)
+            case .close(let number): screen?.close(number)
+            case .note(let alert):
+                let identifier = DesktopNotification.line(alert.key.identifier)
+                log.notice(
+                    "\(alert.key.topic) has an alert for its user: \(identifier)",
+                    kind: "alert: \(alert.key.topic)")
+            case .badge(let topic, let count):
+                if let record = state.apps[topic] { _ = try desk.center.setBadge(count, of: record) }
+            case .respond(let alert, let action, let text): try respond(alert, action, text)
+            case .keep(let alert, let place):
+                try state.alerts.shown(alert, at: place)
+                if let push = alert.reported, place != nil { desk.reporter.note(.shown, of: push) }
+            case .forget(let alert, let isDismissed):
+                try state.alerts.remove(alert)
+                if isDismissed {
+                    try state.timetable.remove(.some([alert.key.identifier]), of: alert.app, .delivered)
+                }
+            }
+        } catch {
+            desk.trouble.note(error)
+            switch action {
+            case .respond, .forget:
+                unstored.append(action)
+                retry.arm(afterMilliseconds: Self.retryMilliseconds)
+            default: break
+            }
+        }
+    }
+
+    /// What the disk refuses again waits again, in order.
+    private func storeAgain() {
+        let actions = unstored
+        unstored = []
+        for action in actions {
+            // Another alert may have taken the place of one that is over.
+            if case .forget(let alert, _) = action, machine.alert(of: alert.key) != nil { continue }
+            perform(action)
+        }
+    }
+
+    private func show(_ ticket: UInt64, _ alert: Alert, _ options: PresentationOptions, _ number: UInt32) {
+        guard let screen else { return }
+        let notification = DesktopNotification(
+            alert, options, category: category(of: alert), manifest: manifests[alert.key.topic],
+            capabilities: screen.capabilities)
+        screen.show(notification, replacing: number) { [weak self] number in
+            self?.handle(.sent(ticket: ticket, number: number))
+        }
+    }
+
+    /// Shows the number that is kept for an app; 0 where nothing is.
+    func showBadge(of topic: String) {
+        guard let file = manifests[topic]?.desktopFile else { return }
+        let count = state.apps[topic].flatMap { state.centers[$0.number]?.badge } ?? 0
+        screen?.setBadge(count, of: file)
+    }
+
+    /// The response is stored first, so that it is the reason for which the app is started; one that brings the app to
+    /// the front does so then. Of a dismissal an app is told only if the alert's category asks for it.
+    private func respond(_ alert: Alert, _ action: String?, _ text: String?) throws(StoreError) {
+        let category = category(of: alert)
+        if action == Responded.dismissAction,
+            (category?.options ?? 0) & LocalCategory.customDismissAction == 0
+        {
+            return
+        }
+        try desk.center.respond(
+            to: alert.subject, of: alert.key.topic, action: action ?? Responded.defaultAction, text: text,
+            identifier: alert.key.identifier, at: alert.at)
+        if let push = alert.reported { desk.reporter.note(.actedOn, of: push) }
+        let chosen = category?.actions.first { $0.identifier == action }
+        guard
+            action == nil || action == Responded.settingsAction
+                || (chosen?.options ?? 0) & Self.foreground != 0
+        else { return }
+        desk.callApp(alert.key.topic)
+        desk.keeper?.handle(.activate, alert.key.topic)
+    }
+
+    private func category(of alert: Alert) -> LocalCategory? {
+        state.centers[alert.app]?.categories.first { $0.identifier == alert.content.category }
+    }
+
+    /// The option of an action that brings its app to the front.
+    private static let foreground: UInt32 = 4
+}

@@ -1,0 +1,293 @@
+import PostriderClients
+import PostriderCourier
+import PostriderCrypto
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
+
+/// The agent's link to its relay: enrols the device if it must, then holds the connection for as long as the agent
+/// lives.
+final class RelayLink: RelayLine {
+    private let configuration: AgentConfiguration
+    private let relay: Server
+    private let state: AgentState
+    private let desk: AppDesk
+    private let log: Log
+    private unowned let loop: EventLoop
+    private let entropy = Entropy()
+    private let failed: (AgentFailure) -> Void
+
+    private var client: DeviceClient?
+    /// The link on which deliveries came last.
+    private var number: LinkNumber?
+    private var isPausing = false
+    private(set) var isStopping = false
+    /// Whether the relay has welcomed the device and not gone since.
+    private(set) var isUp = false
+    /// Whether the device sleeps: nobody connects.
+    private var isAsleep = false
+    private var isEnrolling = false
+    /// Whether the identity is of no use any more, and the device enrols anew before it connects.
+    private var needsEnrolment = false
+    private var policy: IdentityPolicy
+    /// Whether the relay has welcomed the device on the last link.
+    private var wasWelcomed = false
+    /// By which the relay knows this process.
+    private lazy var processInstance = max(1, entropy.next())
+    /// Who the device is, while the disk refuses to keep it: the relay knows it already.
+    private var unkept: EnrollResponse?
+    private var reception = Reception.usual
+    /// Whether there is no going on; somebody has been told why.
+    private(set) var hasFailed = false
+    private var backoff = Backoff()
+    /// For what does not get better in a minute: the relay refuses the identity or the enrolment key.
+    private var slowBackoff = Backoff(
+        baseMilliseconds: Limits.refusedPauseMilliseconds.least,
+        capMilliseconds: Limits.refusedPauseMilliseconds.most, stableMilliseconds: .max)
+    private lazy var retry = loop.makeTimer { [unowned self] in start() }
+
+    /// How long the link rests while the disk refuses what comes down it.
+    private static let pauseMilliseconds = 5_000
+
+    init(
+        _ configuration: AgentConfiguration, to relay: Server, state: AgentState, desk: AppDesk,
+        on loop: EventLoop, log: Log, failed: @escaping (AgentFailure) -> Void
+    ) {
+        self.configuration = configuration
+        policy = IdentityPolicy(configuration)
+        self.relay = relay
+        self.state = state
+        self.desk = desk
+        self.loop = loop
+        self.log = log
+        self.failed = failed
+    }
+
+    /// Connects, after enrolling where the device has no identity yet.
+    func start() {
+        guard !isStopping, !isAsleep else { return }
+        isPausing = false
+        if needsEnrolment {
+            client = nil
+            return unkept.map { keep($0) } ?? enrol()
+        }
+        if let client { return client.start() }
+        if let unkept { return keep(unkept) }
+        do throws(StoreError) {
+            if let device = try state.device() { connect(as: device) } else { enrol() }
+        } catch {
+            fail(AgentFailure(description: error.description))
+        }
+    }
+
+    /// Says goodbye; `whenStopped` is called when nothing is left of the link.
+    func stop(_ whenStopped: @escaping () -> Void) {
+        isStopping = true
+        retry.disarm()
+        willDisconnect("the agent ends")
+        if let client { client.stop(whenStopped) } else { whenStopped() }
+    }
+
+    /// Says goodbye: nothing reaches a device that sleeps.
+    func sleep() {
+        guard !isStopping, !isAsleep else { return }
+        isAsleep = true
+        retry.disarm()
+        willDisconnect("the device sleeps")
+        client?.stop()
+    }
+
+    /// Goes for the relay at once: the device is awake.
+    func wake() {
+        guard !isStopping, isAsleep else { return }
+        isAsleep = false
+        backoff = Backoff()
+        if let client { client.stop { [unowned self] in start() } } else if !isEnrolling { start() }
+    }
+
+    private func connect(as device: EnrollResponse) {
+        var configuration = DeviceClient.Configuration(
+            relay: relay, identity: device.deviceIdentity, secret: device.deviceSecret,
+            agent: self.configuration.version)
+        configuration.keepaliveSeconds = self.configuration.keepaliveSeconds
+        configuration.processInstance = processInstance
+        configuration.returnsWhenReplaced = true
+        let client = DeviceClient(
+            configuration, topics: state.apps.wanted, on: loop, random: { [entropy] in entropy.next() },
+            delegate: self)
+        for topic in state.apps.unwanted { client.unregister(topic) }
+        client.receive(by: reception)
+        self.client = client
+        client.start()
+    }
+
+    private func fail(_ failure: AgentFailure) {
+        log.error("\(failure)")
+        hasFailed = true
+        failed(failure)
+    }
+
+    // MARK: Enrolment
+
+    private func enrol() {
+        guard let key = configuration.enrolmentKey else {
+            fail(.notEnrolled(configuration))
+            return
+        }
+        isEnrolling = true
+        DeviceClient.enrol(at: relay, key: key, name: configuration.name, on: loop) { [weak self] result in
+            self?.enrolled(result)
+        }
+    }
+
+    private func enrolled(_ result: Result<EnrollResponse, EnrolmentError>) {
+        isEnrolling = false
+        guard !isStopping else { return }
+        do throws(EnrolmentError) {
+            keep(try result.get())
+        } catch {
+            let delay = error.isVerdict ? slowDelay() : nextDelay()
+            let line = "not enrolled at \(relay.destination): \(error)"
+            if error.isVerdict {
+                log.error("\(line); correct the enrolment key; next attempt in \(delay) ms")
+            } else {
+                log.warning("\(line); next attempt in \(delay) ms")
+            }
+            retry.arm(afterMilliseconds: delay)
+        }
+    }
+
+    private func nextDelay() -> Int {
+        backoff.delayMilliseconds(afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
+    }
+
+    private func slowDelay() -> Int {
+        slowBackoff.delayMilliseconds(afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
+    }
+
+    private func keep(_ device: EnrollResponse) {
+        do throws(StoreError) {
+            try state.setDevice(device)
+            unkept = nil
+            needsEnrolment = false
+            log.notice("enrolled as device \(device.deviceIdentity)")
+            if !isAsleep { connect(as: device) }
+        } catch {
+            desk.trouble.note(error)
+            unkept = device
+            retry.arm(afterMilliseconds: Self.pauseMilliseconds)
+        }
+    }
+
+    // MARK: RelayLine
+
+    func register(_ topic: String, in environment: Environment) {
+        client?.register(topic, in: environment)
+    }
+
+    func unregister(_ topic: String) { client?.unregister(topic) }
+
+    func receive(by reception: Reception) {
+        self.reception = reception
+        client?.receive(by: reception)
+    }
+
+    func fetch() { client?.fetch() }
+
+    func subscribe(_ subscription: Subscribe) { client?.subscribe(subscription) }
+
+    func unsubscribe(from channel: ChannelIdentity) { client?.unsubscribe(from: channel) }
+
+    func acknowledge(_ deliveries: [UInt64]) {
+        if let number { client?.acknowledge(deliveries, over: number) }
+    }
+
+    func report(_ report: Report) -> Bool { client?.report(report) ?? false }
+
+    func startAnew() {
+        guard !isPausing, !isStopping else { return }
+        isPausing = true
+        client?.stop { [unowned self] in retry.arm(afterMilliseconds: Self.pauseMilliseconds) }
+    }
+}
+
+extension RelayLink: DeviceClientDelegate {
+    func linkWillConnect() {
+        log.debug("connecting to \(relay.destination)")
+        wasWelcomed = false
+        tell(.willConnect)
+    }
+
+    func linkDidConnect(_ welcome: Welcome) {
+        let line = "connected to \(relay.destination), \(welcome.pending) notifications wait there"
+        // While the disk refuses what comes, there is a new link every few seconds.
+        if desk.trouble.isPresent { log.debug(line) } else { log.notice(line) }
+        isUp = true
+        wasWelcomed = true
+        policy.welcomed()
+        slowBackoff.reset()
+        tell(.didConnect)
+        desk.center.relayShows(Moment(milliseconds: welcome.nowMilliseconds))
+        desk.welcomed(welcome.registrations)
+        desk.subscribeAnew()
+        desk.reporter.linkIsUp()
+    }
+
+    func linkWillDisconnect(_ end: LinkEnd) { willDisconnect("\(end)") }
+
+    /// Told once of a link that was up.
+    private func willDisconnect(_ reason: String) {
+        guard isUp else { return }
+        isUp = false
+        tell(.willDisconnect, reason)
+    }
+
+    private func tell(_ phase: LinkChange.Phase, _ reason: String = "", next: Moment? = nil) {
+        desk.system.tell(
+            .link(
+                LinkChange(
+                    phase: phase, relay: "\(relay.destination)", reason: reason, nextAttemptAt: next)))
+    }
+
+    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
+        willDisconnect("\(end)")
+        let pause = isPausing ? Self.pauseMilliseconds : nil
+        tell(
+            .didDisconnect, "\(end)",
+            next: (nextAttemptMilliseconds ?? pause).map {
+                Moment(milliseconds: loop.wallMilliseconds + Int64($0))
+            })
+        desk.linkEnded()
+        if let nextAttemptMilliseconds {
+            log.notice(
+                "no link to \(relay.destination): \(end); next attempt in \(nextAttemptMilliseconds) ms")
+        } else if end.isUnknownDevice, !isStopping {
+            needsEnrolment = policy.unknown(end, wasConnected: wasWelcomed, log: log) == .enrolAnew
+            retry.arm(afterMilliseconds: slowDelay())
+        }
+        guard end.isReplacement, !isStopping, policy.replaced(end, now: loop.now, log: log) == .enrolAnew
+        else { return }
+        needsEnrolment = true
+        client?.stop()
+        retry.arm(afterMilliseconds: slowDelay())
+    }
+
+    func keepaliveChanged(_ change: KeepaliveChange) { log.notice("\(change)") }
+
+    func registered(_ registration: Registered) { desk.registered(registration) }
+
+    func unregistered(topic: String) { desk.unregistered(topic) }
+
+    func refused(_ refusal: Refused) { desk.refused(refusal) }
+
+    func delivered(_ deliver: Deliver, over link: LinkNumber) {
+        number = link
+        desk.delivered(deliver)
+    }
+
+    func subscribed(to channel: ChannelIdentity) { desk.subscribed(to: channel) }
+
+    func unsubscribed(_ end: Unsubscribed) { desk.unsubscribed(end) }
+
+    func broadcast(_ deliver: Deliver) { desk.broadcast(deliver) }
+}

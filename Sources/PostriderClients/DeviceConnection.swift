@@ -1,0 +1,281 @@
+import PostriderCourier
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
+
+/// One attempt of a ``DeviceClient``: a connection with one `Connect` stream, from dialing to its end.
+final class DeviceConnection: EndpointOwner {
+    let number: LinkNumber
+    /// Nil when the client was dropped.
+    private unowned var client: DeviceClient?
+    private let configuration: DeviceClient.Configuration
+    private let loop: EventLoop
+    private lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
+    private var dialing: Dialing?
+
+    private var link: DeviceLink
+    private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
+    private var frame: [UInt8] = []
+    /// The stream of `Connect`; nil before it is open and when it is closed.
+    private var stream: Int32?
+    /// Whether this side has said everything.
+    private var isFinished = false
+    /// What the relay gave as the reason of the end; the connection's own end is not worth telling then.
+    private var end: LinkEnd?
+    private var welcomedAt: UInt64?
+
+    /// Runs until the welcome, then from PING to PING, last for the goodbye.
+    private var timer: (any LoopTimer)?
+    private var phase = Phase.greeting
+    /// Seconds between PINGs that the relay has granted.
+    private var grantedSeconds = 0
+    /// What names the network path; nil before the connection.
+    private var path: String?
+    /// When something was sent or came last.
+    private var spokenAt: UInt64 = 0
+    /// Seconds of silence before the last PING.
+    private var silentSeconds = 0
+    /// The longest silence that the link bore, in seconds.
+    private var borneSeconds = 0
+    private var isUnanswered = false
+    /// Runs while a PING is unanswered.
+    private lazy var pongTimer = loop.makeTimer { [unowned self] in pongIsOverdue() }
+
+    private enum Phase { case greeting, linked, leaving }
+
+    init(
+        _ number: LinkNumber, of client: DeviceClient, wanted: [String: Environment], unwanted: Set<String>,
+        reception: Reception
+    ) {
+        self.number = number
+        self.client = client
+        configuration = client.configuration
+        loop = client.loop
+        let hello = Hello(
+            deviceIdentity: configuration.identity, deviceSecret: configuration.secret,
+            keepaliveSeconds: configuration.keepaliveSeconds, agent: configuration.agent,
+            reception: reception, processInstance: configuration.processInstance)
+        link = DeviceLink(hello: hello, wanted: wanted, unwanted: unwanted)
+    }
+
+    func connect() {
+        dialing = configuration.relay.dial(
+            from: loop, timeoutMilliseconds: configuration.connectMilliseconds, session: endpoint)
+    }
+
+    /// Whether the relay has let the device in and nobody has said goodbye.
+    var isOpen: Bool { link.isOpen }
+
+    func register(_ topic: String, in environment: Environment) {
+        say(link.register(topic, in: environment))
+    }
+
+    func unregister(_ topic: String) { say(link.unregister(topic)) }
+
+    func subscribe(_ subscription: Subscribe) { say(link.subscribe(subscription)) }
+
+    func unsubscribe(from channel: ChannelIdentity) { say(link.unsubscribe(channel)) }
+
+    func receive(by reception: Reception) { say(link.receive(by: reception)) }
+
+    func fetch() { say(link.fetch()) }
+
+    func acknowledge(_ deliveries: [UInt64]) { say(link.acknowledge(deliveries)) }
+
+    /// False: there is no link that could carry it.
+    func report(_ report: Report) -> Bool {
+        let message = link.report(report)
+        say(message)
+        return message != nil
+    }
+
+    /// Ends the link in good order, or the attempt at once.
+    func leave() {
+        phase = .leaving
+        guard stream != nil else {
+            dialing?.cancel()
+            endpoint.wire?.abort(.localClose)
+            return
+        }
+        say(link.goodbye(.shutdown, detail: ""))
+        finish()
+        arm(configuration.goodbyeMilliseconds)
+    }
+
+    /// The client is gone; nobody is told anything any more.
+    func abandon() {
+        client = nil
+        dialing?.cancel()
+        endpoint.wire?.abort(.localClose)
+    }
+
+    private func say(_ message: DeviceMessage?) {
+        guard let message, let stream, !isFinished else { return }
+        frame.removeAll(keepingCapacity: true)
+        MessageFraming.frame(message, into: &frame)
+        let bytes = frame
+        endpoint.streams.send(stream, bytes.span)
+        endpoint.setNeedsFlush()
+        spokenAt = loop.now
+    }
+
+    /// Ends this side of the stream.
+    private func finish() {
+        guard let stream, !isFinished else { return }
+        isFinished = true
+        endpoint.streams.finish(stream)
+        endpoint.setNeedsFlush()
+    }
+
+    private func take(_ event: DeviceLink.Event) {
+        switch event {
+        case .welcomed(let welcome, let messages):
+            welcomedAt = loop.now
+            grantedSeconds = Int(welcome.keepaliveSeconds)
+            if phase == .greeting {
+                phase = .linked
+                arm(keepaliveSeconds * 1000)
+            }
+            for message in messages { say(message) }
+        case .goodbye(let goodbye): end = .goodbye(goodbye)
+        case .registered, .unregistered, .refused, .deliver, .subscribed, .unsubscribed, .broadcast: break
+        }
+        client?.heard(event, over: number)
+    }
+
+    // MARK: EndpointOwner
+
+    func opened() {
+        do throws(SessionError) {
+            path = endpoint.wire?.pathName
+            stream = try endpoint.streams.openRequest(requestHead)
+            say(link.start())
+            arm(configuration.welcomeMilliseconds)
+        } catch {
+            preconditionFailure("a new connection takes a request")
+        }
+    }
+
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind != .informational, endStream else { return }
+        // The trailers; or a response that is nothing but trailers, or no gRPC at all.
+        let message = block.value(of: "grpc-message").map { GRPCMessage.decode($0.span) } ?? ""
+        let status =
+            block.value(of: "grpc-status").map { GRPCStatus($0.span) }
+            ?? GRPCStatus(httpStatus: block.text(of: ":status").flatMap { Int($0) } ?? 0)
+        if end == nil, status != .ok { end = .status(status, message) }
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        borneSeconds = max(borneSeconds, secondsOfSilence)
+        spokenAt = loop.now
+        framing.feed(bytes)
+        do throws(CourierError) {
+            while let message = try framing.next(RelayMessage.self) {
+                if let event = try link.receive(message) { take(event) }
+            }
+        } catch {
+            guard !isFinished else { return }
+            end = end ?? .protocolError(error)
+            say(.goodbye(error.goodbye))
+            finish()
+            endpoint.close(.protocolError(error.description))
+        }
+    }
+
+    func ended(_ stream: Int32) { finish() }
+
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        self.stream = nil
+        endpoint.close(phase == .leaving ? .localClose : .peerClosed)
+    }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+
+    func pingAcknowledged() {
+        pongTimer.disarm()
+        spokenAt = loop.now
+        borneSeconds = max(borneSeconds, silentSeconds)
+        guard silentSeconds * 10 >= keepaliveSeconds * 9 else { return }
+        client?.pathBore(path ?? "", silentSeconds: silentSeconds, granted: grantedSeconds)
+    }
+
+    func disconnected(_ reason: CloseReason) {
+        timer = nil
+        pongTimer.disarm()
+        judgePath(reason)
+        stream = nil
+        dialing = nil
+        let upMilliseconds = welcomedAt.map { Int((loop.now - $0) / 1_000_000) } ?? 0
+        client?.connectionEnded(end ?? .connection(reason), upMilliseconds: upMilliseconds)
+    }
+
+    private var requestHead: HeaderBlock {
+        var head = HeaderBlock()
+        head.add(":method", "POST")
+        head.add(":scheme", configuration.relay.scheme)
+        head.add(":authority", configuration.relay.authority)
+        head.add(":path", CourierMethod.connect.rawValue)
+        head.add("content-type", "application/grpc")
+        head.add("te", "trailers")
+        head.add("user-agent", configuration.agent)
+        return head
+    }
+
+    // MARK: Time
+
+    private func arm(_ milliseconds: Int) {
+        let timer = self.timer ?? loop.makeTimer { [unowned self] in timeIsUp() }
+        self.timer = timer
+        timer.arm(afterMilliseconds: milliseconds)
+    }
+
+    private func timeIsUp() {
+        switch phase {
+        case .greeting: endpoint.wire?.abort(.idleTimeout)
+        case .leaving: endpoint.wire?.abort(.localClose)
+        case .linked:
+            endpoint.streams.forgiveEmptyFrames()
+            if !pongTimer.isArmed { silentSeconds = secondsOfSilence }
+            endpoint.streams.ping()
+            endpoint.setNeedsFlush()
+            arm(keepaliveSeconds * 1000)
+            guard !pongTimer.isArmed else { return }
+            _ = endpoint.takeHeard()
+            pongTimer.arm(afterMilliseconds: configuration.pongMilliseconds)
+        }
+    }
+
+    /// The PING is unanswered. A relay that sent something else meanwhile is alive.
+    private func pongIsOverdue() {
+        if endpoint.takeHeard() {
+            pongTimer.arm(afterMilliseconds: configuration.pongMilliseconds)
+        } else {
+            isUnanswered = true
+            endpoint.wire?.abort(.idleTimeout)
+        }
+    }
+
+    // MARK: What the path bears
+
+    /// Seconds between PINGs on this path.
+    private var keepaliveSeconds: Int {
+        client?.keepaliveSeconds(on: path ?? "", granted: grantedSeconds) ?? grantedSeconds
+    }
+
+    private var secondsOfSilence: Int { Int((loop.now - min(spokenAt, loop.now)) / 1_000_000_000) }
+
+    /// The connection has ended. Where nobody said why, the path may not bear silence for so long.
+    private func judgePath(_ reason: CloseReason) {
+        guard phase == .linked, end == nil else { return }
+        switch reason {
+        case .peerReset, .peerClosed, .idleTimeout: break
+        default: return
+        }
+        let cut = PathKeepalive.Cut(
+            isUnanswered: isUnanswered, silentSeconds: isUnanswered ? silentSeconds : secondsOfSilence,
+            borneSeconds: borneSeconds)
+        if let cut { client?.pathWasCut(path ?? "", cut, granted: grantedSeconds) }
+    }
+}

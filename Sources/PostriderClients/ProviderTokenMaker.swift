@@ -1,0 +1,65 @@
+import FoundationEssentials
+public import PostriderCrypto
+public import PostriderNotifications
+
+/// Signs the tokens with which a provider says who it is ("Establishing a token-based connection to APNs"):
+/// JSON Web Tokens with a team's key.
+public struct ProviderTokenMaker: Sendable {
+    private let key: ES256.PrivateKey
+    private let keyIdentifier: String
+    private let team: String
+    private var last: (token: String, issuedAt: Moment)?
+
+    /// How old a token becomes before it is replaced. A relay takes those of the last hour, and does not like
+    /// to see new ones more often than every twenty minutes.
+    public static let lifetimeMilliseconds: Int64 = 50 * 60 * 1000
+
+    /// A maker with a team's key.
+    public init(key: ES256.PrivateKey, keyIdentifier: String, team: String) {
+        self.key = key
+        self.keyIdentifier = keyIdentifier
+        self.team = team
+    }
+
+    /// The token to use now: the last one while it is young enough.
+    public mutating func token(at now: Moment) -> String {
+        if let last, abs(now.milliseconds - last.issuedAt.milliseconds) < Self.lifetimeMilliseconds {
+            return last.token
+        }
+        let token = makeToken(issuedAt: now)
+        last = (token, now)
+        return token
+    }
+
+    /// A token that was issued at this moment (RFC 7519; RFC 7515, section 3.1).
+    public func makeToken(issuedAt moment: Moment) -> String {
+        let header = Self.base64(Header(alg: "ES256", kid: keyIdentifier, typ: "JWT"))
+        let claims = Self.base64(Claims(iss: team, iat: moment.milliseconds / 1000))
+        let message = Array("\(header).\(claims)".utf8)
+        return "\(header).\(claims).\(Self.base64(Data(key.signature(for: message.span))))"
+    }
+
+    private struct Header: Encodable {
+        let alg: String, kid: String, typ: String
+    }
+
+    private struct Claims: Encodable {
+        let iss: String, iat: Int64
+    }
+
+    private static func base64(_ part: some Encodable) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        do {
+            return base64(try encoder.encode(part))
+        } catch {
+            preconditionFailure("texts and whole numbers can be encoded")
+        }
+    }
+
+    /// Base64url without padding (RFC 7515, section 2).
+    private static func base64(_ data: Data) -> String {
+        data.base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}

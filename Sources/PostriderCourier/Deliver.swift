@@ -1,0 +1,233 @@
+public import PostriderNotifications
+
+/// One notification on its way to a device, or from an agent to an app (`Deliver`). A broadcast comes to devices in the
+/// same shape, without a number: it is not acknowledged.
+public struct Deliver: CourierMessage {
+    /// The number of the delivery on its stream, from 1, rising by one.
+    public let delivery: UInt64
+    /// Which notification it is. From a relay: its `apns-id`, which a provider may use for several. From an agent to
+    /// an app: no two notifications of the topic have it.
+    public let identity: NotificationIdentity
+    /// The app.
+    public let topic: String
+    /// The JSON object as the provider sent it.
+    public let payload: [UInt8]
+    /// How urgent it is; a value that this version does not know counts as immediate.
+    public let priority: Priority
+    /// How long it is worth showing. Moments up to the epoch have no spelling of their own: they become now
+    /// or never.
+    public let expiration: Expiration
+    /// The collapse identifier, nil for none.
+    public let collapseIdentifier: String?
+    /// The push type as the provider wrote it, nil for none. Text, so that one of a later version comes
+    /// through.
+    public let pushType: String?
+    /// When the relay admitted it.
+    public let acceptedAt: Moment
+    /// The channel that it was broadcast to, nil for none.
+    public let channel: ChannelIdentity?
+    /// Whether the relay wants a ``Report`` of what becomes of it.
+    public let wantsReport: Bool
+    /// The `apns-id` where ``identity`` is another, because the app was given a notification with the same one before.
+    public let replacedIdentity: NotificationIdentity?
+    /// The relay's number for the push, which a ``Report`` repeats; 0 for none.
+    public let push: UInt64
+    /// When the device had it safe, on its way from an agent to an app; nil: on its way to the device, or the agent is
+    /// of an earlier version.
+    public let receivedAt: Moment?
+
+    /// A delivery from its parts.
+    public init(
+        delivery: UInt64,
+        identity: NotificationIdentity,
+        topic: String,
+        payload: [UInt8],
+        priority: Priority,
+        expiration: Expiration,
+        collapseIdentifier: String?,
+        pushType: String?,
+        acceptedAt: Moment,
+        channel: ChannelIdentity? = nil,
+        wantsReport: Bool = false,
+        replacedIdentity: NotificationIdentity? = nil,
+        push: UInt64 = 0,
+        receivedAt: Moment? = nil
+    ) {
+        self.delivery = delivery
+        self.identity = identity
+        self.topic = topic
+        self.payload = payload
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseIdentifier = collapseIdentifier
+        self.pushType = pushType
+        self.acceptedAt = acceptedAt
+        self.channel = channel
+        self.wantsReport = wantsReport
+        self.replacedIdentity = replacedIdentity
+        self.push = push
+        self.receivedAt = receivedAt
+    }
+
+    /// The `apns-id`, which the provider has sent or the relay has drawn.
+    public var apnsIdentity: NotificationIdentity { replacedIdentity ?? identity }
+
+    /// The message that carries a broadcast to every subscriber.
+    public init(_ broadcast: Broadcast) {
+        self.init(
+            delivery: 0,
+            identity: broadcast.identity,
+            topic: broadcast.topic.text,
+            payload: broadcast.payload,
+            priority: broadcast.priority,
+            expiration: broadcast.expiration,
+            collapseIdentifier: nil,
+            pushType: broadcast.pushType.rawValue,
+            acceptedAt: broadcast.acceptedAt,
+            channel: broadcast.channel
+        )
+    }
+
+    /// The delivery of a notification. Payload and texts are shared, not copied.
+    ///
+    /// - Parameter push: the relay's number for it, if the relay wants a ``Report``; 0 if not.
+    public init(_ notification: Notification, delivery: UInt64, reportedAs push: UInt64 = 0) {
+        self.init(
+            delivery: delivery,
+            identity: notification.identity,
+            topic: notification.topic.text,
+            payload: notification.payload,
+            priority: notification.priority,
+            expiration: notification.expiration,
+            collapseIdentifier: notification.collapseIdentifier,
+            pushType: notification.pushType?.rawValue,
+            acceptedAt: notification.acceptedAt,
+            wantsReport: push != 0,
+            push: push
+        )
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var delivery: UInt64 = 0
+        var identity = [UInt8]()
+        var topic = ""
+        var payload = [UInt8]()
+        var priority = Priority.immediate
+        var (expiration, acceptedAt) = (Int64(0), Int64(0))
+        var (collapseIdentifier, pushType) = ("", "")
+        var channel: ChannelIdentity?
+        var wantsReport = false
+        var replacedIdentity = [UInt8]()
+        var push: UInt64 = 0
+        var receivedAt: Moment?
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: delivery = try field.uint64()
+            case 2: identity = try field.bytes(in: bytes)
+            case 3: topic = try field.text(in: bytes)
+            case 4: payload = try field.bytes(in: bytes)
+            case 5:
+                priority = UInt8(exactly: try field.uint32()).flatMap(Priority.init(rawValue:)) ?? .immediate
+            case 6: expiration = try field.int64()
+            case 7: collapseIdentifier = try field.text(in: bytes)
+            case 8: pushType = try field.text(in: bytes)
+            case 9: acceptedAt = try field.int64()
+            case 10: channel = try field.channel(in: bytes)
+            case 11: wantsReport = try field.uint64() != 0
+            case 12: replacedIdentity = try field.bytes(in: bytes)
+            case 13: push = try field.uint64()
+            case 14: receivedAt = Moment(milliseconds: try field.int64())
+            default: break
+            }
+        }
+        guard let identity = NotificationIdentity(bytes: identity) else {
+            throw .wrongLength(field: 2, expected: Self.identityByteCount)
+        }
+        self.init(
+            delivery: delivery,
+            identity: identity,
+            topic: topic,
+            payload: payload,
+            priority: priority,
+            expiration: expiration <= 0 ? .nowOrNever : .at(Moment(milliseconds: expiration)),
+            collapseIdentifier: collapseIdentifier.isEmpty ? nil : collapseIdentifier,
+            pushType: pushType.isEmpty ? nil : pushType,
+            acceptedAt: Moment(milliseconds: acceptedAt),
+            channel: channel,
+            wantsReport: wantsReport,
+            replacedIdentity: NotificationIdentity(bytes: replacedIdentity),
+            push: push,
+            receivedAt: receivedAt
+        )
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.append(addingCapacity: byteCount) { encode(into: &$0) }
+    }
+
+    /// Appends the message where ``byteCount`` bytes are free.
+    func encode(into output: inout OutputSpan<UInt8>) {
+        output.appendField(1, delivery)
+        output.appendVarint(2 << 3 | 2)
+        output.appendVarint(UInt64(Self.identityByteCount))
+        output.appendBigEndian(identity.high, count: 8)
+        output.appendBigEndian(identity.low, count: 8)
+        output.appendField(3, topic.utf8.span)
+        output.appendField(4, payload.span)
+        output.appendField(5, UInt64(priority.rawValue))
+        output.appendField(6, expirationMilliseconds)
+        if let collapseIdentifier { output.appendField(7, collapseIdentifier.utf8.span) }
+        if let pushType { output.appendField(8, pushType.utf8.span) }
+        output.appendField(9, acceptedAtMilliseconds)
+        if let channel {
+            output.appendVarint(10 << 3 | 2)
+            output.appendVarint(UInt64(ChannelIdentity.byteCount))
+            output.appendBigEndian(channel.high, count: 8)
+            output.appendBigEndian(channel.low, count: 8)
+        }
+        output.appendField(11, wantsReport ? 1 : 0)
+        if let replacedIdentity {
+            output.appendVarint(12 << 3 | 2)
+            output.appendVarint(UInt64(Self.identityByteCount))
+            output.appendBigEndian(replacedIdentity.high, count: 8)
+            output.appendBigEndian(replacedIdentity.low, count: 8)
+        }
+        output.appendField(13, push)
+        output.appendField(14, receivedAtMilliseconds)
+    }
+
+    /// The number of bytes that ``encode(into:)`` appends.
+    var byteCount: Int {
+        ProtobufSize.field(delivery)
+            + ProtobufSize.field(length: Self.identityByteCount)
+            + ProtobufSize.field(length: topic.utf8.count)
+            + ProtobufSize.field(length: payload.count)
+            + ProtobufSize.field(UInt64(priority.rawValue))
+            + ProtobufSize.field(expirationMilliseconds)
+            + ProtobufSize.field(length: collapseIdentifier?.utf8.count ?? 0)
+            + ProtobufSize.field(length: pushType?.utf8.count ?? 0)
+            + ProtobufSize.field(acceptedAtMilliseconds)
+            + ProtobufSize.field(length: channel == nil ? 0 : ChannelIdentity.byteCount)
+            + ProtobufSize.field(wantsReport ? 1 : 0)
+            + ProtobufSize.field(length: replacedIdentity == nil ? 0 : Self.identityByteCount)
+            + ProtobufSize.field(push)
+            + ProtobufSize.field(receivedAtMilliseconds)
+    }
+
+    private static let identityByteCount = NotificationIdentity.byteCount
+
+    private var expirationMilliseconds: UInt64 {
+        switch expiration {
+        case .nowOrNever: 0
+        case .at(let moment): UInt64(max(moment.milliseconds, 0))
+        }
+    }
+
+    /// 0, which is not written, where there is none.
+    private var receivedAtMilliseconds: UInt64 { UInt64(bitPattern: receivedAt?.milliseconds ?? 0) }
+
+    private var acceptedAtMilliseconds: UInt64 { UInt64(bitPattern: acceptedAt.milliseconds) }
+}

@@ -1,0 +1,62 @@
+import PostriderNotifications
+
+/// How a device wants to be sent what waits for it (`Reception`). It is said as a whole: in the hello, and again
+/// whenever it changes. A topic in neither list is enabled.
+public struct Reception: CourierMessage {
+    /// Whether notifications that are considerate of the device's power come in groups.
+    public let savesPower: Bool
+    /// Topics whose notifications come only when the device is awake anyway.
+    public let opportunistic: [String]
+    /// Topics whose notifications do not come.
+    public let ignored: [String]
+
+    /// Everything at once, as it is where a device has said nothing.
+    public static let usual = Reception()
+
+    /// The bytes that it may have: with everything else that a hello says it stays below
+    /// ``Notifications/Limits/deviceMessageBytes``.
+    private static let byteLimit = Limits.deviceMessageBytes - 1024
+
+    /// A reception from its parts. Topics that do not fit into one message are left out, ignored ones last: they are
+    /// enabled, and the device gets more than it asked for instead of less.
+    public init(savesPower: Bool = false, opportunistic: [String] = [], ignored: [String] = []) {
+        var bytes = 0
+        var left = Limits.registrationsPerDevice
+        func fits(_ topic: String) -> Bool {
+            bytes += topic.utf8.count + 3
+            left -= 1
+            return left >= 0 && bytes <= Self.byteLimit
+        }
+        self.savesPower = savesPower
+        self.ignored = Array(ignored.prefix(while: fits))
+        self.opportunistic = Array(opportunistic.prefix(while: fits))
+    }
+
+    /// The message that these bytes are.
+    public init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var savesPower = false
+        var (opportunistic, ignored) = ([String](), [String]())
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: savesPower = try field.uint64() != 0
+            case 2: opportunistic.append(try field.text(in: bytes))
+            case 3: ignored.append(try field.text(in: bytes))
+            default: break
+            }
+        }
+        guard opportunistic.count + ignored.count <= Limits.registrationsPerDevice else {
+            throw .tooMany(field: 2, limit: Limits.registrationsPerDevice)
+        }
+        self.savesPower = savesPower
+        self.opportunistic = opportunistic
+        self.ignored = ignored
+    }
+
+    /// Appends the message.
+    public func encode(into output: inout [UInt8]) {
+        output.appendField(1, savesPower ? 1 : 0)
+        for topic in opportunistic { output.appendElement(2, topic) }
+        for topic in ignored { output.appendElement(3, topic) }
+    }
+}

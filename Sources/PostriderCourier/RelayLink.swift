@@ -1,0 +1,174 @@
+public import PostriderNotifications
+
+/// The relay's side of one `Connect` stream, as a machine without I/O.
+///
+///     awaitingHello ──hello──▶ awaitingWelcome ──welcome()──▶ open ──goodbye()──▶ closing ─┐
+///           │                        │                         │                           │
+///           └────────────────────────┴── goodbye, or an error ─┴───────────────────────────┴──▶ closed
+///
+/// While `awaitingWelcome`, the relay verifies the secret and moves the connection to its home; the device
+/// waits. In `closing` the relay has said goodbye but still takes acknowledgements, so that deliveries under
+/// way are settled.
+public struct RelayLink: Sendable {
+    /// What a message of the device asks of the relay.
+    public enum Event: Hashable, Sendable {
+        /// Verify it; then ``RelayLink/welcome(keepaliveSeconds:registrations:pending:)`` or
+        /// ``RelayLink/goodbye(_:retryAfterMilliseconds:detail:)``.
+        case hello(Hello)
+        /// Answer with `registered` or `refused`. The topic is text as it came.
+        case register(topic: String, environment: Environment = .production)
+        /// Answer with `unregistered`, whether there was a registration or not.
+        case unregister(topic: String)
+        /// Answer with `subscribed`, what is stored, and the channel's broadcasts; or with `unsubscribed`.
+        case subscribe(Subscribe)
+        /// Answer with `unsubscribed`, whether there was a subscription or not.
+        case unsubscribe(ChannelIdentity)
+        /// Send what waits as it says from now on.
+        case reception(Reception)
+        /// Send what is held back.
+        case fetch
+        /// Settle these deliveries; each was under way and now is not.
+        case acknowledged([UInt64])
+        /// What became of notifications there; nothing is answered.
+        case reported(Report)
+        /// The device leaves; end the stream with status OK.
+        case goodbye(Goodbye)
+    }
+
+    private enum State {
+        case awaitingHello
+        case awaitingWelcome
+        case open(DeliveryWindow)
+        case closing(DeliveryWindow)
+        case closed
+    }
+
+    private let windowSize: Int
+    private var state = State.awaitingHello
+
+    /// A link at the start of its stream.
+    public init(window: Int = Limits.deliveryWindow) {
+        precondition(
+            (1...DeliveryWindow.largest).contains(window), "a delivery window has from 1 to 64 places")
+        windowSize = window
+    }
+
+    /// Whether the device was let in and nobody has said goodbye.
+    public var isOpen: Bool { if case .open = state { true } else { false } }
+
+    /// Whether the device has not said hello yet.
+    public var awaitsHello: Bool { if case .awaitingHello = state { true } else { false } }
+
+    /// Whether a delivery may be sent now.
+    public var hasRoom: Bool { if case .open(let window) = state { window.hasRoom } else { false } }
+
+    /// The number of deliveries under way.
+    public var outstandingCount: Int {
+        switch state {
+        case .open(let window), .closing(let window): window.outstandingCount
+        case .awaitingHello, .awaitingWelcome, .closed: 0
+        }
+    }
+
+    /// What to do about a message; nil: nothing. An error closes the link: send ``CourierError/goodbye`` and
+    /// end the stream with ``CourierError/status``.
+    public mutating func receive(_ message: DeviceMessage) throws(CourierError) -> Event? {
+        switch state {
+        case .closed: return nil
+        case .awaitingHello, .awaitingWelcome: return try receiveBeforeWelcome(message)
+        case .open(let window): return try receive(message, window)
+        case .closing(let window):
+            switch message {
+            case .acknowledge, .goodbye: return try receive(message, window)
+            case .hello, .register, .unregister, .subscribe, .unsubscribe, .reception, .fetch, .report,
+                .unknown:
+                return nil
+            }
+        }
+    }
+
+    /// The welcome to send, after a hello that was found good. The link is open then.
+    public mutating func welcome(
+        keepaliveSeconds: UInt32, registrations: [Registered], pending: UInt64, nowMilliseconds: Int64 = 0
+    ) -> Welcome {
+        guard case .awaitingWelcome = state else { preconditionFailure("a welcome answers a hello, once") }
+        state = .open(DeliveryWindow(size: windowSize))
+        return Welcome(
+            keepaliveSeconds: keepaliveSeconds,
+            window: UInt32(windowSize),
+            registrations: registrations,
+            pending: pending,
+            nowMilliseconds: nowMilliseconds
+        )
+    }
+
+    /// The number for one more delivery, or nil when the window is full or the link is not open.
+    public mutating func deliver() -> UInt64? {
+        guard case .open(var window) = state, let delivery = window.advance() else { return nil }
+        state = .open(window)
+        return delivery
+    }
+
+    /// The goodbye to send, or nil when one side has said it. Nothing is delivered after it.
+    public mutating func goodbye(
+        _ reason: Goodbye.Reason,
+        retryAfterMilliseconds: UInt32,
+        detail: String
+    ) -> Goodbye? {
+        switch state {
+        case .awaitingHello, .awaitingWelcome: state = .closed
+        case .open(let window): state = .closing(window)
+        case .closing, .closed: return nil
+        }
+        return Goodbye(reason: reason, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
+    }
+
+    private mutating func receiveBeforeWelcome(_ message: DeviceMessage) throws(CourierError) -> Event? {
+        switch (message, state) {
+        case (.hello(let hello), .awaitingHello):
+            state = .awaitingWelcome
+            return .hello(hello)
+        case (.goodbye(let goodbye), _):
+            state = .closed
+            return .goodbye(goodbye)
+        case (.unknown, _):
+            return nil
+        case (_, .awaitingHello):
+            throw fail("The first message of a device must be its hello.")
+        case (_, _):
+            throw fail("A device must wait for the welcome before it sends anything else.")
+        }
+    }
+
+    private mutating func receive(_ message: DeviceMessage, _ window: DeliveryWindow) throws(CourierError)
+        -> Event?
+    {
+        switch message {
+        case .hello: throw fail("A device says hello once on a stream.")
+        case .register(let topic, let environment):
+            return .register(topic: topic, environment: environment)
+        case .unregister(let topic): return .unregister(topic: topic)
+        case .subscribe(let subscribe): return .subscribe(subscribe)
+        case .unsubscribe(let channel): return .unsubscribe(channel)
+        case .report(let report): return report.events.isEmpty ? nil : .reported(report)
+        case .reception(let reception): return .reception(reception)
+        case .fetch: return .fetch
+        case .acknowledge(let deliveries):
+            var rest = window
+            if let stranger = rest.acknowledge(deliveries) {
+                throw fail("Delivery \(stranger) is not under way and cannot be acknowledged.")
+            }
+            state = isOpen ? .open(rest) : .closing(rest)
+            return deliveries.isEmpty ? nil : .acknowledged(deliveries)
+        case .goodbye(let goodbye):
+            state = .closed
+            return .goodbye(goodbye)
+        case .unknown: return nil
+        }
+    }
+
+    private mutating func fail(_ sentence: String) -> CourierError {
+        state = .closed
+        return .outOfOrder(sentence)
+    }
+}

@@ -1,0 +1,273 @@
+import CPostriderSystemd
+internal import Glibc
+
+/// A connection to a bus, without a thread and without waiting: whoever holds it watches ``descriptor`` for
+/// ``interest`` until ``deadline``, calls ``process()`` then, and looks at all three anew whenever ``changed``
+/// is called.
+///
+/// Answers and signals are delivered from inside of ``process()`` only. A connection that has ended stays so: make
+/// another one.
+@safe public final class BusConnection {
+    private let bus: OpaquePointer
+    private let mostValues: Int
+    private var waiters: [ObjectIdentifier: Waiter] = [:]
+    private var heard: [(waiter: Waiter, message: Received)] = []
+    private var isClosed = false
+    private var wasReady = false
+    /// Called when something was said, which may have to wait for room or for an answer.
+    public var changed: (() -> Void)?
+
+    /// Answers that may be waited for, and messages that may wait to be sent. At about 1 KiB each: 1 MiB.
+    private static let mostWaiting = 512
+    /// How many messages are worked off in one ``process()``; whatever remains makes the deadline a past one.
+    private static let stepsAtOnce = 64
+
+    /// Somebody who waits for an answer, or for signals. libsystemd knows it by its address, and it is held by the
+    /// connection until its slot is gone.
+    @safe fileprivate final class Waiter {
+        unowned let connection: BusConnection
+        let receive: (Received) -> Void
+        let isOnce: Bool
+        var slot: OpaquePointer?
+
+        init(_ connection: BusConnection, isOnce: Bool, _ receive: @escaping (Received) -> Void) {
+            self.connection = connection
+            self.receive = receive
+            self.isOnce = isOnce
+        }
+
+        deinit { unsafe sd_bus_slot_unref(slot) }
+    }
+
+    fileprivate enum Received {
+        case reply(BusReply)
+        case signal(BusSignal)
+        case failure(BusError)
+    }
+
+    /// Begins to connect. Anything may be said at once; it is sent when the bus has let us in.
+    ///
+    /// - Parameter mostValues: larger messages are not taken; each value costs about 50 bytes while it is held.
+    /// - Throws: ``BusError/unreachable(_:)`` where nobody listens. That the bus does not let us in comes later.
+    public init(_ address: BusAddress, mostValues: Int = 4096) throws(BusError) {
+        var reason = BusError.unreachable("there is no address")
+        for alternative in address.alternatives {
+            do throws(BusError) {
+                unsafe bus = try Self.start(alternative)
+                self.mostValues = mostValues
+                return
+            } catch {
+                reason = error
+            }
+        }
+        throw reason
+    }
+
+    deinit {
+        waiters = [:]
+        unsafe sd_bus_close_unref(bus)
+    }
+
+    private static func start(_ address: String) throws(BusError) -> OpaquePointer {
+        var bus: OpaquePointer?
+        guard unsafe sd_bus_new(&bus) >= 0, let bus = unsafe bus else { throw .overloaded }
+        var result = unsafe sd_bus_set_address(bus, address)
+        if result >= 0 { result = unsafe sd_bus_set_bus_client(bus, 1) }
+        if result >= 0 { result = unsafe sd_bus_negotiate_fds(bus, 1) }
+        if result >= 0 { result = unsafe sd_bus_start(bus) }
+        guard result < 0 else { return unsafe bus }
+        unsafe sd_bus_close_unref(bus)
+        throw .unreachable("\(address): \(BusError.words(-result))")
+    }
+
+    // MARK: What the loop needs to know
+
+    /// What is to be watched; the same for the connection's whole life, and closed with it.
+    public var descriptor: Int32 { unsafe sd_bus_get_fd(bus) }
+
+    /// What it is to be watched for.
+    public var interest: BusInterest {
+        let events = unsafe sd_bus_get_events(bus)
+        guard !isClosed, events >= 0 else { return [] }
+        var interest: BusInterest = []
+        if events & Int32(POLLIN) != 0 { interest.insert(.readable) }
+        if events & Int32(POLLOUT) != 0 { interest.insert(.writable) }
+        return interest
+    }
+
+    /// When ``process()`` is to be called in any case, in nanoseconds of the monotonic clock; nil: never.
+    public var deadline: UInt64? {
+        var microseconds: UInt64 = 0
+        guard unsafe !isClosed && sd_bus_get_timeout(bus, &microseconds) > 0 else { return nil }
+        let (nanoseconds, overflow) = microseconds.multipliedReportingOverflow(by: 1000)
+        return overflow ? nil : nanoseconds
+    }
+
+    /// The user whose bus it is: who listens there, as the kernel says (`SO_PEERCRED`); nil: nobody has answered yet.
+    public var user: UInt32? {
+        var credentials: OpaquePointer?
+        guard unsafe !isClosed && sd_bus_get_owner_creds(bus, UInt64(SD_BUS_CREDS_EUID), &credentials) >= 0
+        else { return nil }
+        defer { unsafe sd_bus_creds_unref(credentials) }
+        var user: uid_t = 0
+        return unsafe sd_bus_creds_get_euid(credentials, &user) >= 0 ? user : nil
+    }
+
+    /// Whether the bus has let us in.
+    public var isReady: Bool { unsafe !isClosed && sd_bus_is_ready(bus) > 0 }
+
+    /// Does what can be done without waiting, and delivers what has come.
+    ///
+    /// - Throws: ``BusError``, once the connection has ended. Whoever waited for an answer has been told before.
+    public func process() throws(BusError) {
+        guard !isClosed else { throw .lost }
+        var result: Int32 = 1
+        var steps = 0
+        while result > 0, steps < Self.stepsAtOnce, unsafe sd_bus_is_open(bus) > 0 {
+            result = unsafe sd_bus_process(bus, nil)
+            steps += 1
+        }
+        if isReady { wasReady = true }
+        let hasEnded = unsafe result < 0 || sd_bus_is_open(bus) <= 0
+        deliver()
+        guard hasEnded, !isClosed else { return }
+        close()
+        throw wasReady ? .lost : .unreachable("the bus did not let us in")
+    }
+
+    /// Ends the connection. Whoever waits for an answer is told ``BusError/lost``; then nobody is told anything.
+    public func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        heard = []
+        let callers = waiters.values.filter(\.isOnce)
+        waiters = [:]
+        unsafe sd_bus_close(bus)
+        for caller in callers { caller.receive(.failure(.lost)) }
+    }
+
+    // MARK: What is said
+
+    private func checkRoom() throws(BusError) {
+        guard !isClosed else { throw .lost }
+        var queued: UInt64 = 0
+        let isFull = unsafe sd_bus_get_n_queued_write(bus, &queued) >= 0 && queued >= Self.mostWaiting
+        guard !isFull, waiters.count < Self.mostWaiting else { throw .overloaded }
+    }
+
+    /// Calls a method; the answer is received once, unless the call cannot even be made.
+    public func call(
+        _ call: BusCall, timeoutMilliseconds: Int = 25_000,
+        _ receive: @escaping (Result<BusReply, BusError>) -> Void
+    ) throws(BusError) {
+        try checkRoom()
+        var made: OpaquePointer?
+        var result = unsafe sd_bus_message_new_method_call(
+            bus, &made, call.destination, call.path, call.interface, call.member)
+        defer { unsafe sd_bus_message_unref(made) }
+        guard result >= 0, let message = unsafe made else {
+            throw BusError(result, saying: "a call of \(call.interface).\(call.member)")
+        }
+        try unsafe MessageWriter(message).append(call.arguments)
+        let waiter = Waiter(self, isOnce: true) { received in
+            switch received {
+            case .reply(let reply): receive(.success(reply))
+            case .failure(let error): receive(.failure(error))
+            case .signal: preconditionFailure("bug: a signal is no answer")
+            }
+        }
+        let address = unsafe Unmanaged.passUnretained(waiter).toOpaque()
+        result = unsafe sd_bus_call_async(
+            bus, &waiter.slot, message, hear, address, UInt64(timeoutMilliseconds) * 1000)
+        guard result >= 0 else {
+            throw BusError(result, saying: "a call of \(call.interface).\(call.member)")
+        }
+        waiters[ObjectIdentifier(waiter)] = waiter
+        changed?()
+    }
+
+    /// Has the signals of a kind received, for as long as the connection lasts. Where the bus does not grant that, the
+    /// connection ends.
+    public func listen(to match: BusMatch, _ receive: @escaping (BusSignal) -> Void) throws(BusError) {
+        try checkRoom()
+        guard let rule = match.rule else { throw .malformed("a choice of signals") }
+        let waiter = Waiter(self, isOnce: false) { received in
+            if case .signal(let signal) = received { receive(signal) }
+        }
+        let address = unsafe Unmanaged.passUnretained(waiter).toOpaque()
+        let result = unsafe sd_bus_add_match_async(bus, &waiter.slot, rule, hear, nil, address)
+        guard result >= 0 else { throw BusError(result, saying: "a choice of signals") }
+        waiters[ObjectIdentifier(waiter)] = waiter
+        changed?()
+    }
+
+    /// Sends a signal to everybody who wants to know it.
+    public func emit(_ signal: BusSignal) throws(BusError) {
+        try checkRoom()
+        var made: OpaquePointer?
+        var result = unsafe sd_bus_message_new_signal(
+            bus, &made, signal.path, signal.interface, signal.member)
+        defer { unsafe sd_bus_message_unref(made) }
+        if result >= 0, let message = unsafe made {
+            try unsafe MessageWriter(message).append(signal.arguments)
+            result = unsafe sd_bus_send(bus, message, nil)
+        }
+        guard result >= 0 else { throw BusError(result, saying: "\(signal.interface).\(signal.member)") }
+        changed?()
+    }
+
+    // MARK: What is heard
+
+    /// Takes a message while libsystemd calls; it is delivered when that is done.
+    fileprivate func take(_ message: OpaquePointer, for waiter: Waiter) {
+        guard !isClosed else { return }
+        heard.append((waiter, unsafe read(message, isReply: waiter.isOnce)))
+    }
+
+    private func read(_ message: OpaquePointer, isReply: Bool) -> Received {
+        let sender = unsafe Self.text(sd_bus_message_get_sender(message))
+        if unsafe sd_bus_message_is_method_error(message, nil) > 0 {
+            guard let error = unsafe sd_bus_message_get_error(message) else { return .failure(.lost) }
+            let name = unsafe Self.text(error.pointee.name)
+            // Said by libsystemd when the time is up, and by the bus when whoever was called has gone.
+            if name == "org.freedesktop.DBus.Error.NoReply" { return .failure(.timedOut) }
+            return .failure(.refused(name: name, message: unsafe Self.text(error.pointee.message)))
+        }
+        do throws(BusError) {
+            var reader = unsafe MessageReader(message, mostValues: mostValues)
+            let values = try reader.values()
+            if isReply { return .reply(BusReply(sender: sender, values: values)) }
+            return unsafe .signal(
+                BusSignal(
+                    sender: sender, path: Self.text(sd_bus_message_get_path(message)),
+                    interface: Self.text(sd_bus_message_get_interface(message)),
+                    member: Self.text(sd_bus_message_get_member(message)), arguments: values))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func deliver() {
+        var batch: [(waiter: Waiter, message: Received)] = []
+        swap(&batch, &heard)
+        for (waiter, message) in batch where !isClosed {
+            if waiter.isOnce { waiters[ObjectIdentifier(waiter)] = nil }
+            waiter.receive(message)
+        }
+    }
+
+    private static func text(_ start: UnsafePointer<CChar>?) -> String {
+        unsafe start.map { unsafe String(cString: $0) } ?? ""
+    }
+}
+
+/// What libsystemd calls with every message that somebody waits for.
+private func hear(
+    _ message: OpaquePointer?, _ waiter: UnsafeMutableRawPointer?,
+    _ error: UnsafeMutablePointer<sd_bus_error>?
+) -> Int32 {
+    guard let message = unsafe message, let waiter = unsafe waiter else { return 0 }
+    let known = unsafe Unmanaged<BusConnection.Waiter>.fromOpaque(waiter).takeUnretainedValue()
+    unsafe known.connection.take(message, for: known)
+    return 0
+}

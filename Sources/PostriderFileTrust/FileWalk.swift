@@ -1,0 +1,78 @@
+internal import CPostriderFileAccess
+internal import Glibc
+
+/// Goes the way to a file step by step, as the kernel would, and looks at each symbolic link before it follows it
+/// (path_resolution(7)).
+struct FileWalk {
+    /// Opens a place and not what is in it, which needs no permission to read it.
+    private static let path = Int32(CFileAccess_O_PATH)
+    /// As many links as the kernel follows.
+    private static let mostLinks = 40
+
+    private let rule: FileAccessRule
+
+    init(_ rule: FileAccessRule) { self.rule = rule }
+
+    /// - Throws: ``FileAccessError`` where a link belongs to somebody who may not own the file, or where the kernel
+    ///   refuses a step.
+    ///
+    /// - Parameter isRead: whether the file is to be read; else only its place is opened, for its status.
+    func open(_ path: String, isRead: Bool) throws(FileAccessError) -> OpenedFile {
+        guard !path.isEmpty else { throw .system(ENOENT) }
+        var names = Self.names(of: path)
+        var place = try Self.directory(path.hasPrefix("/") ? "/" : ".", at: AT_FDCWD)
+        var links = 0
+        while let name = names.popLast() {
+            let step = try Self.step(name, at: place.descriptor)
+            guard step.status.st_mode & S_IFMT == S_IFLNK else {
+                if names.isEmpty { return isRead ? try Self.reading(name, at: place.descriptor) : step }
+                place = step
+                continue
+            }
+            links += 1
+            guard links <= Self.mostLinks else { throw .system(ELOOP) }
+            guard rule.owners.contains(step.status.st_uid) else {
+                throw .link(name, owner: step.status.st_uid)
+            }
+            let target = try Self.target(of: step)
+            if target.hasPrefix("/") { place = try Self.directory("/", at: AT_FDCWD) }
+            names += Self.names(of: target)
+        }
+        // The path ends at a directory: `/`, or one behind a link to it.
+        throw .notRegular
+    }
+
+    /// The names of a path, the last first.
+    private static func names(of path: String) -> [String] {
+        path.split(separator: "/").reversed().filter { $0 != "." }.map(String.init)
+    }
+
+    private static func directory(_ name: String, at place: Int32) throws(FileAccessError) -> OpenedFile {
+        try opened(name, at: place, Self.path | O_DIRECTORY)
+    }
+
+    /// What has this name, be it a link.
+    private static func step(_ name: String, at place: Int32) throws(FileAccessError) -> OpenedFile {
+        try opened(name, at: place, Self.path | O_NOFOLLOW)
+    }
+
+    /// Not blocking, should it be a pipe: that is refused later.
+    private static func reading(_ name: String, at place: Int32) throws(FileAccessError) -> OpenedFile {
+        try opened(name, at: place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+    }
+
+    private static func opened(
+        _ name: String, at place: Int32, _ flags: Int32
+    ) throws(FileAccessError) -> OpenedFile {
+        let descriptor = unsafe openat(place, name, flags | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .system(errno) }
+        return OpenedFile(owning: descriptor)
+    }
+
+    private static func target(of link: borrowing OpenedFile) throws(FileAccessError) -> String {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlinkat(link.descriptor, "", &bytes, bytes.count)
+        guard count > 0 else { throw .system(count < 0 ? errno : ENOENT) }
+        return String(decoding: bytes.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,150 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
+
+/// A device of the fleet, over all of its links.
+final class FleetDevice {
+    let index: Int
+    private unowned let lane: Lane
+    private(set) var identity: DeviceIdentity?
+    private(set) var secret: [UInt8] = []
+    private var line: DeviceLine?
+    /// Whether the greeter was told to connect it, and has not answered yet.
+    private var isAwaited = false
+    /// Whether it is to be connected: if not, it stays away.
+    private(set) var isWanted = false
+    /// Whether it is welcome and has all of its device tokens.
+    private(set) var isReady = false
+    private var knownTokens = 0
+    private var judge = CopyJudge(window: Limits.deliveryWindow)
+    private var backoff = Backoff()
+    private var readyAt: UInt64 = 0
+    private var pause: (any LoopTimer)?
+    /// When its last link ended, on the run's clock; 0: never.
+    private(set) var lostLinkAt: UInt64 = 0
+    /// The number of the last broadcast that came over this link.
+    private var lastBroadcast: UInt64?
+
+    init(index: Int, of lane: Lane) {
+        self.index = index
+        self.lane = lane
+    }
+
+    // MARK: What the lane wants
+
+    /// Connects, and comes back whenever the link is lost.
+    func come() {
+        guard !isWanted else { return }
+        isWanted = true
+        connect()
+    }
+
+    /// Stays away: with a goodbye, or by cutting the link.
+    func leave(isOrderly: Bool) {
+        isWanted = false
+        pause?.disarm()
+        guard let line else { return }
+        if isOrderly { line.leave() } else { line.wire?.abort(.localClose) }
+    }
+
+    /// Loses its link, and comes back as a device that did not want that.
+    func lose() { line?.wire?.abort(.localClose) }
+
+    /// Connects, where nothing has changed meanwhile.
+    private func connect() {
+        guard isWanted, line == nil, !isAwaited else { return }
+        isAwaited = true
+        lane.connect(self)
+    }
+
+    /// What came of it.
+    func greeted(_ outcome: Greeter.Outcome) {
+        isAwaited = false
+        switch outcome {
+        case .connected(let crate) where isWanted:
+            lane.hasReachedDevicePort = true
+            let line = DeviceLine(self, of: lane)
+            self.line = line
+            lane.loop.adopt(crate, for: line)
+        case .connected: break  // The crate closes it.
+        case .failed(let reason): linkEnded(reason, goodbye: nil)
+        }
+    }
+
+    func ping(second: Int) {
+        guard isReady, let line, (second + index) % line.keepaliveSeconds == 0 else { return }
+        line.ping()
+    }
+
+    func subscribe(to channel: ChannelIdentity, of topic: Topic) { line?.subscribe(to: channel, of: topic) }
+
+    // MARK: What the line tells
+
+    func enrolled(_ answer: EnrollResponse) {
+        identity = answer.deviceIdentity
+        secret = answer.deviceSecret
+        lane.tally.enrolments += 1
+    }
+
+    func registered(_ registered: Registered) {
+        guard let app = lane.topics.firstIndex(where: { $0.text == registered.topic }), app < 64 else {
+            return
+        }
+        guard knownTokens & 1 << app == 0 else { return }
+        knownTokens |= 1 << app
+        lane.addressees.set(registered.deviceToken.hex.utf8.span, device: index, app: app)
+        if knownTokens.nonzeroBitCount == lane.topics.count {
+            lane.known.append(index)
+            lane.needsPump = true
+        }
+    }
+
+    func checkReady(isWelcome: Bool) {
+        guard isWelcome, !isReady, knownTokens.nonzeroBitCount == lane.topics.count else { return }
+        isReady = true
+        readyAt = lane.clock
+        lastBroadcast = nil
+        lane.deviceReady(self)
+    }
+
+    /// A push arrived, for the first time or not: whether that is as it should be.
+    func judge(_ arrival: PushBook.Arrival, _ number: UInt64) -> LoadTally.Copy? {
+        defer { if arrival != .stray { judge.arrived(number) } }
+        switch arrival {
+        case .first: return nil
+        case .stray: return .strayed
+        case .copy: return judge.allows(copyOf: number) ? .repeated : .doubled
+        }
+    }
+
+    /// Whether a broadcast comes in its order and for the first time.
+    func takeBroadcast(_ number: UInt64) -> Bool {
+        if let lastBroadcast, number <= lastBroadcast { return false }
+        lastBroadcast = number
+        return true
+    }
+
+    /// The connection is gone.
+    func lineEnded(_ line: DeviceLine, _ reason: CloseReason) {
+        guard self.line === line else { return }
+        self.line = nil
+        judge.linkEnded(isOrderly: line.hasGoodEnd)
+        linkEnded(reason, goodbye: line.goodbye)
+    }
+
+    private func linkEnded(_ reason: CloseReason, goodbye: Goodbye?) {
+        lane.readClock()
+        let wasReady = isReady
+        isReady = false
+        if wasReady { lostLinkAt = lane.sinceStart }
+        lane.deviceEnded(self, wasReady: wasReady, reason, goodbye: goodbye)
+        guard isWanted else { return }
+        let up = wasReady ? Int((lane.clock - readyAt) / 1_000_000) : 0
+        let delay = backoff.delayMilliseconds(
+            afterLinkUp: up, retryAfterMilliseconds: goodbye?.retryAfterMilliseconds ?? 0,
+            random: lane.random())
+        let pause = self.pause ?? lane.loop.makeTimer { [unowned self] in connect() }
+        self.pause = pause
+        pause.arm(afterMilliseconds: delay)
+    }
+}

@@ -1,0 +1,85 @@
+import PostriderHTTP2
+import PostriderTransport
+
+/// One connection of the fleet: an HTTP/2 session on a wire, as lean as can be, for there are thousands. It counts
+/// bytes, and reads the clock once for whatever arrives together.
+class FleetLine: PostriderTransport.Session, SessionHandler {
+    unowned let lane: Lane
+    private(set) lazy var streams = PostriderHTTP2.Session(role: .client, settings: settings, handler: self)
+    private(set) var wire: (any Wire)?
+    private let settings: SessionSettings
+
+    init(of lane: Lane, settings: SessionSettings) {
+        self.lane = lane
+        self.settings = settings
+    }
+
+    /// What was said on the streams leaves at the end of this turn.
+    func setNeedsFlush() { wire?.setNeedsFlush() }
+
+    /// Ends the connection in order.
+    func close() {
+        guard let wire else { return }
+        streams.goaway()
+        wire.close(.localClose)
+    }
+
+    // MARK: What lines do
+
+    /// The connection is established.
+    func opened() {}
+    /// The last moment to say something before it leaves.
+    func prepareFlush() {}
+    /// The connection is gone.
+    func ended(_ reason: CloseReason) {}
+
+    // MARK: PostriderTransport.Session
+
+    final func opened(on wire: any Wire) {
+        self.wire = wire
+        lane.tally.connections += 1
+        lane.readClock()
+        opened()
+        wire.setNeedsFlush()
+    }
+
+    final func received(_ bytes: Span<UInt8>) {
+        lane.tally.bytesReceived += UInt64(bytes.count)
+        lane.readClock()
+        do throws(SessionError) {
+            try streams.receive(bytes)
+            if streams.isFinished { wire?.close(.peerClosed) }
+        } catch {
+            wire?.close(.protocolError(error.description))
+        }
+        if streams.wantsToSend { wire?.setNeedsFlush() }
+    }
+
+    final func inputEnded() { wire?.close(.peerClosed) }
+
+    final func flush(into output: inout [UInt8]) {
+        let start = output.count
+        prepareFlush()
+        streams.drain(into: &output)
+        lane.tally.bytesSent += UInt64(output.count - start)
+        if streams.wantsToSend { wire?.setNeedsFlush() }
+    }
+
+    final func closed(_ reason: CloseReason) {
+        wire = nil
+        streams.end()
+        ended(reason)
+    }
+
+    // MARK: SessionHandler
+
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {}
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {}
+    func ended(_ stream: Int32) {}
+    func closed(_ stream: Int32, errorCode: UInt32) {}
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+    func settingsReceived(maxConcurrentStreams: UInt32) {}
+    func pingAcknowledged() {}
+    func settingsAcknowledged() {}
+    func writable(_ stream: Int32) {}
+}

@@ -1,0 +1,294 @@
+import Foundation
+import PostriderNotifications
+import PostriderTransport
+
+/// A load run could not be made; one sentence.
+public struct LoadFailure: Error, Equatable, CustomStringConvertible {
+    /// What was in the way, and what to do.
+    public let description: String
+
+    /// A failure from its sentence, which may end with another one's: there is one full stop.
+    public init(_ description: String) {
+        let stops = description.reversed().prefix { $0 == "." }.count
+        self.description = description.dropLast(stops) + "."
+    }
+}
+
+/// How far a run is, for whoever watches.
+public struct LoadProgress: Sendable, Equatable {
+    /// The phase at hand.
+    public var phase: String
+    /// Seconds since the run began.
+    public var seconds: Double
+    /// Devices that are connected and registered.
+    public var ready: Int
+    /// Of the last second.
+    public var accepted: Double
+    /// Of the last second.
+    public var delivered: Double
+    /// All so far.
+    public var refused: UInt64
+    /// Accepted, and not yet arrived.
+    public var missing: Int
+    /// Microseconds, of the last second; nil where nothing came.
+    public var p50: Double?
+    /// The same.
+    public var p99: Double?
+}
+
+/// A plan that is carried out on a target: it gives the lanes their orders, waits for what they say, looks at the
+/// server's process in between, and puts the result together.
+public final class LoadRun {
+    let plan: LoadPlan
+    let target: LoadTarget
+    private let processors: [Int]
+    private let watch: (LoadProgress) -> Void
+    private let probe: ProcessProbe?
+    private let ownProbe = ProcessProbe(process: ProcessInfo.processInfo.processIdentifier)
+
+    private var lanes: [Mailbox<LaneOrder>] = []
+    private var orders: [Int] = []
+    private var reports: AsyncStream<LaneReport>.Iterator
+    private let continuation: AsyncStream<LaneReport>.Continuation
+    private(set) var latest: [LaneProgress?] = []
+    private var conclusions: [LaneConclusion] = []
+    private let epoch = EventLoop.monotonicNanoseconds
+    let counts: [(devices: Int, providers: Int)]
+    /// Devices that are to be connected, by lane.
+    var wanted: [Int]
+
+    /// How long the server may take until it has answered what it was asked.
+    var answerMilliseconds = 30_000
+    /// The same until devices are there: long enough for a slow relay, short enough for one that takes none at all. Of
+    /// devices that connect at a rate, twice as long as that takes.
+    lazy var patienceMilliseconds =
+        60_000 + plan.fleet.devices * max(20, 2000 / (plan.fleet.connectionsPerSecond ?? 100))
+
+    private(set) var phase = ""
+    private var phaseBegin = Sight()
+    private var idlePSSKiB = 0
+    var phaseEnds: [String: PhaseEnd] = [:]
+    private var timeline: LoadTimeline
+    /// Broadcasts that had to come, and did not: found step by step.
+    var lostBroadcasts = 0
+
+    /// - Parameters:
+    ///   - processors: that the lanes are pinned to, by turns; empty: any.
+    ///   - watch: told about once a second how far it is.
+    public init(
+        _ plan: LoadPlan, on target: LoadTarget, processors: [Int] = [],
+        watch: @escaping (LoadProgress) -> Void = { _ in }
+    ) {
+        self.plan = plan
+        self.target = target
+        self.processors = processors
+        self.watch = watch
+        probe = target.process.map { ProcessProbe(process: $0) }
+        let threads = plan.fleet.threads
+        let devices = target.devices == nil ? 0 : plan.fleet.devices
+        counts = (0..<threads).map { lane in
+            (
+                Self.part(of: devices, for: lane, of: threads),
+                Self.part(of: plan.fleet.providers, for: lane, of: threads)
+            )
+        }
+        wanted = [Int](repeating: 0, count: threads)
+        timeline = LoadTimeline(lanes: threads)
+        let (stream, continuation) = AsyncStream<LaneReport>.makeStream()
+        reports = stream.makeAsyncIterator()
+        self.continuation = continuation
+    }
+
+    /// What a lane has of a whole: as much as each other, or one more or less.
+    static func part(of whole: Int, for lane: Int, of lanes: Int) -> Int {
+        whole * (lane + 1) / lanes - whole * lane / lanes
+    }
+
+    /// Carries the plan out.
+    public func run() async throws -> LoadResult {
+        let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
+        idlePSSKiB = probe?.look()?.pssKiB ?? 0
+        try startLanes()
+        do {
+            try await wait(milliseconds: 20_000, orFail: "the lanes did not begin") { $0.isComplete }
+            for step in plan.steps {
+                if step.action.isPush { try await waitForProviders() }
+                if let phase = step.phase, phase != self.phase { enter(phase) }
+                try await carryOut(step.action)
+            }
+            // A server that went away would have lost nothing of what it never accepted.
+            if plan.steps.contains(where: \.action.isPush) { try await waitForProviders() }
+            leavePhase()
+            order { _ in .conclude }
+            try await wait(milliseconds: 60_000, orFail: "the lanes did not conclude") { _ in
+                conclusions.count == lanes.count
+            }
+        } catch {
+            if conclusions.isEmpty { order { _ in .conclude } }
+            throw error
+        }
+        return result(startedAt: startedAt)
+    }
+
+    private func startLanes() throws {
+        let mark = UInt16.random(in: 0..<4096)
+        for (index, share) in counts.enumerated() {
+            let setup = Lane.Setup(
+                index: index, fleet: plan.fleet, devices: share.devices, providers: share.providers,
+                target: target,
+                phases: plan.phases.count, seed: plan.seed, epoch: epoch,
+                mark: (mark &+ UInt16(index)) & 0x0FFF,
+                processor: processors.isEmpty ? nil : processors[index % processors.count],
+                report: { [continuation] in continuation.yield($0) })
+            lanes.append(try Lane.start(setup))
+            orders.append(0)
+            latest.append(nil)
+        }
+    }
+
+    // MARK: Orders and answers
+
+    /// Gives each lane an order, by its number; nil: none.
+    func order(_ make: (Int) -> LaneOrder?) {
+        for (index, lane) in lanes.enumerated() {
+            guard let order = make(index), lane.post(order) else { continue }
+            orders[index] += 1
+        }
+    }
+
+    var together: Together {
+        var together = Together()
+        for (index, progress) in latest.enumerated() {
+            guard let progress, progress.obeyed >= orders[index] else {
+                together.isComplete = false
+                continue
+            }
+            together.ready += progress.ready
+            together.subscribed += progress.subscribed
+            together.open += progress.open
+            together.missing += progress.missing
+            together.isPushing = together.isPushing || progress.isPushing
+            together.hasCountLeft = together.hasCountLeft || progress.hasCountLeft
+            together.broadcastsLeft += progress.broadcastsLeft
+            together.haveProviders = together.haveProviders && progress.hasProvider
+            together.backlog += progress.backlog
+            together.tally.add(progress.tally)
+        }
+        return together
+    }
+
+    /// Waits until every lane has carried out its orders and `isDone`. False: it took longer than that.
+    func wait(milliseconds: Int, until isDone: (Together) -> Bool) async throws -> Bool {
+        let deadline = EventLoop.monotonicNanoseconds + UInt64(milliseconds) * 1_000_000
+        repeat {
+            let together = self.together
+            if together.isComplete, isDone(together) { return true }
+            if conclusions.count == lanes.count { return isDone(together) }
+            guard EventLoop.monotonicNanoseconds < deadline, let report = await reports.next() else {
+                return false
+            }
+            try take(report)
+        } while true
+    }
+
+    /// The same where it must not take longer.
+    func wait(
+        milliseconds: Int, orFail sentence: @autoclosure () -> String, until isDone: (Together) -> Bool
+    ) async throws {
+        guard try await wait(milliseconds: milliseconds, until: isDone) else { throw earlyEnd(sentence()) }
+    }
+
+    /// Why the run does not come to its end, with what has stood in the way most often.
+    func earlyEnd(_ sentence: String) -> LoadFailure {
+        let reasons = together.tally.failures.merging(together.tally.lostLinks, uniquingKeysWith: +)
+        let worst = reasons.max { $0.value < $1.value }.map { "; mostly: \($0.key)" } ?? ""
+        return LoadFailure("The run ended early: \(sentence)\(worst)")
+    }
+
+    private func take(_ report: LaneReport) throws {
+        switch report {
+        case .failed(let sentence): throw LoadFailure(sentence)
+        case .concluded(let conclusion): conclusions.append(conclusion)
+        case .progress(let progress):
+            latest[progress.lane] = progress
+            guard let slice = progress.slice else { return }
+            let seconds = Double(EventLoop.monotonicNanoseconds - epoch) / 1e9
+            // What comes now may still be of the phase before; who has an order to obey does not count as being there.
+            let phase = plan.phases.indices.contains(slice.phase) ? plan.phases[slice.phase] : ""
+            guard
+                let second = timeline.add(
+                    slice, of: progress.lane, at: seconds, phase: phase, residentKiB: probe?.residentKiB()),
+                case let together = self.together, together.isComplete
+            else { return }
+            watch(
+                LoadProgress(
+                    phase: phase, seconds: seconds, ready: together.ready, accepted: second.accepted,
+                    delivered: second.delivered, refused: together.tally.refusedCount,
+                    missing: together.missing,
+                    p50: second.deliveryP50 ?? second.acceptanceP50,
+                    p99: second.deliveryP99 ?? second.acceptanceP99))
+        }
+    }
+
+    // MARK: Phases
+
+    private func enter(_ name: String) {
+        leavePhase()
+        phase = name
+        phaseBegin = look()
+        let index = plan.phases.firstIndex(of: name) ?? 0
+        order { _ in .enter(phase: index) }
+    }
+
+    private func leavePhase() {
+        guard !phase.isEmpty else { return }
+        var end = phaseEnds[phase] ?? PhaseEnd()
+        end.backlog += together.backlog
+        end.add(
+            from: phaseBegin, to: look(), idlePSSKiB: idlePSSKiB,
+            connections: together.ready + plan.fleet.providers)
+        phaseEnds[phase] = end
+    }
+
+    private func look() -> Sight {
+        Sight(server: probe?.look(), own: ownProbe.look(), stolenSeconds: StolenTime.seconds())
+    }
+
+    // MARK: The result
+
+    private func result(startedAt: Int64) -> LoadResult {
+        let machine = LoadResult.Machine.current
+        // A lane that has devices has a greeter.
+        let threads = plan.fleet.threads * (target.devices == nil ? 1 : 2)
+        let usableProcessors = processors.isEmpty ? machine.cores : Set(processors).count
+        var records = [PhaseRecord](repeating: PhaseRecord(), count: plan.phases.count)
+        var total = LoadTally()
+        for conclusion in conclusions {
+            for index in records.indices { records[index].add(conclusion.records[index]) }
+            total.add(conclusion.total)
+        }
+        let phases = zip(plan.phases, records).map { name, record in
+            let end = phaseEnds[name] ?? PhaseEnd()
+            var record = record
+            record.nanoseconds -= min(record.nanoseconds, end.vainNanoseconds)
+            return LoadResult.Phase(
+                name: name, record, backlog: end.backlog, server: end.server,
+                ownCPUSeconds: end.ownCPUSeconds, stolenSeconds: end.stolenSeconds)
+        }
+        let lost = conclusions.reduce(0) { $0 + $1.lost }
+        let identities = conclusions.flatMap(\.lostIdentities).prefix(10).map(\.description)
+        let verdict = LoadResult.Verdict(
+            lost: lost + lostBroadcasts, doubled: total.doubled, repeated: total.repeated,
+            strayed: total.strayed,
+            altered: total.altered, excused: conclusions.reduce(0) { $0 + $1.excused },
+            unansweredArrivals: conclusions.reduce(0) { $0 + $1.unansweredArrivals },
+            lostIdentities: Array(identities))
+        return LoadResult(
+            scenario: plan.name, startedAt: startedAt, machine: machine,
+            devices: target.devices == nil ? target.tokens.count : plan.fleet.devices,
+            apps: target.topics.count, providers: plan.fleet.providers, streams: plan.fleet.streams,
+            threads: plan.fleet.threads, processors: min(threads, usableProcessors),
+            mainPhase: plan.mainPhase, phases: phases, verdict: verdict,
+            timeline: timeline.seconds, leakKiBPerMinute: timeline.growth(in: plan.mainPhase))
+    }
+}

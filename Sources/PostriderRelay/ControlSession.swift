@@ -1,0 +1,89 @@
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
+
+/// One connection of the control socket. Only the user who runs the relay and root are let in; the kernel
+/// says who they are.
+final class ControlSession: EndpointOwner {
+    private let desk: ControlDesk
+    private let user: UInt32
+    private let log: Log
+    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    private var requests: [Int32: (method: String, path: String, body: [UInt8])] = [:]
+    private var isOpen = true
+
+    /// Bytes of a request's body; the largest is a key for as many topics as there can be, each as long as can be.
+    private static let bodyBytes = 131_072
+
+    private static let settings: SessionSettings = {
+        var settings = SessionSettings()
+        settings.maxConcurrentStreams = 32
+        settings.maxOutboundBytes = Limits.controlAnswerBytes
+        return settings
+    }()
+
+    /// A session of `desk` for the user of this identifier, who runs the relay.
+    init(desk: ControlDesk, user: UInt32, log: Log) {
+        self.desk = desk
+        self.user = user
+        self.log = log
+    }
+
+    func opened() {
+        let caller = endpoint.peer?.credentials?.user
+        guard caller == user || caller == 0 else {
+            let name = caller.map(String.init) ?? "unknown"
+            log.warning("the control socket refused user \(name)", kind: "control socket", from: name)
+            endpoint.close(.refused("not the relay's user"))
+            return
+        }
+    }
+
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head, let method = block.text(of: ":method"), let path = block.text(of: ":path") else {
+            return
+        }
+        requests[stream] = (method, path, [])
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard let count = requests[stream]?.body.count else { return }
+        guard count + bytes.count <= Self.bodyBytes else {
+            requests[stream] = nil
+            endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
+            return
+        }
+        requests[stream]?.body.append(copying: bytes)
+    }
+
+    func ended(_ stream: Int32) {
+        guard let request = requests[stream] else { return }
+        desk.handle(request.method, request.path, body: request.body) { [self] answer in
+            respond(stream, answer)
+        }
+    }
+
+    func closed(_ stream: Int32, errorCode: UInt32) { requests[stream] = nil }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
+
+    func disconnected(_ reason: CloseReason) { isOpen = false }
+
+    /// The answer, or, where it has more bytes than are sent at once, a sentence about that.
+    static func fitting(_ answer: ControlDesk.Answer) -> ControlDesk.Answer {
+        guard answer.body.count > Limits.controlAnswerBytes else { return answer }
+        let (has, most) = (answer.body.count >> 20, Limits.controlAnswerBytes >> 20)
+        return ControlDesk.refusal(
+            503, "The answer has \(has) MiB, more than the \(most) MiB that are sent at once: ask for less.")
+    }
+
+    /// Answers, unless the caller has gone.
+    private func respond(_ stream: Int32, _ answer: ControlDesk.Answer) {
+        guard isOpen, let request = requests[stream] else { return }
+        let answer = Self.fitting(answer)
+        // An answer to HEAD must be without a body (RFC 9110, section 9.3.2).
+        let body = request.method == "HEAD" ? [] : answer.body
+        endpoint.answer(stream, status: answer.status, json: body.span)
+    }
+}

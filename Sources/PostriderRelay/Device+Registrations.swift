@@ -1,0 +1,42 @@
+import PostriderNotifications
+
+/// The apps of a device.
+extension Device {
+    /// The number of the good registration of a topic.
+    func registration(of topic: Topic) -> RegistrationNumber? {
+        registrations.first { $0.value.topic == topic && $0.value.unregisteredAt == nil }?.key
+    }
+
+    /// Whether it may have one more registration, perhaps in place of a good one. Tokens of ended registrations are
+    /// answered with 410 for ever; a device that makes them by the thousand is refused, too.
+    func hasRoomForRegistration(inPlaceOf old: RegistrationNumber?) -> Bool {
+        let good = registrations.count { $0.value.unregisteredAt == nil && $0.key != old }
+        return good < Limits.registrationsPerDevice
+            && registrations.count < Limits.registrationsPerDevice * 16
+    }
+
+    /// The number for its next registration in an environment.
+    func nextRegistrationNumber(in environment: Environment) -> RegistrationNumber {
+        let last = registrations.keys.last { $0.environment == environment }
+        return RegistrationNumber((last?.ordinal ?? 0) + 1, in: environment)
+    }
+
+    /// Takes on a registration, or the end of one, that the ledger has made durable (or that is read at
+    /// start-up). What is pending for one that ended is dropped.
+    mutating func apply(_ record: RegistrationRecord, _ tally: inout Tally, _ effects: inout [Effect]) {
+        precondition(record.device == self.record.identity, "a registration belongs to its device")
+        let known = registrations[record.number]
+        registrations[record.number] = Registration(
+            topic: record.topic,
+            registeredAt: record.registeredAt,
+            unregisteredAt: record.unregisteredAt,
+            pending: known?.pending ?? 0,
+            allowance: known?.allowance ?? PushAllowance(),
+            filter: link?.reception.filter(of: record.topic) ?? .enabled
+        )
+        guard let moment = record.unregisteredAt else { return }
+        for row in queue.rows(where: { $0.registration == record.number }) {
+            drop(row, .unregistered, answering: .rejected(.unregistered, since: moment), &tally, &effects)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import PostriderCourier
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
+
+/// What happens on a device's connection because time goes by.
+extension DeviceSession {
+    func arm(seconds: UInt32) {
+        let timer = self.timer ?? shard.scheduler.makeTimer { [unowned self] in timeIsUp() }
+        self.timer = timer
+        timer.arm(afterMilliseconds: Int(seconds) * 1000)
+    }
+
+    /// No hello in time; or a keepalive interval is over. A device that was silent for one is asked with a
+    /// PING, and is dead if it stays silent.
+    private func timeIsUp() {
+        guard farewell == nil || isEnding else { return endAsSaid() }
+        guard !isEnding else { return endpoint.close(.localClose) }
+        guard seat != nil else { return giveUp() }
+        endpoint.streams.forgiveEmptyFrames()
+        if endpoint.takeHeard() {
+            isAwaitingPong = false
+            arm(seconds: keepaliveSeconds)
+        } else if isAwaitingPong {
+            giveUpDead()
+        } else {
+            isAwaitingPong = true
+            endpoint.streams.ping()
+            endpoint.setNeedsFlush()
+            arm(seconds: min(keepaliveSeconds, Self.pongSeconds))
+        }
+    }
+
+    /// Nobody was let in on this connection in time. Whoever waits for an answer gets one, then the connection ends.
+    private func giveUp() {
+        let seconds = Limits.helloMilliseconds / 1000
+        for (stream, call) in calls.sorted(by: { $0.key < $1.key }) {
+            switch call {
+            case .enrolRequest:
+                refuse(stream, .deadlineExceeded, "The request did not end within \(seconds) seconds.")
+            case .enrolling:
+                refuse(stream, .unavailable, "The relay did not answer in \(seconds) seconds; try again.")
+            case .connect: continue
+            }
+            calls[stream] = nil
+        }
+        guard linkStream != nil else {
+            let sentence = "neither Connect nor Enroll within \(seconds) seconds"
+            return endpoint.close(.idleTimeout, debug: Array(sentence.utf8))
+        }
+        guard isAwaitingHello else {
+            // The device has said hello, and its home is late: that is the relay's fault.
+            let detail = "the relay did not let the device in within \(seconds) seconds"
+            return leave(.overloaded, retryAfterMilliseconds: UInt32(Limits.slotMilliseconds.least), detail)
+        }
+        let detail = "no hello within \(seconds) seconds"
+        shard.deviceEnds.noteBroken(detail, by: endpoint.peer, kind: "no hello")
+        leave(.protocolError, detail, with: .deadlineExceeded)
+    }
+
+    /// The device did not answer a PING. It is told why, where the socket takes that at once: it may be alive behind a
+    /// network that was gone.
+    private func giveUpDead() {
+        guard let wire = endpoint.wire, !wire.isBlocked else {
+            endpoint.wire?.abort(.idleTimeout)
+            return
+        }
+        let detail = "no answer to a PING within \(min(keepaliveSeconds, Self.pongSeconds)) seconds"
+        leave(.unspecified, detail, with: .deadlineExceeded)
+        endpoint.close(.idleTimeout, debug: Array(detail.utf8))
+    }
+}

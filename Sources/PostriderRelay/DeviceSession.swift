@@ -1,0 +1,294 @@
+import PostriderCourier
+import PostriderCrypto
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
+
+/// One device's connection: the gRPC service `Courier`. It begins on the shard that accepted it and, once the
+/// device has said hello, moves to the device's home.
+final class DeviceSession: EndpointOwner {
+    /// What a stream carries.
+    enum Call {
+        /// `Enroll`: the request is still arriving.
+        case enrolRequest(MessageFraming)
+        /// `Enroll`: the home makes the device durable; this is the secret that the answer carries.
+        case enrolling(secret: [UInt8])
+        /// `Connect`; its messages are cut by the session's own framing.
+        case connect
+    }
+
+    /// The connection's number on its present shard.
+    private(set) var number: UInt64
+    private(set) unowned var shard: Shard
+    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    /// The device at the other end, once its home has let it in.
+    private(set) var seat: DeviceSeat?
+    /// The process at the other end, once it has said hello.
+    private(set) var party = CloneWatch.Party(instance: 0, address: "")
+    /// The same, while this is the device's connection.
+    var ownSeat: DeviceSeat? { seat.flatMap { $0.session === self ? $0 : nil } }
+    var calls: [Int32: Call] = [:]
+    private var link = RelayLink()
+    /// Of the link's stream.
+    private var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
+    /// The stream of `Connect`; a connection has one.
+    private(set) var linkStream: Int32?
+    /// What the device wants of channels; its wishes end with the link.
+    var subscriptions: [Wish: Subscription] = [:]
+    var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
+    var isAwaitingPong = false
+    private(set) var isEnding = false
+    /// How the link's stream will end, once the relay has said goodbye and while acknowledgements still count.
+    private(set) var farewell: (status: GRPCStatus, detail: String)?
+    /// First for the hello, then for the keepalive.
+    var timer: (any LoopTimer)?
+
+    /// How long a PING may stay unanswered at most.
+    static let pongSeconds: UInt32 = 20
+    /// How long a device may take to acknowledge what is under way when the relay says goodbye.
+    private static let farewellSeconds: UInt32 = 2
+    /// How long a device may take to end a stream that the relay has ended.
+    private static let endingSeconds: UInt32 = 5
+
+    private static let settings: SessionSettings = {
+        var settings = SessionSettings()
+        settings.maxConcurrentStreams = 8
+        settings.maxHeaderListBytes = Limits.headerListBytes
+        settings.maxHeaderFields = Limits.headerFields
+        settings.connectionWindowSize = 65_535
+        // Requests are few, and a link that sends without a table can become lean. The table of what the device sends
+        // has its usual size, for proxies do not speak of it (RFC 7541, section 4.2); a lean link keeps none.
+        settings.encoderTableSize = 0
+        settings.readsHeaderBlocks = false
+        return settings
+    }()
+
+    init(number: UInt64, shard: Shard) {
+        self.number = number
+        self.shard = shard
+    }
+
+    // MARK: EndpointOwner
+
+    func opened() { takePlace() }
+
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head else { return }
+        var method: CourierMethod?
+        var isGRPC = false
+        block.forEach { name, value in
+            if name.spells(":path") { method = CourierMethod(path: value) }
+            if name.spells("content-type") { isGRPC = value.begins(with: "application/grpc") }
+        }
+        switch method {
+        case _ where !isGRPC: refuseStranger(stream)
+        case nil, .attach, .keyboard:
+            refuse(
+                stream, .unimplemented,
+                "The service is postrider.courier.v1.Courier, its methods Enroll and Connect.")
+        case .enroll:
+            calls[stream] = .enrolRequest(MessageFraming(maxMessageBytes: Limits.deviceMessageBytes))
+        case .connect where linkStream != nil:
+            refuse(stream, .failedPrecondition, "A connection carries one Connect stream.")
+        case .connect:
+            linkStream = stream
+            calls[stream] = .connect
+            framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
+            endpoint.streams.openResponse(stream, Self.responseHead)
+            endpoint.setNeedsFlush()
+        }
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard stream != linkStream else { return receive(bytes) }
+        guard case .enrolRequest(var framing) = calls[stream] else { return }
+        calls[stream] = nil
+        framing.feed(bytes)
+        // Nothing is taken out of it before its end.
+        guard framing.waitingByteCount <= MessageFraming.prefixByteCount + Limits.deviceMessageBytes else {
+            return refuse(stream, .resourceExhausted, "The request is larger than a message may be.")
+        }
+        calls[stream] = .enrolRequest(framing)
+    }
+
+    func ended(_ stream: Int32) {
+        switch calls[stream] {
+        case .enrolRequest(var framing): enrol(stream, &framing)
+        case .connect: endAsSaid()
+        case .enrolling, nil: break
+        }
+    }
+
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        calls[stream] = nil
+        guard stream == linkStream else { return }
+        linkStream = nil
+        shard.left(self)
+        endpoint.close(.peerClosed)
+    }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
+        shard.deviceEnds.noteGoaway(errorCode, debug, from: endpoint.peer)
+    }
+
+    func pingAcknowledged() { isAwaitingPong = false }
+
+    func disconnected(_ reason: CloseReason, from peer: Peer?) {
+        timer = nil
+        shard.devices[number] = nil
+        shard.left(self)
+        seat = nil
+        shard.deviceEnds.note(reason, of: peer)
+        shard.connectionEnded()
+    }
+
+    // MARK: Moving home
+
+    /// The connection is about to leave this shard for the device's home.
+    func depart() {
+        timer = nil
+        shard.devices[number] = nil
+    }
+
+    /// The connection has arrived at the device's home.
+    func arrive(at home: Shard, number: UInt64) {
+        shard = home
+        self.number = number
+        takePlace()
+        endpoint.setNeedsFlush()
+    }
+
+    /// From now on the shard finds it by its number, and waits for its hello.
+    private func takePlace() {
+        shard.devices[number] = self
+        arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
+    }
+
+    // MARK: The link
+
+    /// The device is let in: it is told what it has, and what waits for it follows.
+    func welcome(_ seat: DeviceSeat, _ hello: Hello, registrations: [Registered]) {
+        self.seat = seat
+        party = self.party(of: hello)
+        keepaliveSeconds = hello.grantedKeepaliveSeconds
+        let pending = UInt64(seat.device.pendingCount)
+        let welcome = link.welcome(
+            keepaliveSeconds: keepaliveSeconds,
+            registrations: registrations,
+            pending: pending,
+            nowMilliseconds: shard.now.milliseconds
+        )
+        say(.welcome(welcome))
+        _ = endpoint.takeHeard()
+        endpoint.streams.becomeLeanWhenQuiet()
+        arm(seconds: keepaliveSeconds)
+    }
+
+    /// Sends a notification as the delivery of this number. After a goodbye nothing is sent; it stays
+    /// pending. True: it was sent.
+    ///
+    /// - Parameter push: the number by which the device is to report what becomes of it; 0: it need not.
+    func deliver(_ notification: Notification, as delivery: UInt64, reportedAs push: UInt64) -> Bool {
+        guard let linkStream, !isEnding, let number = link.deliver() else { return false }
+        precondition(number == delivery, "the device and its link count the same deliveries")
+        let endpoint = endpoint
+        endpoint.streams.send(linkStream) {
+            frameDeliver(notification, delivery: delivery, reportedAs: push, into: &$0)
+        }
+        endpoint.setNeedsFlush()
+        return true
+    }
+
+    /// Whether the device was let in and nobody has said goodbye.
+    var isLinkOpen: Bool { link.isOpen && !isEnding }
+
+    /// Says something on the link, where there still is one. The goodbye is the last.
+    func say(_ message: RelayMessage) {
+        guard let linkStream, !isEnding, farewell == nil else { return }
+        endpoint.streams.send(linkStream) { MessageFraming.frame(message, into: &$0) }
+        endpoint.setNeedsFlush()
+    }
+
+    /// Says goodbye and ends the link. The device keeps its pending notifications and comes back.
+    ///
+    /// Where the device itself is not at fault the link stays until what is under way is acknowledged, for a moment:
+    /// those need not be delivered again. It also spares grpcio's asyncio devices an acknowledgement that meets the end
+    /// of its stream; they lose the goodbye and the status over it.
+    ///
+    /// - Parameter status: with which the stream ends; nil: the one that belongs to the reason.
+    func leave(
+        _ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32 = 0, _ detail: String,
+        with status: GRPCStatus? = nil
+    ) {
+        if let goodbye = link.goodbye(reason, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
+        {
+            say(.goodbye(goodbye))
+        }
+        switch reason {
+        case .shutdown, .overloaded:
+            guard farewell == nil, link.outstandingCount > 0 else { return end(reason.status, detail) }
+            farewell = (reason.status, detail)
+            arm(seconds: Self.farewellSeconds)
+        case .replaced, .duplicated, .removed, .protocolError, .unspecified:
+            end(status ?? reason.status, detail)
+        }
+    }
+
+    /// Ends the link's stream with a status. The connection ends when the device has ended the stream too, or
+    /// soon after.
+    func end(_ status: GRPCStatus, _ message: String) {
+        guard let linkStream, !isEnding else { return }
+        isEnding = true
+        endpoint.streams.finish(linkStream, trailers: Self.trailers(status, message))
+        shard.left(self)
+        endpoint.setNeedsFlush()
+        arm(seconds: Self.endingSeconds)
+    }
+
+    /// Ends the link as the relay's goodbye said, or well where the device is the one who leaves.
+    func endAsSaid() {
+        end(farewell?.status ?? .ok, farewell?.detail ?? "")
+    }
+
+    /// The process that has said this hello.
+    func party(of hello: Hello) -> CloneWatch.Party {
+        CloneWatch.Party(instance: hello.processInstance, address: endpoint.wire?.remoteHost ?? "")
+    }
+
+    /// Whether the device has not said hello.
+    var isAwaitingHello: Bool { link.awaitsHello }
+
+    /// Whether the device still waits for its welcome.
+    var awaitsWelcome: Bool { linkStream != nil && !isEnding && seat == nil }
+
+    private func receive(_ bytes: Span<UInt8>) {
+        guard !isEnding else { return }
+        do throws(CourierError) {
+            try framing.takeAll(bytes) { message throws(CourierError) in
+                if let event = try link.receive(try DeviceMessage(decoding: message)) { take(event) }
+            }
+        } catch {
+            shard.deviceEnds.noteBroken(error.description, by: endpoint.peer, kind: "\(error.status)")
+            say(.goodbye(error.goodbye))
+            end(error.status, error.description)
+        }
+    }
+
+    private func take(_ event: RelayLink.Event) {
+        switch event {
+        case .hello(let hello): shard.greet(self, hello)
+        case .register(let topic, let environment): shard.ask(.register(topic, environment), by: self)
+        case .unregister(let topic): shard.ask(.unregister(topic), by: self)
+        case .subscribe(let wish): shard.ask(.subscribe(wish), by: self)
+        case .unsubscribe(let channel): shard.ask(.unsubscribe(channel), by: self)
+        case .reception(let reception): shard.receive(by: reception, at: self)
+        case .fetch: shard.fetch(by: self)
+        case .acknowledged(let deliveries):
+            shard.acknowledged(deliveries, by: self)
+            if farewell != nil, link.outstandingCount == 0 { endAsSaid() }
+        case .reported(let report): shard.reported(report, by: self)
+        case .goodbye: endAsSaid()
+        }
+    }
+}

@@ -1,0 +1,293 @@
+import PostriderNotifications
+
+/// The one writer of the store. A batch is whatever arrived while the last one was committed, and whoever comes back
+/// then (``CommitGather``): under load batches grow and the cost of a commit is shared by many, and nobody waits when
+/// there is no load.
+///
+/// A notification that is settled in the batch that would store it touches no disk at all.
+final class Ledger {
+    private let store: any Store
+    private let shardCount: Int
+    private let post: (Letter, Int) -> Void
+    private let copy: Copy
+    private let log: Log
+    private var waiting: [LedgerLetter] = []
+    /// Whether something waits that is no push and no end of one.
+    private var hasOrder = false
+    private let time: LedgerTime
+    private var gather: CommitGather
+    private var isCommitting = false
+    private var isClosed = false
+    /// Rows whose removal failed with the batch that it was part of; the next batch tries again, and where none comes
+    /// the ledger by itself.
+    private var owed: [QueueRow] = []
+    /// Whether the disk has failed under a batch: what was refused may be there all the same, and the store removes it
+    /// with the next one that it is given, were it empty.
+    private var isInDoubt = false
+    private let rest: Rest
+    private var restMilliseconds = 0
+    private var onClosed: (() -> Void)?
+
+    /// When the log is told that batches are not stored.
+    private var trouble = FailureEpisodes()
+
+    /// Has ``Ledger/settleOwed()`` called after so many milliseconds, in place of what was asked before.
+    typealias Rest = (Int) -> Void
+
+    /// How long the ledger waits before it tries again by itself: first, and at most. Milliseconds.
+    static let rests = (first: 1_000, most: 60_000)
+
+    /// Copies a snapshot elsewhere, and has the shard told.
+    typealias Copy = (any StoreSnapshot, BackupOrder) -> Void
+
+    /// A ledger over `store`. `post` addresses a letter to a shard; `copy` copies a snapshot, which takes its time,
+    /// and posts ``Letter/applied(ticket:_:)`` at its end; `rest` and `time` keep time; `onClosed` is called after a
+    /// ``LedgerLetter/close``.
+    init(
+        store: any Store,
+        shardCount: Int,
+        log: Log,
+        post: @escaping (Letter, Int) -> Void,
+        copy: @escaping Copy,
+        rest: @escaping Rest,
+        time: LedgerTime,
+        gather: CommitGather = CommitGather(),
+        onClosed: @escaping () -> Void
+    ) {
+        self.store = store
+        self.shardCount = shardCount
+        self.log = log
+        self.post = post
+        self.copy = copy
+        self.rest = rest
+        self.time = time
+        self.gather = gather
+        self.onClosed = onClosed
+    }
+
+    /// Takes on letters in the order of their arrival. After a ``LedgerLetter/close`` nobody waits for an answer
+    /// any more: what a shard still has to say then, its connections gone, is not needed.
+    func receive(_ letters: [LedgerLetter]) {
+        guard !isClosed else { return }
+        waiting.append(contentsOf: letters)
+        hasOrder = hasOrder || letters.contains { !$0.canWait }
+        commitNext()
+    }
+
+    /// It has been waited for long enough.
+    func goOn() { commitNext() }
+
+    /// Starts on what has arrived, unless a batch is under way, whose completion goes on, or others are waited for.
+    private func commitNext() {
+        while !isCommitting, !waiting.isEmpty {
+            if !hasOrder, let deadline = gather.waits(with: waiting.count, at: time.now()) {
+                return time.alarm(deadline)
+            }
+            let count = min(waiting.count, Limits.ledgerBatch)
+            gather.begins(with: count)
+            var batch = LedgerBatch()
+            for letter in waiting[..<count] { batch.add(letter) }
+            if count == waiting.count {
+                waiting.removeAll(keepingCapacity: count <= Limits.ledgerBatch)
+                hasOrder = false
+            } else {
+                waiting.removeFirst(count)
+            }
+            commit(batch)
+        }
+    }
+
+    private func commit(_ gathered: LedgerBatch) {
+        var batch = gathered
+        batch.queue.settled += owed
+        owed = []
+        change(batch.registryChanges)
+        // A last time at the end: who comes after this relay takes for a push what lies there.
+        if batch.queue.isEmpty, !(isInDoubt && (batch.endsDoubt || batch.closes)) {
+            finish(batch)
+            return
+        }
+        isCommitting = true
+        let began = time.now()
+        store.commit(batch.queue) { [self] result in
+            isCommitting = false
+            let early = waiting.count + time.arrived()
+            gather.ended(answered: batch.queue.enqueued.count, early: early, began: began, at: time.now())
+            keepOwed(result, batch.queue.settled)
+            note(result, of: batch.queue)
+            tell(batch, result)
+            finish(batch)
+            commitNext()
+        }
+    }
+
+    /// Changes of the registry that came together share one transaction: devices enrol by the thousand. Where that
+    /// fails, each has one of its own, so that nobody fails for another's sake.
+    private func change(_ orders: [LedgerBatch.RegistryOrder]) {
+        guard orders.count > 1 else { return orders.forEach(changeAlone) }
+        store.apply(orders.flatMap(\.changes)) { [self] result in
+            guard case .success = result else { return orders.forEach(changeAlone) }
+            for order in orders { post(.applied(ticket: order.ticket, result), order.shard) }
+        }
+    }
+
+    private func changeAlone(_ order: LedgerBatch.RegistryOrder) {
+        store.apply(order.changes) { [self] result in
+            if case .failure(let error) = result {
+                log.error("the registry was not changed: \(error)", kind: "registry: \(error)")
+            }
+            post(.applied(ticket: order.ticket, result), order.shard)
+        }
+    }
+
+    /// What could not be removed is owed, and tried again after a while that grows; so is what may have to be removed.
+    private func keepOwed(_ result: Result<Void, StoreError>, _ settled: [QueueRow]) {
+        switch result {
+        case .success: isInDoubt = false
+        case .failure(let error):
+            owed = settled
+            isInDoubt = isInDoubt || error.kind == .inputOutput
+        }
+        guard isInDoubt || !owed.isEmpty else {
+            restMilliseconds = 0
+            return
+        }
+        restMilliseconds = min(max(restMilliseconds * 2, Self.rests.first), Self.rests.most)
+        rest(restMilliseconds)
+    }
+
+    /// The rest is over: removes what is owed, unless a batch has done so meanwhile or is under way.
+    func settleOwed() {
+        guard isInDoubt || !owed.isEmpty, !isCommitting, !isClosed else { return }
+        var batch = LedgerBatch()
+        batch.endsDoubt = true
+        commit(batch)
+    }
+
+    /// Says when storing begins to fail and when it succeeds again, instead of once for each batch. That a row which
+    /// was not stored can be removed says nothing.
+    private func note(_ result: Result<Void, StoreError>, of batch: QueueBatch) {
+        switch result {
+        case .success:
+            guard !batch.enqueued.isEmpty, let failures = trouble.succeeded(at: time.now()) else { return }
+            let batches = failures == 1 ? "1 batch was" : "\(failures) batches were"
+            log.notice("notifications are stored again; \(batches) not")
+        case .failure(let error):
+            guard trouble.failed(error, at: time.now()) else { return }
+            log.error("notifications are not stored for now: \(error)")
+        }
+    }
+
+    /// Tells the homes what became of their notifications.
+    private func tell(_ batch: LedgerBatch, _ result: Result<Void, StoreError>) {
+        let failure: Rejection? =
+            switch result {
+            case .success: nil
+            case .failure(let error): error.rejection
+            }
+        var rows = [[StoredRow]](repeating: [], count: shardCount)
+        for queued in batch.queue.enqueued {
+            let device = queued.notification.device
+            rows[device.home(among: shardCount)].append(StoredRow(device: device, row: queued.row))
+        }
+        for (shard, rows) in rows.enumerated() where !rows.isEmpty {
+            post(.stored(rows, failure: failure), shard)
+        }
+    }
+
+    /// What follows a commit: it must be seen by the loads that were asked for after it.
+    private func finish(_ batch: LedgerBatch) {
+        for load in batch.loads {
+            store.read(load.rows) { [self] result in
+                if case .failure(let error) = result {
+                    log.error("notifications were not read: \(error)", kind: "not read: \(error)")
+                }
+                post(.loaded(load.device, asked: load.rows, result), load.device.home(among: shardCount))
+            }
+        }
+        for backup in batch.backups {
+            do throws(StoreError) {
+                copy(try store.snapshot(), backup)
+            } catch {
+                post(.applied(ticket: backup.ticket, .failure(error)), backup.shard)
+            }
+        }
+        if batch.closes {
+            isClosed = true
+            waiting = []
+            store.close()
+            onClosed?()
+            onClosed = nil
+        }
+    }
+}
+
+extension StoreError {
+    /// What a provider is told whose push could not be made durable: to come back when the cause may pass by itself,
+    /// and that the fault is ours when it will not.
+    var rejection: Rejection {
+        switch kind {
+        case .full, .inputOutput, .busy: .serviceUnavailable
+        case .unusable, .conflict: .internalServerError
+        }
+    }
+}
+
+/// Letters to the ledger, sorted into what one transaction does.
+struct LedgerBatch {
+    /// Changes of the registry, and who waits for them.
+    typealias RegistryOrder = (changes: [RegistryChange], shard: Int, ticket: UInt64)
+
+    var queue = QueueBatch()
+    var registryChanges: [RegistryOrder] = []
+    var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
+    var backups: [BackupOrder] = []
+    var closes = false
+    /// Whether it is for what the store has to remove by itself, too.
+    var endsDoubt = false
+    /// Where the first so many of ``queue``'s stand: looked up only where something may be settled that is stored in
+    /// the same batch.
+    private var places: [QueueRow: Int] = [:]
+    private var placed = 0
+    private var lowest = QueueRow(.max)
+
+    /// Adds one letter. A row that is stored and settled in the same batch disappears from it.
+    mutating func add(_ letter: LedgerLetter) {
+        switch letter {
+        case .store(let queued):
+            lowest = min(lowest, queued.row)
+            queue.enqueued.append(queued)
+        case .settle(let row):
+            if row >= lowest, let place = takePlace(of: row) {
+                annihilate(place)
+            } else {
+                queue.settled.append(row)
+            }
+        case .load(let device, let rows):
+            loads.append((device, rows))
+        case .apply(let changes, let shard, let ticket):
+            registryChanges.append((changes, shard, ticket))
+        case .backUp(let order):
+            backups.append(order)
+        case .close:
+            closes = true
+        }
+    }
+
+    private mutating func takePlace(of row: QueueRow) -> Int? {
+        while placed < queue.enqueued.count {
+            places[queue.enqueued[placed].row] = placed
+            placed += 1
+        }
+        return places.removeValue(forKey: row)
+    }
+
+    /// Takes an enqueued notification out by putting the last one in its place.
+    private mutating func annihilate(_ place: Int) {
+        let last = queue.enqueued.removeLast()
+        placed -= 1
+        guard place < queue.enqueued.count else { return }
+        queue.enqueued[place] = last
+        places[last.row] = place
+    }
+}

@@ -1,0 +1,120 @@
+import PostriderCrypto
+import PostriderNotifications
+import PostriderTransport
+
+/// What the store held at start-up.
+struct LoadedStore: Sendable {
+    var registry: Registry
+    /// The entries of each shard's devices, in order of rows.
+    var entries: [[QueueEntry]]
+    var lastRow: QueueRow
+
+    /// Reads everything that the shards need.
+    init(_ store: any Store, shards: Int) throws(StoreError) {
+        registry = try store.loadRegistry()
+        var entries = [[QueueEntry]](repeating: [], count: shards)
+        lastRow = try store.scanQueue { entries[$0.device.home(among: shards)].append($0) }
+        self.entries = entries
+    }
+}
+
+/// Where the ledger runs: a loop that has a mailbox and nothing else.
+struct LedgerThread: Sendable {
+    let mailboxes: RelayMailboxes
+    let closed: Countdown
+    let log: Log
+    let openStore: @Sendable () throws(StoreError) -> any Store
+
+    /// Opens and reads the store on a thread of its own, which then serves the ledger until it is closed.
+    func start() async throws -> LoadedStore {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                _ = try Thread.spawn(name: "ledger") { run(continuation) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private func run(_ continuation: CheckedContinuation<LoadedStore, any Error>) {
+        Thread.takeShortSlices()
+        do {
+            let loop = try EventLoop()
+            let store = try openStore()
+            let loaded = try LoadedStore(store, shards: mailboxes.shards.count)
+            let ledger = try serve(store, on: loop)
+            withTokenSecret(loaded, store) { continuation.resume(with: $0) }
+            withExtendedLifetime(ledger) { loop.run() }
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+
+    private func serve(_ store: any Store, on loop: EventLoop) throws(TransportError) -> Ledger {
+        let switchboard = mailboxes.switchboard(ofShard: nil)
+        let retry = loop.makeTimer {}
+        let quiet = QuietTime(store, on: loop)
+        loop.turnEnded = {
+            if !switchboard.post() { retry.arm(afterMilliseconds: 1) }
+            store.maintain()
+        }
+        weak var timed: Ledger?
+        let owing = loop.makeTimer { timed?.settleOwed() }
+        let alarm = try loop.makePreciseTimer { timed?.goOn() }
+        let ledger = Ledger(
+            store: store,
+            shardCount: mailboxes.shards.count,
+            log: log,
+            post: { letter, shard in switchboard.send(letter, to: shard) },
+            copy: copy,
+            rest: { owing.arm(afterMilliseconds: $0) },
+            time: LedgerTime(
+                now: { EventLoop.monotonicNanoseconds },
+                alarm: { alarm.arm(at: $0) },
+                arrived: { mailboxes.ledger.count }),
+            onClosed: { [unowned loop] in
+                loop.stop()
+                closed.countDown()
+            }
+        )
+        timed = ledger
+        try loop.attach(mailboxes.ledger) { [unowned ledger] letters in
+            quiet.disturbed()
+            ledger.receive(letters)
+            letters.removeAll(keepingCapacity: true)
+        }
+        return ledger
+    }
+
+    /// Copies a snapshot on a thread of its own: pushes need not wait for it.
+    private func copy(_ snapshot: any StoreSnapshot, _ order: BackupOrder) {
+        let answer = { @Sendable [mailboxes] (result: Result<Void, StoreError>) in
+            mailboxes.shards[order.shard].postEvenIfFull(.applied(ticket: order.ticket, result))
+        }
+        do {
+            _ = try Thread.spawn(name: "backup") {
+                answer(Result { () throws(StoreError) in try snapshot.copy(to: order.directory) })
+            }
+        } catch {
+            answer(.failure(StoreError(.busy, "No thread can be started for the copy: try again.")))
+        }
+    }
+
+    /// Draws the first secret that seals device tokens, where there is none.
+    private func withTokenSecret(
+        _ loaded: LoadedStore,
+        _ store: any Store,
+        _ then: @escaping (Result<LoadedStore, any Error>) -> Void
+    ) {
+        guard loaded.registry.tokenSecrets.isEmpty else {
+            then(.success(loaded))
+            return
+        }
+        let secret = Entropy().bytes(TokenSeal.secretByteCount)
+        store.apply([.addTokenSecret(secret)]) { result in
+            var loaded = loaded
+            loaded.registry.tokenSecrets = [secret]
+            then(result.map { loaded }.mapError { $0 })
+        }
+    }
+}

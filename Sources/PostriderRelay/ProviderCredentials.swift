@@ -1,0 +1,148 @@
+import PostriderCrypto
+import PostriderNotifications
+
+/// What one connection knows of its provider, and the rules that hold for a connection as a whole: one team, keys
+/// that belong together, tokens that do not change all the time (the contract's sections 3.2 and 3.3).
+///
+/// A push with the same token as before costs a comparison of bytes.
+struct ProviderCredentials {
+    /// A token that the connection uses now.
+    private final class Held {
+        /// The header's value, byte for byte.
+        let text: [UInt8]
+        /// SHA-256 of the token inside.
+        let digest: SHA256Digest
+        let token: ProviderToken
+        /// The authority's, when the token was looked at.
+        let generation: UInt64
+        /// When it took the place of another, or was the first.
+        let since: Moment
+
+        init(
+            _ text: Span<UInt8>, _ digest: SHA256Digest, _ token: ProviderToken, generation: UInt64,
+            since: Moment
+        ) {
+            self.text = text.indices.map { text[$0] }
+            self.digest = digest
+            self.token = token
+            self.generation = generation
+            self.since = since
+        }
+
+        /// Whether this is its text and nothing has changed since: one comparison in constant time.
+        func answers(_ text: Span<UInt8>, _ authority: Authority) -> Bool {
+            let own = self.text
+            return generation == authority.generation && own.count == text.count
+                && constantTimeEquals(own.span, text)
+        }
+    }
+
+    /// What the certificate is good for, on a connection that has shown one: tokens are not looked at then.
+    private var certificate: CertificateScope?
+    /// The key that was accepted first: what the connection is bound to for the rest of its life.
+    private var binding: ProviderKey?
+    /// The token of the first key, or of another team-scoped key after a team-scoped one.
+    private var first: Held?
+    /// The token of the key that is related to the first.
+    private var related: Held?
+
+    /// Whether the provider has proved who it is.
+    var hasAuthenticated: Bool { certificate != nil || binding != nil }
+
+    /// Takes on the certificate that the provider has shown in its handshake, if it has shown one.
+    ///
+    /// - Throws: what the connection is told before it is closed.
+    mutating func adopt(_ shown: PeerCertificate?, in environment: Environment) throws(Rejection) {
+        guard let shown else { return }
+        certificate = try CertificateScope(shown, in: environment)
+    }
+
+    /// What the provider of a request may do: `authorization` is where the header of that name lies in `values`.
+    ///
+    /// - Throws: the first of `MissingProviderToken`, `InvalidProviderToken`, `Forbidden` (the key is revoked),
+    ///   `InvalidProviderToken` (a second team on this connection), `BadEnvironmentKeyIdInToken`,
+    ///   `UnrelatedKeyIdInToken`, `ExpiredProviderToken`, `TooManyProviderTokenUpdates`.
+    mutating func authenticate(
+        _ authorization: Range<Int>?, in values: Span<UInt8>, of environment: Environment,
+        _ tokens: ProviderTokens, _ authority: Authority, now: Moment
+    ) throws(Rejection) -> ProviderPermission {
+        if let certificate { return .certificate(certificate) }
+        guard let authorization else { throw .missingProviderToken }
+        let text = values.extracting(authorization)
+        if let first, first.answers(text, authority) { return try Self.permission(first, now) }
+        if let related, related.answers(text, authority) { return try Self.permission(related, now) }
+        return .token(try take(text, environment, tokens, authority, now))
+    }
+
+    private static func permission(_ held: Held, _ now: Moment) throws(Rejection) -> ProviderPermission {
+        guard held.token.isCurrent(at: now) else { throw .expiredProviderToken }
+        return .token(held.token.key)
+    }
+
+    /// Looks at a token that is new here, or whose key may have changed, and holds it if all is well.
+    private mutating func take(
+        _ text: Span<UInt8>, _ environment: Environment, _ tokens: ProviderTokens, _ authority: Authority,
+        _ now: Moment
+    ) throws(Rejection) -> ProviderKey {
+        let words = text.extracting(try Self.token(in: text))
+        let digest = SHA256.digest(words)
+        let token = try tokens.token(words, digest, by: authority)
+        let key = token.key
+        guard !key.isRevoked else { throw .forbidden }
+        if let binding, binding.team != key.team { throw .invalidProviderToken }
+        if let only = key.environment, only != environment { throw .badEnvironmentKeyIdentifierInToken }
+        let isRelated = try isRelated(key)
+        guard token.isCurrent(at: now) else { throw .expiredProviderToken }
+
+        let predecessor = isRelated ? related : first
+        let isSame = predecessor?.digest == digest
+        if let predecessor, !isSame, !Self.mayReplace(predecessor, authority, now) {
+            throw .tooManyProviderTokenUpdates
+        }
+        let held = Held(
+            text, digest, token, generation: authority.generation,
+            since: isSame ? predecessor?.since ?? now : now)
+        if isRelated { related = held } else { first = held }
+        if binding == nil { binding = key }
+        return key
+    }
+
+    /// Whether a key is the one that is related to the connection's first; false for the first key itself, and for
+    /// one that may take its place.
+    ///
+    /// - Throws: `UnrelatedKeyIdInToken` for all others.
+    private func isRelated(_ key: ProviderKey) throws(Rejection) -> Bool {
+        guard let binding, binding.identifier != key.identifier else { return false }
+        if !binding.isTopicSpecific, !key.isTopicSpecific { return false }
+        guard binding.isTopicSpecific, key.isTopicSpecific, key.related == binding.identifier else {
+            throw .unrelatedKeyIdentifierInToken
+        }
+        return true
+    }
+
+    /// Whether another token may take the place of this one now.
+    ///
+    /// The limit asks a provider not to make a token for every push. It does not ask it to go on with one that is
+    /// refused: a token that has expired, or whose key the operator has changed, is replaced at any time. Should the
+    /// clock have been put back, nobody has to wait until it is where it was.
+    private static func mayReplace(_ held: Held, _ authority: Authority, _ now: Moment) -> Bool {
+        let interval = Limits.providerTokenMinutes * 60_000 - Limits.providerTokenSlackSeconds * 1000
+        if now < held.since || now >= held.since.advanced(byMilliseconds: interval) { return true }
+        let key = held.token.key
+        return !held.token.isCurrent(at: now) || authority.providerKeys[key.identifier]?.record != key.record
+    }
+
+    /// Where the token lies: after the scheme `bearer` in any case, without the spaces around it.
+    private static func token(in authorization: Span<UInt8>) throws(Rejection) -> Range<Int> {
+        let scheme = "bearer "
+        guard authorization.count > scheme.utf8.count else { throw .missingProviderToken }
+        for (index, letter) in scheme.utf8.enumerated() where authorization[index] | 0x20 != letter {
+            throw .missingProviderToken
+        }
+        var range = scheme.utf8.count..<authorization.count
+        while let first = range.first, authorization[first] == UInt8(ascii: " ") { range.removeFirst() }
+        while let last = range.last, authorization[last] == UInt8(ascii: " ") { range.removeLast() }
+        guard !range.isEmpty else { throw .missingProviderToken }
+        return range
+    }
+}

@@ -1,0 +1,238 @@
+import PostriderCourier
+import PostriderCrypto
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
+
+/// One provider's connection: requests in, answers out. It lives on the shard that accepted it.
+///
+/// A request is answered once, in one of the two shapes that clients silently rely on (the contract's section
+/// 1.5): a 200 is HEADERS with END_STREAM and nothing else, an error is HEADERS and exactly one DATA frame
+/// with END_STREAM.
+final class ProviderSession: EndpointOwner {
+    /// The connection's number, never used again, by which answers find it.
+    let number: UInt64
+    /// What its pushes are for.
+    let environment: Environment
+    /// The shard lets go of this when the connection ends.
+    let shard: Shard
+    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    /// The requests that have not been answered.
+    var exchanges = StreamTable<PushRequest>()
+    /// Streams on which all channels of an app were asked for, until they are closed.
+    var listings: Set<Int32> = []
+    private let admission: Admission
+    var credentials = ProviderCredentials()
+    private var idleTimer: (any LoopTimer)?
+    private var lastRequestAt: UInt64
+    private(set) var isDraining = false
+    /// Whether no push has been answered.
+    private var isFirstAnswer = true
+    /// Whether the provider was told that it may have one stream open, and not yet that it may have them all.
+    private var isHeldBack = false
+
+    /// How often the connection is looked at, at the least.
+    private static let lookMilliseconds = 10 * 60 * 1000
+
+    private static let settings: SessionSettings = {
+        var settings = SessionSettings()
+        settings.maxConcurrentStreams = Limits.providerStreams
+        settings.maxHeaderListBytes = Limits.headerListBytes
+        settings.maxHeaderFields = Limits.headerFields
+        return settings
+    }()
+
+    init(number: UInt64, environment: Environment, shard: Shard) {
+        self.number = number
+        self.environment = environment
+        self.shard = shard
+        admission = Admission(
+            tokens: shard.tokens, seal: shard.seal, topics: shard.topics, environment: environment,
+            fidelity: shard.fidelity)
+        lastRequestAt = shard.scheduler.now
+    }
+
+    /// Tells the provider what became of a push. One that was reset meanwhile is forgotten.
+    func answer(_ stream: Int32, _ verdict: Verdict) {
+        guard let request = exchanges[stream], case .waiting = request.phase else { return }
+        if case .rejected(let rejection, _) = verdict { noteRefused(rejection, request, topic: nil) }
+        respond(stream, verdict, request)
+    }
+
+    /// Answers what is open, and new pushes with 503 `Shutdown`, until the provider has had the time to learn that it
+    /// is to begin no more of them.
+    func drain() {
+        isDraining = true
+        endpoint.closeWhenAnswered(.localClose, debug: Rejection.shutdown.body(), settles: true)
+    }
+
+    // MARK: EndpointOwner
+
+    func opened() {
+        idleTimer = shard.scheduler.makeTimer { [unowned self] in checkIdle() }
+        lookAgain(afterMilliseconds: shard.providerIdleMilliseconds)
+        shard.providers[number] = self
+        do throws(Rejection) {
+            try credentials.adopt(endpoint.peer?.certificate, in: environment)
+        } catch {
+            return endpoint.close(.localClose, debug: error.body())
+        }
+        // A certificate is known by now, and is all the proof there will be.
+        guard shard.fidelity.rampsStreamLimit, !credentials.hasAuthenticated else { return }
+        isHeldBack = true
+        endpoint.streams.announceStreamLimit(1)
+    }
+
+    func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
+        guard kind == .head else { return }
+        let request = shard.takeRequest()
+        let random = shard.random
+        request.begin(&block) { NotificationIdentity(random: random.next(), random.next()) }
+        exchanges.add(request, for: stream)
+        lastRequestAt = shard.scheduler.now
+        if request.isOfDevice { refuseDevice(stream) }
+    }
+
+    func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard let request = exchanges[stream], case .receiving = request.phase else { return }
+        request.append(bytes)
+        guard request.bodyByteCount > Limits.drainedBodyBytes else { return }
+        forget(stream)
+        endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
+        endpoint.setNeedsFlush()
+    }
+
+    func ended(_ stream: Int32) {
+        guard let request = exchanges[stream], case .receiving = request.phase else { return }
+        // What Apple's console finds a notification by; in production it is not told.
+        request.uniqueIdentity =
+            environment == .development
+            ? NotificationIdentity(random: shard.random.next(), shard.random.next()) : nil
+        if isAboutChannels(request) {
+            takeOrder(request, stream)
+        } else if let rejection = take(request, stream) {
+            noteRefused(rejection, request, topic: request.text(.topic).flatMap(Topic.init))
+            respond(stream, .rejected(rejection), request)
+        }
+    }
+
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        forget(stream)
+        if !listings.isEmpty { listings.remove(stream) }
+    }
+
+    func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
+        shard.providerEnds.noteGoaway(errorCode, debug, from: endpoint.peer)
+    }
+
+    func disconnected(_ reason: CloseReason, from peer: Peer?) {
+        shard.providers[number] = nil
+        idleTimer = nil
+        shard.providerEnds.note(reason, of: peer)
+        shard.connectionEnded()
+    }
+
+    // MARK: A request's way
+
+    /// Admits a complete request and sends it to the device's home, or tells why not.
+    private func take(_ request: PushRequest, _ stream: Int32) -> Rejection? {
+        guard !isDraining else { return .shutdown }
+        let shard = shard
+        do throws(Rejection) {
+            let notification = try admission.admit(
+                request, &credentials, by: shard.authority, now: shard.now)
+            let home = shard.home(of: notification.device)
+            guard !shard.switchboard.isCongested(home) else { return .tooManyRequests }
+            request.phase = .waiting
+            let receipt = Receipt(shard: Int32(shard.index), stream: stream, connection: number)
+            if home == shard.index {
+                shard.offer(notification, receipt)
+            } else {
+                shard.switchboard.send(.deliver(notification, receipt), to: home)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func noteRefused(
+        _ reason: Rejection, _ request: PushRequest, topic: @autoclosure () -> Topic?
+    ) {
+        shard.trace.note(at: shard.now) {
+            TraceRefusal(
+                reason, at: shard.now, of: request.identity, topic: topic(), in: environment,
+                on: TraceEvent.connection(number, ofShard: shard.index))
+        }
+    }
+
+    /// The stream is answered, or never will be.
+    func forget(_ stream: Int32) {
+        guard let request = exchanges.remove(stream) else { return }
+        request.rest()
+        shard.recycle(request)
+    }
+
+    private func respond(_ stream: Int32, _ verdict: Verdict, _ request: PushRequest) {
+        raiseStreamLimit()
+        let shard = shard
+        let endpoint = endpoint
+        shard.reply.removeAll()
+        switch verdict {
+        case .accepted where request.uniqueIdentity == nil:
+            request.withEcho { endpoint.streams.accept(stream, "apns-id", $0) }
+        case .accepted:
+            shard.reply.add(":status", "200")
+            request.addEcho(to: &shard.reply, isFirst: isFirstAnswer)
+            if let unique = request.uniqueIdentity {
+                let letters = unique.letters(letterA: UInt8(ascii: "a"))
+                shard.reply.addUnindexed("apns-unique-id", letters.span)
+            }
+            endpoint.streams.respond(stream, shard.reply)
+        case .rejected(let rejection, let since):
+            shard.reply.add(":status", String(rejection.status))
+            shard.reply.add("content-type", "application/json")
+            request.addEcho(to: &shard.reply, isFirst: isFirstAnswer)
+            let body = rejection.body(since: since, usesLiveSpellings: shard.fidelity.usesLiveSpellings)
+            endpoint.streams.respond(stream, shard.reply, body: request.isHead ? nil : body)
+        }
+        isFirstAnswer = false
+        forget(stream)
+        endpoint.setNeedsFlush()
+    }
+
+    /// A provider that is known may have as many streams open as any other, from this flush on: one that is held back
+    /// for longer sends into its own queue until it gives up (aapns).
+    func raiseStreamLimit() {
+        guard isHeldBack, credentials.hasAuthenticated else { return }
+        isHeldBack = false
+        endpoint.streams.updateMaxConcurrentStreams(Limits.providerStreams)
+    }
+
+    /// Refuses a device that has taken this port for its own, by gRPC and at once: it does not end its stream before it
+    /// has heard something.
+    private func refuseDevice(_ stream: Int32) {
+        let message =
+            "Providers connect to this port; devices have one of their own, 5223 if not set otherwise."
+        var block: HeaderBlock = [":status": "404", "content-type": "application/grpc"]
+        DeviceSession.add(.unimplemented, message, to: &block)
+        endpoint.streams.respond(stream, block)
+        forget(stream)
+        endpoint.setNeedsFlush()
+    }
+
+    private func lookAgain(afterMilliseconds interval: Int) {
+        idleTimer?.arm(afterMilliseconds: min(interval, Self.lookMilliseconds))
+    }
+
+    private func checkIdle() {
+        // Who has nothing to push may ask for signs of life all the same, gorush every second.
+        endpoint.streams.forgiveEmptyFrames()
+        let idleMilliseconds = Int((shard.scheduler.now - lastRequestAt) / 1_000_000)
+        guard idleMilliseconds >= shard.providerIdleMilliseconds, exchanges.isEmpty else {
+            return lookAgain(afterMilliseconds: max(1000, shard.providerIdleMilliseconds - idleMilliseconds))
+        }
+        endpoint.closeWhenAnswered(.idleTimeout, debug: Rejection.idleTimeout.body())
+    }
+}

@@ -1,0 +1,140 @@
+import FoundationEssentials
+import PostriderCrypto
+import PostriderJSON
+import PostriderNotifications
+
+/// A provider token that has been verified ("Establishing a token-based connection to APNs"): a JSON Web
+/// Token signed with ES256 by one of a team's keys.
+struct ProviderToken: Sendable {
+    /// The key that signed it.
+    let key: ProviderKey
+    /// The `iat` claim.
+    let issuedAt: Moment
+
+    /// How far `iat` may lie from now, on either side.
+    static let lifetimeMilliseconds: Int64 = 60 * 60 * 1000
+
+    /// Whether the token is neither too old nor from the future.
+    func isCurrent(at now: Moment) -> Bool {
+        let distance = now.milliseconds.subtractingReportingOverflow(issuedAt.milliseconds)
+        return !distance.overflow && distance.partialValue.magnitude <= UInt64(Self.lifetimeMilliseconds)
+    }
+
+    /// Reads and verifies a token's text against the keys of `authority`. The stored key fixes the algorithm, ECDSA on
+    /// P-256. The header may only choose between its two schemes: ES256, and what pushok calls ES512. A token that
+    /// brings a key of its own is refused.
+    ///
+    /// Accepted as real libraries send them: base64url and padded base64, raw and DER signatures, `iat` as an
+    /// integer, a float or a numeric string, unknown claims, pushok's ES512 (the contract's section 3.1).
+    ///
+    /// - Throws: `InvalidProviderToken`. Whether the key is revoked, and the token old, is for others to say.
+    init(verifying text: Span<UInt8>, with authority: Authority) throws(Rejection) {
+        guard text.count <= Limits.providerTokenBytes else { throw .invalidProviderToken }
+        var dots: [Int] = []
+        for index in text.indices where text[index] == UInt8(ascii: ".") { dots.append(index) }
+        guard dots.count == 2,
+            let header = Self.members(text.extracting(..<dots[0])).flatMap(Header.init),
+            let claims = Self.members(text.extracting(dots[0] + 1..<dots[1])).flatMap(Claims.init),
+            let signature = Self.base64(text.extracting((dots[1] + 1)...)),
+            let key = authority.providerKeys[header.kid],
+            // Byte for byte: in Swift, equal texts may be written differently.
+            key.identifier.utf8.elementsEqual(header.kid.utf8),
+            key.team.utf8.elementsEqual(claims.iss.utf8),
+            key.publicKey.isValidSignature(
+                signature.span, for: text.extracting(..<dots[1]), scheme: header.scheme)
+        else { throw .invalidProviderToken }
+        self.key = key
+        issuedAt = claims.issuedAt
+    }
+
+    /// The JOSE header (RFC 7515 section 4.1), as far as it matters.
+    private struct Header {
+        let kid: String
+        let scheme: ES256.Scheme
+
+        /// Extensions that must be understood: we know none. And keys that the token brings with it.
+        private static let refused = ["crit", "jwk", "jku", "x5u", "x5c"]
+
+        init?(_ members: [String: JSONValue]) {
+            guard Self.refused.allSatisfy({ members[$0] == nil }) else { return nil }
+            switch members["alg"] {
+            // Apple's own sample has no `alg`.
+            case .string("ES256"), .null, nil: scheme = .sha256
+            case .string("ES512"): scheme = .sha512
+            default: return nil
+            }
+            guard let kid = members["kid"]?.string, 1...Limits.keyIdentifierBytes ~= kid.utf8.count else {
+                return nil
+            }
+            self.kid = kid
+        }
+    }
+
+    private struct Claims {
+        let iss: String
+        let issuedAt: Moment
+
+        init?(_ members: [String: JSONValue]) {
+            guard let iss = members["iss"]?.string, let iat = members["iat"],
+                let seconds = iat.double ?? iat.string.flatMap({ Double($0) }),
+                // 2^53 seconds are exact in a Double and far beyond any clock.
+                seconds.magnitude < 9_007_199_254_740_992
+            else { return nil }
+            self.iss = iss
+            issuedAt = Moment(seconds: Int64(seconds))
+        }
+    }
+
+    private static func members(_ text: Span<UInt8>) -> [String: JSONValue]? {
+        base64(text).flatMap { JSONValue.members(ofObject: $0.span) }
+    }
+
+    /// Base64 of either alphabet, with or without padding (RFC 4648 sections 4 and 5).
+    private static func base64(_ text: Span<UInt8>) -> [UInt8]? {
+        var standard: [UInt8] = []
+        standard.reserveCapacity(text.count + 3)
+        for index in text.indices {
+            switch text[index] {
+            case UInt8(ascii: "-"): standard.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "_"): standard.append(UInt8(ascii: "/"))
+            default: standard.append(text[index])
+            }
+        }
+        while !standard.count.isMultiple(of: 4) { standard.append(UInt8(ascii: "=")) }
+        return Data(base64Encoded: Data(standard)).map(Array.init)
+    }
+}
+
+/// The provider tokens that one shard has verified, so that a signature is checked once and not with every
+/// push.
+///
+/// Keyed by the digest of the whole token: its signature alone would be malleable. Bounded by two
+/// generations: when the younger is full it becomes the older, and what was not used since is forgotten.
+final class ProviderTokens {
+    private var younger: [SHA256Digest: ProviderToken] = [:]
+    private var older: [SHA256Digest: ProviderToken] = [:]
+    private var generation: UInt64 = 0
+
+    /// The verified token of this text, from memory or by verifying it now.
+    ///
+    /// - Parameter digest: SHA-256 of the text.
+    func token(
+        _ text: Span<UInt8>, _ digest: SHA256Digest, by authority: Authority
+    ) throws(Rejection) -> ProviderToken {
+        if generation != authority.generation {
+            // A key may have been removed: nothing that it signed is good any more.
+            (younger, older) = ([:], [:])
+            generation = authority.generation
+        }
+        if let known = younger[digest] { return known }
+        let token: ProviderToken
+        if let known = older[digest] {
+            token = known
+        } else {
+            token = try ProviderToken(verifying: text, with: authority)
+        }
+        if younger.count >= Limits.cachedProviderTokens / 2 { (younger, older) = ([:], younger) }
+        younger[digest] = token
+        return token
+    }
+}

@@ -1,0 +1,222 @@
+public import PostriderCrypto
+public import PostriderNotifications
+public import PostriderTransport
+import Synchronization
+
+/// A running relay: one thread for each shard, one for the ledger.
+///
+///     provider → ProviderSession → Admission → Switchboard ══ letter ══▶ home shard: Device → DeviceSession
+///     → device
+///                                                                            └─ Ledger → Store
+public final class Relay: Sendable {
+    /// Where providers connect for the production environment, with the port that the kernel chose if 0 was
+    /// asked for.
+    public let providerAddresses: [SocketAddress]
+    /// Where providers connect for the development environment, likewise; nowhere if empty.
+    public let developmentProviderAddresses: [SocketAddress]
+    /// Where devices connect, likewise.
+    public let deviceAddresses: [SocketAddress]
+
+    private let tls: RelayTLS
+    private let mailboxes: RelayMailboxes
+    private let drained: Countdown
+    private let closed: Countdown
+    private let stopped: Countdown
+    /// Nil: nothing is traced.
+    private let trace: TraceThread?
+
+    private init(
+        _ listening: ShardThread.Listening, _ tls: RelayTLS, _ mailboxes: RelayMailboxes, drained: Countdown,
+        closed: Countdown, stopped: Countdown, _ trace: TraceThread?
+    ) {
+        providerAddresses = listening.providers
+        developmentProviderAddresses = listening.developmentProviders
+        deviceAddresses = listening.devices
+        self.tls = tls
+        self.mailboxes = mailboxes
+        self.drained = drained
+        self.closed = closed
+        self.stopped = stopped
+        self.trace = trace
+    }
+
+    /// Starts a relay. It listens, and everything in its store is loaded, when this returns.
+    ///
+    /// - Parameters:
+    ///   - openStore: opens the store; called on the ledger's thread, which owns it from then on.
+    ///   - openTrace: opens what the trace is kept in, likewise on a thread of its own, after the store; nil: there is
+    ///     no trace. One that cannot be opened is no reason not to serve; the log says so.
+    /// - Throws: `CryptoError`, `TransportError` or ``Notifications/StoreError``, each with one sentence for
+    ///   the operator.
+    public static func start(
+        _ configuration: RelayConfiguration,
+        log: Log,
+        openStore: @escaping @Sendable () throws(StoreError) -> any Store,
+        openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil
+    ) async throws -> Relay {
+        let tls = try RelayTLS(configuration, log: log)
+        for address in configuration.listenerAddresses { try Listener.requireFree(address) }
+        let mailboxes = try RelayMailboxes(shards: configuration.shards)
+        let (drained, closed) = (Countdown(from: configuration.shards), Countdown(from: 1))
+
+        let ledger = LedgerThread(mailboxes: mailboxes, closed: closed, log: log, openStore: openStore)
+        let loaded = try await ledger.start()
+        let authority = Authority(
+            generation: 1,
+            providerKeys: loaded.registry.providerKeys,
+            topics: loaded.registry.topics,
+            enrolmentKeys: loaded.registry.enrolmentKeys,
+            log: log
+        )
+        let (gate, refusalPace) = (SourceGate(configuration.sourceLimits), RefusalPace())
+        let (trace, tracedRow) = await startTrace(configuration, mailboxes, log, openTrace)
+        // A row that never reached the disk may be in the trace.
+        let rows = RowCounter(after: max(loaded.lastRow, tracedRow))
+        let (ready, stopped) = (Countdown(from: configuration.shards), Countdown(from: configuration.shards))
+        var configuration = configuration
+        var listening: ShardThread.Listening?
+        for index in 0..<configuration.shards {
+            let thread = ShardThread(
+                index: index,
+                configuration: configuration,
+                tls: tls,
+                gate: gate,
+                refusalPace: refusalPace,
+                mailboxes: mailboxes,
+                rows: rows,
+                authority: authority,
+                loaded: Parcel(loaded),
+                ready: ready,
+                drained: drained,
+                stopped: stopped,
+                trace: trace,
+                log: log
+            )
+            let addresses = try await thread.start()
+            // Port 0 becomes a port with the first shard; the others share it.
+            configuration.providerAddresses = addresses.providers
+            configuration.developmentProviderAddresses = addresses.developmentProviders
+            configuration.deviceAddresses = addresses.devices
+            listening = addresses
+        }
+        guard let listening else { preconditionFailure("a relay has at least one shard") }
+        await ready.reachesZero()
+        return Relay(
+            listening, tls, mailboxes, drained: drained, closed: closed, stopped: stopped, trace)
+    }
+
+    /// Opens the trace, if there is to be one, and answers the highest row that it tells of.
+    private static func startTrace(
+        _ configuration: RelayConfiguration, _ mailboxes: RelayMailboxes, _ log: Log,
+        _ openTrace: (@Sendable () throws(StoreError) -> any TraceStore)?
+    ) async -> (TraceThread?, QueueRow) {
+        guard let openTrace, let sample = configuration.traceSample else { return (nil, QueueRow(0)) }
+        let thread = TraceThread(
+            mailboxes: mailboxes, losses: TraceLosses(), sample: sample, closed: Countdown(from: 1), log: log,
+            openTrace: openTrace)
+        do {
+            return (thread, try await thread.start())
+        } catch {
+            log.error("pushes are not traced: \(error)")
+            return (nil, QueueRow(0))
+        }
+    }
+
+    /// Reads the certificate, its key and the trust file again, from where `configuration` says; nothing else of it
+    /// counts. Connections that begin when this has returned see them; those that are open go on as they began.
+    ///
+    /// - Throws: a sentence that names the file that is wrong; then everything stays as it was.
+    public func reload(_ configuration: RelayConfiguration) throws(CryptoError) {
+        try tls.renew(configuration)
+    }
+
+    /// Stops in good order: open pushes are answered, devices are told to come back, everything accepted is
+    /// on the disk.
+    public func stop() async {
+        mailboxes.postToAllShards(.drain)
+        await drained.reachesZero()
+        mailboxes.ledger.postEvenIfFull(.close)
+        await closed.reachesZero()
+        mailboxes.postToAllShards(.stop)
+        await stopped.reachesZero()
+        guard let trace else { return }
+        mailboxes.trace.postEvenIfFull(.close)
+        await trace.closed.reachesZero()
+    }
+}
+
+/// The mailboxes of all threads of a relay.
+final class RelayMailboxes: Sendable {
+    let shards: [Mailbox<Letter>]
+    let ledger: Mailbox<LedgerLetter>
+    let trace: Mailbox<TraceLetter>
+
+    init(shards count: Int) throws(TransportError) {
+        var shards: [Mailbox<Letter>] = []
+        for _ in 0..<count { shards.append(try Mailbox(capacity: Limits.letters)) }
+        self.shards = shards
+        ledger = try Mailbox(capacity: Limits.letters)
+        trace = try Mailbox(capacity: Limits.traceLetters)
+    }
+
+    /// The way of a shard to everybody else, or, for nil, of the ledger.
+    func switchboard(ofShard index: Int?) -> Switchboard {
+        Switchboard(
+            ownIndex: index,
+            shards: shards.map { mailbox in { mailbox.post(contentsOf: &$0) } },
+            ledger: { [ledger] in ledger.post(contentsOf: &$0) }
+        )
+    }
+
+    /// Posts one of the rare letters of the relay's end, which a busy shard must get, too.
+    func postToAllShards(_ letter: Letter) {
+        for mailbox in shards { mailbox.postEvenIfFull(letter) }
+    }
+}
+
+/// Something that is handed to another thread, which takes it out: it is not kept alive by who still holds the parcel.
+final class Parcel<Content: Sendable>: Sendable {
+    private let content: Mutex<Content?>
+
+    init(_ content: Content) { self.content = Mutex(content) }
+
+    /// What is in it; nil for all but the first who asks.
+    func take() -> Content? {
+        content.withLock { content in
+            defer { content = nil }
+            return content
+        }
+    }
+}
+
+/// Something that so many threads have to reach before somebody goes on.
+final class Countdown: Sendable {
+    private let state: Mutex<(left: Int, waiting: CheckedContinuation<Void, Never>?)>
+
+    init(from count: Int) { state = Mutex((count, nil)) }
+
+    /// One has reached it.
+    func countDown() {
+        let waiting = state.withLock { state in
+            state.left -= 1
+            precondition(state.left >= 0, "each counts down once")
+            guard state.left == 0 else { return nil as CheckedContinuation<Void, Never>? }
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume()
+    }
+
+    /// Returns when all have reached it. One task may wait.
+    func reachesZero() async {
+        await withCheckedContinuation { continuation in
+            let isReached = state.withLock { state in
+                guard state.left > 0 else { return true }
+                precondition(state.waiting == nil, "one task waits")
+                state.waiting = continuation
+                return false
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+}

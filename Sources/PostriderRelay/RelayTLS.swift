@@ -1,0 +1,65 @@
+import PostriderCrypto
+import PostriderNotifications
+
+/// The TLS of a relay's listeners: made from the files that the configuration names, and made again when they have
+/// changed.
+///
+/// Both ports show the same certificate. A provider may show one of its own, a device never does: it is known by
+/// its secret.
+final class RelayTLS: Sendable {
+    /// Where providers connect.
+    let provider: RenewableTLS
+    /// Where devices connect.
+    let device: RenewableTLS
+
+    private let log: Log
+
+    /// Reads the files.
+    ///
+    /// - Throws: a sentence that names the file that is wrong.
+    init(_ configuration: RelayConfiguration, log: Log) throws(CryptoError) {
+        provider = RenewableTLS(try Self.providerContext(configuration))
+        device = RenewableTLS(try Self.deviceContext(configuration))
+        self.log = log
+        lookAtCertificate(configuration)
+    }
+
+    /// Reads the files again, for connections that begin from now on: all of them, or, when it throws, none.
+    func renew(_ configuration: RelayConfiguration) throws(CryptoError) {
+        let provider = try Self.providerContext(configuration)
+        let device = try Self.deviceContext(configuration)
+        self.provider.renew(provider)
+        self.device.renew(device)
+        lookAtCertificate(configuration)
+    }
+
+    /// A certificate that nobody takes is told, and served all the same: the clock may be what is wrong.
+    private func lookAtCertificate(_ configuration: RelayConfiguration) {
+        guard let mistake = device.current.mistakeInCertificate() else { return }
+        log.warning(
+            "the certificate \(configuration.certificateChainFile) \(mistake), so that providers and devices "
+                + "refuse it: replace it and its key, and reload")
+    }
+
+    private static func providerContext(_ configuration: RelayConfiguration) throws(CryptoError) -> TLSContext
+    {
+        try context(configuration, configuration.providerTrustFile.map { .requested(trustFile: $0) } ?? .none)
+    }
+
+    private static func deviceContext(_ configuration: RelayConfiguration) throws(CryptoError) -> TLSContext {
+        try context(configuration, .none)
+    }
+
+    private static func context(
+        _ configuration: RelayConfiguration, _ clientCertificates: TLSContext.ClientCertificates
+    ) throws(CryptoError) -> TLSContext {
+        try TLSContext.server(
+            certificateChainFile: configuration.certificateChainFile,
+            privateKeyFile: configuration.privateKeyFile,
+            keyReaders: configuration.privateKeyReaders,
+            alpn: ["h2"],
+            allowsMissingALPN: true,
+            clientCertificates: clientCertificates
+        )
+    }
+}

@@ -1,0 +1,162 @@
+import PostriderCrypto
+import PostriderEndpoints
+import PostriderNotifications
+import PostriderTransport
+
+/// Where a shard runs: a loop that listens for providers and devices (and shard 0 for the operator).
+struct ShardThread: Sendable {
+    /// Where a shard listens.
+    struct Listening: Sendable {
+        let providers: [SocketAddress]
+        let developmentProviders: [SocketAddress]
+        let devices: [SocketAddress]
+    }
+
+    let index: Int
+    let configuration: RelayConfiguration
+    let tls: RelayTLS
+    let gate: SourceGate
+    let refusalPace: RefusalPace
+    let mailboxes: RelayMailboxes
+    let rows: RowCounter
+    let authority: Authority
+    let loaded: Parcel<LoadedStore>
+    /// Counted down when the shard has taken on what was loaded.
+    let ready: Countdown
+    let drained: Countdown
+    let stopped: Countdown
+    /// Nil: nothing is traced.
+    let trace: TraceThread?
+    let log: Log
+
+    /// Starts the thread. The shard listens when this returns, and serves whoever comes when it is ready.
+    func start() async throws -> Listening {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                _ = try Thread.spawn(name: "shard-\(index)") { run(continuation) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private func run(_ continuation: CheckedContinuation<Listening, any Error>) {
+        Thread.takeShortSlices()
+        do {
+            let loop = try EventLoop()
+            let shard = try begin(on: loop, continuation)
+            shard.start()
+            ready.countDown()
+            withExtendedLifetime(shard) { loop.run() }
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+
+    /// The other shards listen and take on what is theirs at the same time. What was loaded is let go of at the end.
+    private func begin(
+        on loop: EventLoop, _ continuation: CheckedContinuation<Listening, any Error>
+    ) throws -> Shard {
+        guard let loaded = loaded.take() else { preconditionFailure("a shard begins once") }
+        let shard = try makeShard(loaded.registry, on: loop)
+        continuation.resume(returning: try listen(shard, loaded.registry, on: loop))
+        shard.restore(loaded)
+        return shard
+    }
+
+    private func makeShard(_ registry: Registry, on loop: EventLoop) throws -> Shard {
+        let shard = Shard(
+            index: index,
+            scheduler: loop,
+            switchboard: mailboxes.switchboard(ofShard: index),
+            rows: rows,
+            seal: try TokenSeal(secrets: registry.tokenSecrets),
+            authority: authority,
+            random: Entropy(),
+            fidelity: configuration.fidelity,
+            deviceRules: DeviceRules(configuration),
+            admittance: Admittance(places: configuration.deviceFetches),
+            hasDevelopment: !configuration.developmentProviderAddresses.isEmpty,
+            providerIdleMilliseconds: configuration.providerIdleSeconds * 1000,
+            refusalPace: refusalPace,
+            log: log,
+            porter: ConnectionPorter(on: loop),
+            trace: trace?.recorder(ofShard: index) ?? TraceRecorder()
+        )
+        shard.onDrained = { drained.countDown() }
+        shard.onStop = { [unowned loop] in
+            loop.stop()
+            stopped.countDown()
+        }
+        loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
+        loop.turnEnded = { [unowned shard] in shard.turnEnded() }
+        try loop.attach(mailboxes.shards[index]) { [unowned shard] letters in shard.receive(&letters) }
+        return shard
+    }
+
+    private func listen(_ shard: Shard, _ registry: Registry, on loop: EventLoop) throws -> Listening {
+        let providers = try listen(at: configuration.providerAddresses) {
+            try listenForProviders(of: .production, at: $0, shard, on: loop)
+        }
+        let developmentProviders = try listen(at: configuration.developmentProviderAddresses) {
+            try listenForProviders(of: .development, at: $0, shard, on: loop)
+        }
+        let devices = try listen(at: configuration.deviceAddresses) { address in
+            try loop.listen(address, renewable: tls.device, port: .shared) { [unowned shard] _ in
+                shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
+            }
+        }
+        for listener in devices { listener.isPaced = true }
+        loop.pace = HandshakePace(
+            horizonMilliseconds: Limits.handshakeMilliseconds, least: Limits.handshakesLeast)
+        shard.listeners = providers + developmentProviders + devices
+        for listener in providers + developmentProviders { guardListener(listener, shard.providerEnds) }
+        for listener in devices { guardListener(listener, shard.deviceEnds) }
+        if index == 0 {
+            let desk = ControlDesk(registry, shard: shard)
+            shard.listeners.append(
+                try loop.listen(configuration.controlAddress) { _ in
+                    ControlSession(desk: desk, user: configuration.user, log: log).endpoint
+                }
+            )
+        }
+        return Listening(
+            providers: providers.map(\.address), developmentProviders: developmentProviders.map(\.address),
+            devices: devices.map(\.address))
+    }
+
+    /// Listens at each address of a list. The port that the kernel chooses for one with port 0 is that of the others.
+    private func listen(
+        at addresses: [SocketAddress], _ make: (SocketAddress) throws -> Listener
+    ) throws -> [Listener] {
+        var listeners: [Listener] = []
+        var chosen: UInt16?
+        for address in addresses {
+            guard address.port == 0 else {
+                listeners.append(try make(address))
+                continue
+            }
+            listeners.append(try make(address.with(port: chosen ?? 0)))
+            chosen = listeners.last?.address.port
+        }
+        return listeners
+    }
+
+    /// Has connections counted by their source, and those that are refused, or fail before they have a session, told to
+    /// the log.
+    private func guardListener(_ listener: Listener, _ ends: ConnectionEnds) {
+        listener.gate = gate
+        listener.onRefusal = { refusal, peer in ends.noteRefusal(refusal, of: peer) }
+        listener.onFailure = { reason, peer in ends.note(reason, of: peer) }
+    }
+
+    private func listenForProviders(
+        of environment: Environment, at address: SocketAddress, _ shard: Shard, on loop: EventLoop
+    ) throws -> Listener {
+        try loop.listen(address, renewable: tls.provider, port: .shared) { [unowned shard] _ in
+            guard !shard.isDraining else { return nil }
+            let number = shard.drawNumber()
+            return ProviderSession(number: number, environment: environment, shard: shard).endpoint
+        }
+    }
+}

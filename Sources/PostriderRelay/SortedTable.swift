@@ -1,0 +1,40 @@
+import PostriderNotifications
+
+/// Something by keys in their order: most come at the end, and halving the order finds one sooner than a hash that
+/// strangers cannot foretell, in less memory.
+struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
+    private(set) var keys: [Key] = []
+    private(set) var values: [Value] = []
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { keys.count }
+    subscript(place: Int) -> (key: Key, value: Value) { (keys[place], values[place]) }
+
+    /// What has a key.
+    subscript(key: Key) -> Value? {
+        get { place(of: key).map { values[$0] } }
+        set {
+            let place = keys.firstPlace(from: key)
+            let next = place < keys.count && keys[place] == key ? place + 1 : place
+            keys.replaceSubrange(place..<next, with: newValue == nil ? [] : [key])
+            values.replaceSubrange(place..<next, with: newValue.map { [$0] } ?? [])
+        }
+    }
+
+    /// Where the value of a key is; nil: there is none.
+    func place(of key: Key) -> Int? {
+        let place = keys.firstPlace(from: key)
+        return place < keys.count && keys[place] == key ? place : nil
+    }
+
+    /// Changes the value at a place.
+    mutating func update<Result>(at place: Int, _ change: (inout Value) -> Result) -> Result {
+        change(&values[place])
+    }
+}
+
+extension Array where Element: Comparable {
+    /// The first place of a rising array that holds this element or a later one.
+    @inline(__always)
+    func firstPlace(from element: Element) -> Int { firstPlace { $0 >= element } }
+}

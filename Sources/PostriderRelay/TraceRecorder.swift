@@ -1,0 +1,190 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
+import Synchronization
+
+/// What a shard says to the trace's thread.
+enum TraceLetter: Sendable {
+    /// Write them down.
+    case records([TraceRecord])
+    /// Write these down, beside the lives.
+    case refusals([TraceRefusal])
+    /// Answer with ``Letter/traced(ticket:_:)``.
+    case question(TraceQuestion, ticket: UInt64, asker: Int)
+    /// Nothing comes after this: close the trace and stop.
+    case close
+}
+
+/// What is missing in the trace since the relay started.
+final class TraceLosses: Sendable {
+    private let lost = Atomic<UInt64>(0)
+    private let untold = Atomic<UInt64>(0)
+
+    func add(_ count: Int) { lost.add(UInt64(count), ordering: .relaxed) }
+    /// Records that are lost: its thread was too slow, or the disk failed.
+    var count: UInt64 { lost.load(ordering: .relaxed) }
+
+    func addRefusal() { untold.add(1, ordering: .relaxed) }
+    /// Refusals that were too many in their second to be written down.
+    var refusals: UInt64 { untold.load(ordering: .relaxed) }
+}
+
+/// A shard's pen for the trace: it collects what happens to pushes and hands it over, some hundred records at a time or
+/// after a moment. Nobody ever waits for it: where the trace's mailbox is full, records are lost, and counted.
+final class TraceRecorder {
+    /// Takes a letter; false: there is no room for it.
+    typealias Post = (TraceLetter) -> Bool
+
+    /// Nil: nothing is traced.
+    private let post: Post?
+    /// One push of so many is traced.
+    private let sample: UInt64
+    private let shard: Int
+    private let losses: TraceLosses
+    private var records: [TraceRecord] = []
+    private var refusals: [TraceRefusal] = []
+    /// The second of the last refusals, and how many there were in it.
+    private var refused: (second: Int64, count: Int) = (0, 0)
+    private var timer: (any LoopTimer)?
+    private var lastTicket: UInt64 = 0
+    private var questions: [UInt64: ControlDesk.Respond] = [:]
+
+    /// A recorder that traces nothing.
+    init() {
+        post = nil
+        sample = 1
+        shard = 0
+        losses = TraceLosses()
+    }
+
+    /// The recorder of a shard, which traces one push of `sample`.
+    init(ofShard shard: Int, sample: Int, losses: TraceLosses, post: @escaping Post) {
+        precondition(sample > 0)
+        self.post = post
+        self.sample = UInt64(sample)
+        self.shard = shard
+        self.losses = losses
+    }
+
+    /// Whether anything is traced.
+    private var isOn: Bool { post != nil }
+
+    /// Begins the work that time brings.
+    func start(on scheduler: any Scheduler) {
+        guard isOn else { return }
+        timer = scheduler.makeTimer { [unowned self] in flush() }
+    }
+
+    /// A push was taken on.
+    func noteAccepted(_ queued: QueuedNotification, at now: Moment) {
+        guard traces(queued.row) else { return }
+        add(.acceptance(TraceAcceptance(queued, at: now)))
+    }
+
+    /// A broadcast was taken on.
+    func noteAccepted(
+        _ broadcast: Broadcast, in environment: Environment, by proof: ProviderProof, _ row: QueueRow,
+        at now: Moment
+    ) {
+        guard traces(row) else { return }
+        add(.acceptance(TraceAcceptance(broadcast, in: environment, by: proof, row: row, at: now)))
+    }
+
+    /// A broadcast was written to so many devices of this shard, and not to so many others.
+    func noteBroadcast(_ row: QueueRow, sent: Int, skipped: Int, at now: Moment) {
+        for (kind, count) in [(TraceEvent.Kind.broadcast, sent), (.skipped, skipped)] where count > 0 {
+            note(kind, row, detail: TraceEvent.count(count, ofShard: shard), at: now)
+        }
+    }
+
+    /// A push was refused. Of very many only some are told: they must cost little.
+    func note(at now: Moment, _ refusal: () -> TraceRefusal) {
+        guard isOn else { return }
+        let second = now.milliseconds / 1000
+        if refused.second != second { refused = (second, 0) }
+        refused.count += 1
+        guard refused.count <= Limits.refusalsPerSecond else { return losses.addRefusal() }
+        refusals.append(refusal())
+    }
+
+    /// Something happened to a push.
+    func note(_ kind: TraceEvent.Kind, _ row: QueueRow, detail: Int64, at now: Moment) {
+        guard traces(row) else { return }
+        add(.event(TraceEvent(kind, at: now, row: row, detail: detail)))
+    }
+
+    /// A device has told what became of a notification.
+    func note(_ event: Report.Event, by device: DeviceIdentity, at now: Moment) {
+        guard isOn else { return }
+        let kind: TraceEvent.Kind =
+            switch event.kind {
+            case .handedOver: .handedOver
+            case .shown: .shown
+            case .actedOn: .actedOn
+            case .replaced: .replacedOnDevice
+            case .merged: .merged
+            }
+        let report = TraceReport(
+            kind, at: now, onDevice: event.moment, of: event.identity,
+            row: QueueRow(Int64(clamping: event.push)), other: QueueRow(Int64(clamping: event.other)),
+            by: device)
+        add(.report(report))
+    }
+
+    /// What is missing in the trace; nil where there is none.
+    var missing: TraceLosses? { isOn ? losses : nil }
+
+    /// Asks the trace; what this shard has recorded before counts in the answer.
+    func ask(_ question: TraceQuestion, _ respond: @escaping ControlDesk.Respond) {
+        guard let post else {
+            respond(ControlDesk.refusal(404, "This relay keeps no trace: set 'trace' to true."))
+            return
+        }
+        flush()
+        lastTicket += 1
+        if post(.question(question, ticket: lastTicket, asker: shard)) {
+            questions[lastTicket] = respond
+        } else {
+            respond(ControlDesk.refusal(503, TraceKeeper.busy))
+        }
+    }
+
+    /// The trace has answered.
+    func answered(_ ticket: UInt64, _ answer: ControlDesk.Answer) {
+        questions.removeValue(forKey: ticket)?(answer)
+    }
+
+    /// The end of a turn: what was recorded in it is handed over soon.
+    func turnEnded() {
+        guard !records.isEmpty || !refusals.isEmpty, let timer, !timer.isArmed else { return }
+        timer.arm(afterMilliseconds: Limits.traceDelayMilliseconds)
+    }
+
+    /// Hands over what there is.
+    func flush() {
+        timer?.disarm()
+        guard let post else { return }
+        if !refusals.isEmpty {
+            if !post(.refusals(refusals)) { losses.add(refusals.count) }
+            refusals = []
+        }
+        guard !records.isEmpty else { return }
+        if !post(.records(records)) { losses.add(records.count) }
+        records = []
+    }
+
+    /// Whether a push is one of those that are traced, the whole of its life: its row decides, which outlives the
+    /// process. Rows are mixed so that no rhythm of a provider's meets the sample's.
+    func traces(_ row: QueueRow) -> Bool {
+        guard isOn else { return false }
+        guard sample > 1 else { return true }
+        let mixed = UInt64(bitPattern: row.value) &* 0x9E37_79B9_7F4A_7C15
+        return (mixed >> 32) % sample == 0
+    }
+
+    private func add(_ record: consuming TraceRecord) {
+        if records.isEmpty { records.reserveCapacity(Limits.traceHandover) }
+        records.append(record)
+        if records.count >= Limits.traceHandover { flush() }
+    }
+}

@@ -1,0 +1,71 @@
+import PostriderNotifications
+import PostriderTransport
+
+/// Where the trace is kept: a loop that has a mailbox and nothing else.
+struct TraceThread: Sendable {
+    let mailboxes: RelayMailboxes
+    let losses: TraceLosses
+    /// One push of so many is traced.
+    let sample: Int
+    let closed: Countdown
+    let log: Log
+    let openTrace: @Sendable () throws(StoreError) -> any TraceStore
+
+    /// Opens the trace on a thread of its own, which serves it until it is closed, and answers the highest row that it
+    /// tells of.
+    func start() async throws -> QueueRow {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                _ = try Thread.spawn(name: "trace") { run(continuation) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private func run(_ continuation: CheckedContinuation<QueueRow, any Error>) {
+        Thread.takeShortSlices()
+        do {
+            let loop = try EventLoop()
+            let store = try openTrace()
+            let lastRow = store.lastRow
+            let keeper = try serve(store, on: loop)
+            continuation.resume(returning: lastRow)
+            withExtendedLifetime(keeper) { loop.run() }
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+
+    private func serve(_ store: any TraceStore, on loop: EventLoop) throws(TransportError) -> TraceKeeper {
+        let switchboard = mailboxes.switchboard(ofShard: nil)
+        let retry = loop.makeTimer {}
+        let keeper = TraceKeeper(
+            store, sample: sample, losses: losses, log: log,
+            now: Moment(milliseconds: loop.wallMilliseconds), readClock: { [unowned loop] in loop.now },
+            post: { letter, shard in switchboard.send(letter, to: shard) },
+            onClosed: { [unowned loop] in
+                loop.stop()
+                closed.countDown()
+            }
+        )
+        // What arrives is written down between two segments of a search.
+        let work = loop.makeTimer { [unowned keeper] in keeper.work() }
+        loop.turnEnded = { [unowned keeper] in
+            if keeper.hasWork { work.arm(afterMilliseconds: 0) }
+            if !switchboard.post() { retry.arm(afterMilliseconds: 1) }
+        }
+        try loop.attach(mailboxes.trace) { [unowned keeper] letters in
+            keeper.receive(letters)
+            letters.removeAll(keepingCapacity: true)
+        }
+        return keeper
+    }
+
+    /// What a shard writes with.
+    func recorder(ofShard index: Int) -> TraceRecorder {
+        TraceRecorder(ofShard: index, sample: sample, losses: losses) { [mailboxes] letter in
+            mailboxes.trace.post(letter)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+public import Foundation
+public import PostriderNotifications
+
+extension Trigger {
+    /// When it is due for the first time.
+    ///
+    /// - Parameters:
+    ///   - scheduledAt: when it was scheduled.
+    ///   - zone: the device's zone.
+    /// - Returns: nil: never, because the moment has passed, the day never comes or the zone is unknown.
+    public func firstMoment(scheduledAt: Moment, onDeviceIn zone: TimeZone) -> Moment? {
+        switch self {
+        case .interval(let milliseconds, _): scheduledAt.advanced(byMilliseconds: milliseconds)
+        case .calendar: moment(after: scheduledAt, series: scheduledAt, onDeviceIn: zone)
+        case .at(let moment): moment > scheduledAt ? moment : nil
+        }
+    }
+
+    /// Why ``firstMoment(scheduledAt:onDeviceIn:)`` finds nothing.
+    public func absence(scheduledAt: Moment, onDeviceIn zone: TimeZone) -> TriggerFlaw {
+        guard case .calendar(let calendar, _) = self else {
+            return TriggerFlaw(.at, "the moment has passed")
+        }
+        guard let zone = calendar.timeZone(onDeviceIn: zone) else {
+            return TriggerFlaw(.timeZone, "this device knows no time zone \"\(calendar.zone ?? "")\"")
+        }
+        var everyYear = calendar
+        everyYear.year = nil
+        if let year = calendar.year, everyYear.first(after: scheduledAt, in: zone) != nil {
+            return TriggerFlaw(.year, "no such moment is left in \(year)")
+        }
+        return TriggerFlaw(calendar.day == nil ? .calendar : .day, "no such day ever comes")
+    }
+
+    /// The first of its moments after another.
+    ///
+    /// - Parameter series: one of the moments at which it was due, or was scheduled: intervals are counted from it.
+    func moment(after moment: Moment, series: Moment, onDeviceIn device: TimeZone) -> Moment? {
+        switch self {
+        case .interval(let milliseconds, _):
+            guard moment >= series else { return series }
+            let count = (moment.milliseconds - series.milliseconds) / milliseconds + 1
+            return series.advanced(byMilliseconds: count * milliseconds)
+        case .calendar(let calendar, _):
+            guard let zone = calendar.timeZone(onDeviceIn: device) else { return nil }
+            return calendar.first(after: moment, in: zone).flatMap {
+                $0.milliseconds <= CalendarMoment.lastMilliseconds ? $0 : nil
+            }
+        case .at(let only): return only > moment ? only : nil
+        }
+    }
+}
+
+/// What becomes of a local notification whose moment has come, perhaps long ago.
+///
+/// One moment is delivered: the newest that has come, if it is not later than what is allowed. Those before it were
+/// missed and are not made up for; so is the newest where it is too late.
+public struct Settlement: Hashable, Sendable {
+    /// The moment that is delivered now.
+    public let delivered: Moment?
+    /// The newest moment that had come, where it is too late to deliver it.
+    public let missed: Moment?
+    /// When it is due next; nil: never again.
+    public let next: Moment?
+
+    /// Settles a trigger that was `due` at or before `now`.
+    ///
+    /// - Parameters:
+    ///   - lateness: milliseconds after a moment during which it is still delivered.
+    ///   - zone: the device's zone.
+    public init(
+        of trigger: Trigger, due: Moment, now: Moment, lateness: Int64, onDeviceIn zone: TimeZone
+    ) {
+        precondition(due <= now, "what is not due is not settled")
+        let newest = trigger.repeats ? Self.newest(of: trigger, due: due, now: now, onDeviceIn: zone) : due
+        let isDelivered = now.milliseconds - newest.milliseconds <= lateness
+        delivered = isDelivered ? newest : nil
+        missed = isDelivered ? nil : newest
+        next = trigger.repeats ? trigger.moment(after: now, series: due, onDeviceIn: zone) : nil
+    }
+
+    /// The newest moment up to now. It is looked for in steps back that double, then by halving: from an old moment
+    /// forward there may be a million.
+    private static func newest(
+        of trigger: Trigger, due: Moment, now: Moment, onDeviceIn zone: TimeZone
+    ) -> Moment {
+        func next(after moment: Moment) -> Moment? {
+            trigger.moment(after: moment, series: due, onDeviceIn: zone).flatMap { $0 <= now ? $0 : nil }
+        }
+        var step = Trigger.leastRepeatedMilliseconds
+        var (low, high) = (max(due, now.advanced(byMilliseconds: -step)), now)
+        while low > due, next(after: low) == nil {
+            step *= 2
+            (low, high) = (max(due, now.advanced(byMilliseconds: -step)), low)
+        }
+        while high.milliseconds - low.milliseconds > Trigger.leastRepeatedMilliseconds {
+            let middle = low.advanced(byMilliseconds: (high.milliseconds - low.milliseconds) / 2)
+            if next(after: middle) == nil { high = middle } else { low = middle }
+        }
+        var newest = due
+        while let later = next(after: low) { (newest, low) = (later, later) }
+        return newest
+    }
+}

@@ -1,0 +1,89 @@
+public import PostriderNotifications
+
+/// The store that keeps everything in memory: the specification that every other store is held to, and the
+/// disk of the simulator. It completes before each call returns.
+public final class MemoryStore: Store {
+    /// What a store has committed. It outlives the store as a disk outlives a process: a second store on the
+    /// same disk sees what the first one had committed when it went.
+    public final class Disk {
+        /// While set, everything that is asked of a store on this disk fails with it and changes nothing.
+        public var fault: StoreError?
+        fileprivate var registry = Registry()
+        fileprivate var notifications: [QueueRow: Notification] = [:]
+        fileprivate var lastRow = QueueRow(0)
+
+        /// An empty disk.
+        public init() {}
+    }
+
+    private let disk: Disk
+
+    /// A store on this disk.
+    public init(disk: Disk = Disk()) { self.disk = disk }
+
+    /// Everything in the registry.
+    public func loadRegistry() throws(StoreError) -> Registry {
+        try check()
+        return disk.registry
+    }
+
+    /// Visits every stored notification's entry in the order of rows, and answers the last row ever used.
+    public func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow {
+        try check()
+        for (row, notification) in disk.notifications.sorted(by: { $0.key < $1.key }) {
+            visit(QueueEntry(row: row, notification: notification))
+        }
+        return disk.lastRow
+    }
+
+    /// Applies changes to the registry in order, all or none.
+    public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
+        completion(
+            Result { () throws(StoreError) in
+                try check()
+                for change in changes { disk.registry.apply(change) }
+            }
+        )
+    }
+
+    /// Applies a batch to the queue, all or nothing.
+    public func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
+        completion(
+            Result { () throws(StoreError) in
+                try check()
+                let settled = Set(batch.settled)
+                var taken: Set<QueueRow> = []
+                for row in batch.enqueued.lazy.map(\.row) {
+                    let isFree = disk.notifications[row] == nil || settled.contains(row)
+                    guard isFree, taken.insert(row).inserted else {
+                        throw StoreError(.conflict, "Row \(row.value) is in the queue already.")
+                    }
+                }
+                for row in settled { disk.notifications[row] = nil }
+                for queued in batch.enqueued { disk.notifications[queued.row] = queued.notification }
+                disk.lastRow = max(disk.lastRow, taken.max() ?? disk.lastRow)
+            }
+        )
+    }
+
+    /// The notifications at these rows, in the order asked for, without those that are not there.
+    public func read(
+        _ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void
+    ) {
+        completion(
+            Result { () throws(StoreError) in
+                try check()
+                return rows.compactMap { row in
+                    disk.notifications[row].map { QueuedNotification(row: row, notification: $0) }
+                }
+            }
+        )
+    }
+
+    /// Does nothing: what was committed stays on the disk.
+    public func close() {}
+
+    private func check() throws(StoreError) {
+        if let fault = disk.fault { throw fault }
+    }
+}

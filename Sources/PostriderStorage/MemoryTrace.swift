@@ -1,0 +1,87 @@
+public import PostriderNotifications
+
+/// The trace that keeps everything in memory, for tests and the simulator: the specification of the one in files.
+public final class MemoryTrace: TraceStore {
+    /// What was written down. It outlives the trace as a disk outlives a process.
+    public final class Disk {
+        /// While set, everything fails with it.
+        public var fault: StoreError?
+        fileprivate var lastRow = QueueRow(0)
+        fileprivate var first = 1
+        fileprivate var segments: [[TraceRecord]] = [[]]
+        fileprivate var refusals: [TraceRefusal] = []
+
+        /// An empty disk.
+        public init() {}
+    }
+
+    private let disk: Disk
+    private let segmentRecords: Int
+    private let mostSegments: Int
+    private let mostRefusals: Int
+
+    /// A trace on this disk, of so many segments with so many records.
+    public init(
+        disk: Disk = Disk(), segmentRecords: Int = 1000, mostSegments: Int = Limits.traceSegments,
+        mostRefusals: Int = Limits.tracedRefusals
+    ) {
+        precondition(segmentRecords > 0 && mostSegments > 0)
+        self.disk = disk
+        self.segmentRecords = segmentRecords
+        self.mostSegments = mostSegments
+        self.mostRefusals = mostRefusals
+    }
+
+    /// The highest row that the trace tells of.
+    public var lastRow: QueueRow { disk.lastRow }
+    /// The numbers of the segments, oldest first.
+    public var segments: ClosedRange<Int> { disk.first...disk.first + disk.segments.count - 1 }
+    /// Where the next record will be.
+    public var end: TracePosition {
+        TracePosition(segment: segments.upperBound, offset: disk.segments.last?.count ?? 0)
+    }
+
+    /// Writes records down, at the end.
+    public func append(_ records: [TraceRecord]) throws(StoreError) {
+        if let fault = disk.fault { throw fault }
+        for record in records {
+            if disk.segments[disk.segments.count - 1].count >= segmentRecords { disk.segments.append([]) }
+            disk.segments[disk.segments.count - 1].append(record)
+            disk.lastRow = max(disk.lastRow, record.row)
+        }
+        let surplus = max(disk.segments.count - mostSegments, 0)
+        disk.segments.removeFirst(surplus)
+        disk.first += surplus
+    }
+
+    /// Visits at most `limit` records of one segment in their order, and answers where to go on.
+    public func visit(
+        from position: TracePosition, limit: Int, _ visit: (TraceRecord) -> Void
+    ) throws(StoreError) -> TracePosition {
+        if let fault = disk.fault { throw fault }
+        guard position.segment <= segments.upperBound else { return end }
+        let isGone = position.segment < segments.lowerBound
+        let number = isGone ? segments.lowerBound : position.segment
+        let records = disk.segments[number - disk.first].dropFirst(isGone ? 0 : position.offset)
+        for record in records.prefix(limit) { visit(record) }
+        guard records.count <= limit else {
+            return TracePosition(segment: number, offset: records.startIndex + limit)
+        }
+        return number == segments.upperBound ? end : TracePosition(segment: number + 1)
+    }
+
+    /// Writes refusals down, and forgets the oldest.
+    public func append(_ refusals: [TraceRefusal]) throws(StoreError) {
+        if let fault = disk.fault { throw fault }
+        disk.refusals = (disk.refusals + refusals).suffix(mostRefusals)
+    }
+
+    /// Visits the refusals that are kept, oldest first.
+    public func visitRefusals(_ visit: (TraceRefusal) -> Void) throws(StoreError) {
+        if let fault = disk.fault { throw fault }
+        for refusal in disk.refusals { visit(refusal) }
+    }
+
+    /// Does nothing.
+    public func close() {}
+}

@@ -1,0 +1,98 @@
+import CPostriderSQLite
+import Glibc
+public import PostriderNotifications
+
+/// A directory that belongs to this process alone for as long as this lives: two relays or two agents
+/// on one directory would hand out the same rows twice.
+///
+/// The claim is a lock on a file in it, which the kernel drops with the process; what is written in that
+/// file, the owner's process number, is only for the sentence that refuses the second one.
+public final class OwnedDirectory {
+    /// Where it lies.
+    public let path: String
+    private let descriptor: CInt
+
+    /// Makes the directory, readable to its owner only, where it is missing, and claims it.
+    public init(_ path: String, log: Log) throws(StoreError) {
+        try Self.make(path, log: log)
+        let file = path + "/lock"
+        let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let code = errno
+        guard descriptor >= 0 else {
+            throw StoreError(
+                systemCode: code, "The directory \(path) cannot be written to",
+                remedy: "check its permissions"
+            )
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            defer { close(descriptor) }
+            guard code == EWOULDBLOCK else {
+                throw StoreError(
+                    systemCode: code, "The directory \(path) cannot be locked", remedy: "use a local disk"
+                )
+            }
+            let owner = Self.owner(descriptor)
+            throw StoreError(
+                .busy,
+                "The directory \(path) belongs to another process\(owner.map { " (\($0))" } ?? ""): "
+                    + "end it or name another directory."
+            )
+        }
+        self.path = path
+        self.descriptor = descriptor
+        signOwner()
+    }
+
+    deinit {
+        // A process that another thread starts at this moment has a copy until it is another program, and would keep
+        // the lock.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
+
+    private static func make(_ path: String, log: Log) throws(StoreError) {
+        if unsafe mkdir(path, 0o700) == 0 {
+            sync(path + "/..")
+            return
+        }
+        let code = errno
+        guard code == EEXIST else {
+            throw StoreError(
+                systemCode: code,
+                "The directory \(path) cannot be created",
+                remedy: "make the one above it or name another place"
+            )
+        }
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw StoreError(.unusable, "\(path) is not a directory: name another place.")
+        }
+        if status.st_mode & 0o077 != 0 {
+            log.warning("The directory \(path) is open to other users: it holds secrets; use mode 0700.")
+        }
+    }
+
+    /// Makes a new name in a directory survive power loss. Not every file system can; then there is nothing
+    /// to be done.
+    static func sync(_ directory: String) {
+        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    private func signOwner() {
+        let text = "\(getpid())\n"
+        ftruncate(descriptor, 0)
+        _ = unsafe pwrite(descriptor, text, text.utf8.count, 0)
+    }
+
+    /// The process number that the owner has signed with, or nil where it has not yet.
+    private static func owner(_ descriptor: CInt) -> Int32? {
+        var text = [UInt8](repeating: 0, count: 16)
+        let count = unsafe pread(descriptor, &text, text.count, 0)
+        let digits = text.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }
+        return Int32(String(decoding: digits, as: UTF8.self))
+    }
+}

@@ -1,0 +1,77 @@
+import PostriderNotifications
+
+extension Registry {
+    /// Makes one change: the specification of what each of them means. The order of records is the one in
+    /// which ``Store/loadRegistry()`` answers them.
+    mutating func apply(_ change: RegistryChange) {
+        switch change {
+        case .addTokenSecret(let secret):
+            // A secret that is added again becomes the newest, so that two applications are as one.
+            tokenSecrets.removeAll { $0 == secret }
+            tokenSecrets.append(secret)
+        case .putDevice(let record):
+            devices.put(record, by: \.identity.bytes)
+        case .noteSeen(let identity, let moment):
+            let (place, isTaken) = devices.place(of: identity.bytes, by: \.identity.bytes)
+            if isTaken { devices[place].seenAt = moment }
+        case .removeDevice(let identity):
+            devices.removeAll { $0.identity == identity }
+            registrations.removeAll { $0.device == identity }
+        case .putRegistration(let record):
+            guard devices.place(of: record.device.bytes, by: \.identity.bytes).isTaken else { return }
+            registrations.put(record, by: \.key)
+        case .putProviderKey(let record):
+            providerKeys.put(record, by: \.identifier.bytes)
+        case .removeProviderKey(let identifier):
+            providerKeys.removeAll { $0.identifier.bytes == identifier.bytes }
+        case .putTopic(let record):
+            topics.put(record, by: \.topic.text.bytes)
+        case .removeTopic(let topic):
+            topics.removeAll { $0.topic == topic }
+        case .putEnrolmentKey(let record):
+            enrolmentKeys.put(record, by: \.name.bytes)
+        case .removeEnrolmentKey(let name):
+            enrolmentKeys.removeAll { $0.name.bytes == name.bytes }
+        case .putChannel(let record):
+            channels.put(record, by: \.identity.bytes)
+        case .removeChannel(let identity):
+            channels.removeAll { $0.identity == identity }
+            broadcasts.removeAll { $0.channel == identity }
+        case .putBroadcast(let broadcast):
+            guard channels.place(of: broadcast.channel.bytes, by: \.identity.bytes).isTaken else { return }
+            broadcasts.put(broadcast, by: \.channel.bytes)
+        case .removeBroadcast(let channel):
+            broadcasts.removeAll { $0.channel == channel }
+        }
+    }
+}
+
+extension RegistrationRecord {
+    /// The bytes by which registrations are told apart and ordered.
+    fileprivate var key: [UInt8] {
+        device.bytes + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number.value >> $0) }
+    }
+}
+
+extension String {
+    /// Names are told apart byte by byte, not by what Unicode holds to be equal.
+    fileprivate var bytes: [UInt8] { Array(utf8) }
+}
+
+extension Array {
+    /// The place of a key in the order of keys, found by halving, and whether its record is there.
+    fileprivate func place(of own: [UInt8], by key: (Element) -> [UInt8]) -> (place: Int, isTaken: Bool) {
+        let place = firstPlace { !key($0).lexicographicallyPrecedes(own) }
+        return (place, place < endIndex && key(self[place]) == own)
+    }
+
+    /// Replaces the record of the same key, or puts the new one at its place in the order of keys.
+    fileprivate mutating func put(_ record: Element, by key: (Element) -> [UInt8]) {
+        let (place, isTaken) = place(of: key(record), by: key)
+        if isTaken {
+            self[place] = record
+        } else {
+            insert(record, at: place)
+        }
+    }
+}

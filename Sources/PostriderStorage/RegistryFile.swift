@@ -1,0 +1,274 @@
+import PostriderNotifications
+
+/// The file that holds the registry: who may push, who may enrol, which devices and registrations there are.
+final class RegistryFile: DatabaseFile {
+    let database: Database
+    private let addTokenSecret: [Statement]
+    private let putDevice: Statement
+    private let noteSeen: Statement
+    private let removeDevice: [Statement]
+    private let putRegistration: Statement
+    private let putProviderKey: Statement
+    private let removeProviderKey: Statement
+    private let putTopic: Statement
+    private let removeTopic: Statement
+    private let putEnrolmentKey: Statement
+    private let removeEnrolmentKey: Statement
+    private let channels: ChannelTables
+
+    static let schema = Schema(
+        applicationIdentifier: 0x5052_5247,  // "PRRG"
+        steps: [
+            """
+            CREATE TABLE token_secret (
+                number INTEGER PRIMARY KEY,
+                secret BLOB NOT NULL
+            ) STRICT;
+            CREATE TABLE device (
+                identity BLOB PRIMARY KEY,
+                secret_digest BLOB NOT NULL,
+                name TEXT NOT NULL,
+                enrolled_at INTEGER NOT NULL
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE registration (
+                device BLOB NOT NULL,
+                number INTEGER NOT NULL,
+                topic TEXT NOT NULL,
+                registered_at INTEGER NOT NULL,
+                unregistered_at INTEGER,
+                PRIMARY KEY (device, number)
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE provider_key (
+                identifier TEXT PRIMARY KEY,
+                team TEXT NOT NULL,
+                public_key TEXT NOT NULL,
+                added_at INTEGER NOT NULL
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE topic (
+                topic TEXT PRIMARY KEY,
+                team TEXT NOT NULL
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE enrolment_key (
+                name TEXT PRIMARY KEY,
+                digest BLOB NOT NULL,
+                added_at INTEGER NOT NULL
+            ) STRICT, WITHOUT ROWID;
+            """,
+            // What a key is good for. Keys of before are legacy keys: their whole team's, in both environments.
+            """
+            ALTER TABLE provider_key ADD COLUMN environment TEXT;
+            ALTER TABLE provider_key ADD COLUMN topics TEXT;
+            ALTER TABLE provider_key ADD COLUMN related_key TEXT;
+            ALTER TABLE provider_key ADD COLUMN revoked_at INTEGER;
+            """,
+            // When devices were last seen. Those of before count as seen now: nothing of theirs expires at once.
+            """
+            ALTER TABLE device ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0;
+            UPDATE device SET seen_at = unixepoch() * 1000;
+            """,
+            ChannelTables.schemaStep,
+        ]
+    )
+
+    init(path: String) throws(StoreError) {
+        let database = try Database(path: path, schema: Self.schema)
+        self.database = database
+        // A secret that is added again becomes the newest, so that two applications are as one.
+        addTokenSecret = [
+            try database.prepare("DELETE FROM token_secret WHERE secret = ?"),
+            try database.prepare("INSERT INTO token_secret (secret) VALUES (?)"),
+        ]
+        putDevice = try database.prepare("REPLACE INTO device VALUES (?,?,?,?,?)")
+        noteSeen = try database.prepare("UPDATE device SET seen_at = ? WHERE identity = ?")
+        removeDevice = [
+            try database.prepare("DELETE FROM registration WHERE device = ?"),
+            try database.prepare("DELETE FROM device WHERE identity = ?"),
+        ]
+        putRegistration = try database.prepare(
+            """
+            REPLACE INTO registration SELECT ?1, ?2, ?3, ?4, ?5
+            WHERE EXISTS (SELECT 1 FROM device WHERE identity = ?1)
+            """)
+        putProviderKey = try database.prepare("REPLACE INTO provider_key VALUES (?,?,?,?,?,?,?,?)")
+        removeProviderKey = try database.prepare("DELETE FROM provider_key WHERE identifier = ?")
+        putTopic = try database.prepare("REPLACE INTO topic VALUES (?,?,?)")
+        removeTopic = try database.prepare("DELETE FROM topic WHERE topic = ?")
+        putEnrolmentKey = try database.prepare("REPLACE INTO enrolment_key VALUES (?,?,?)")
+        removeEnrolmentKey = try database.prepare("DELETE FROM enrolment_key WHERE name = ?")
+        channels = try ChannelTables(database)
+    }
+
+    /// Nothing of it is kept in memory.
+    func reload() {}
+
+    func load() throws(StoreError) -> Registry {
+        var registry = Registry()
+        registry.tokenSecrets = try all("SELECT secret FROM token_secret ORDER BY number") { $0.bytes(0) }
+        registry.devices = try all("SELECT * FROM device ORDER BY identity", DeviceRecord.init(row:))
+        registry.registrations = try all(
+            "SELECT * FROM registration ORDER BY device, number",
+            RegistrationRecord.init(row:)
+        )
+        registry.providerKeys = try all(
+            "SELECT * FROM provider_key ORDER BY identifier", ProviderKeyRecord.init(row:))
+        registry.topics = try all("SELECT * FROM topic ORDER BY topic") { row in
+            Topic(row.text(0)).map {
+                TopicRecord(topic: $0, team: row.text(1), takesBroadcasts: row.integer(2) != 0)
+            }
+        }
+        registry.enrolmentKeys = try all("SELECT * FROM enrolment_key ORDER BY name") { row in
+            EnrolmentKeyRecord(
+                name: row.text(0),
+                digest: row.bytes(1),
+                addedAt: Moment(milliseconds: row.integer(2))
+            )
+        }
+        registry.channels = try all("SELECT * FROM channel ORDER BY identity", ChannelRecord.init(row:))
+        registry.broadcasts = try all("SELECT * FROM broadcast ORDER BY channel", Broadcast.init(row:))
+        return registry
+    }
+
+    /// The records of all rows; one that cannot be made of its row means that the file is damaged.
+    private func all<Record>(
+        _ sql: String, _ record: (Statement) -> Record?
+    ) throws(StoreError) -> [Record] {
+        let statement = try database.prepare(sql)
+        defer { statement.reset() }
+        var records: [Record] = []
+        while try statement.step() {
+            guard let record = record(statement) else {
+                throw StoreError(
+                    .unusable,
+                    "\(database.path) is damaged (a record cannot be read): put a backup in its place."
+                )
+            }
+            records.append(record)
+        }
+        return records
+    }
+
+    func apply(_ changes: [RegistryChange]) throws(StoreError) {
+        guard !changes.isEmpty else { return }
+        try database.transaction { () throws(StoreError) in
+            for change in changes { try apply(change) }
+        }
+    }
+
+    private func apply(_ change: RegistryChange) throws(StoreError) {
+        switch change {
+        case .addTokenSecret(let secret):
+            for statement in addTokenSecret {
+                statement.bind(secret)
+                try statement.run()
+            }
+        case .putDevice(let record):
+            putDevice.bind(record.identity.inlineBytes.span)
+            putDevice.bind(record.secretDigest)
+            putDevice.bind(record.name)
+            putDevice.bind(record.enrolledAt.milliseconds)
+            putDevice.bind(record.seenAt.milliseconds)
+            try putDevice.run()
+        case .noteSeen(let identity, let moment):
+            noteSeen.bind(moment.milliseconds)
+            noteSeen.bind(identity.inlineBytes.span)
+            try noteSeen.run()
+        case .removeDevice(let identity):
+            for statement in removeDevice {
+                statement.bind(identity.inlineBytes.span)
+                try statement.run()
+            }
+        case .putRegistration(let record):
+            putRegistration.bind(record.device.inlineBytes.span)
+            putRegistration.bind(Int64(record.number.value))
+            putRegistration.bind(record.topic.text)
+            putRegistration.bind(record.registeredAt.milliseconds)
+            putRegistration.bind(record.unregisteredAt?.milliseconds)
+            try putRegistration.run()
+        case .putProviderKey(let record):
+            putProviderKey.bind(record.identifier)
+            putProviderKey.bind(record.team)
+            putProviderKey.bind(record.publicKey)
+            putProviderKey.bind(record.addedAt.milliseconds)
+            putProviderKey.bind(record.environment?.rawValue)
+            putProviderKey.bind(record.topics?.map(\.text).joined(separator: " "))
+            putProviderKey.bind(record.relatedKey)
+            putProviderKey.bind(record.revokedAt?.milliseconds)
+            try putProviderKey.run()
+        case .removeProviderKey(let identifier):
+            removeProviderKey.bind(identifier)
+            try removeProviderKey.run()
+        case .putTopic(let record):
+            putTopic.bind(record.topic.text)
+            putTopic.bind(record.team)
+            putTopic.bind(record.takesBroadcasts ? 1 : 0)
+            try putTopic.run()
+        case .removeTopic(let topic):
+            removeTopic.bind(topic.text)
+            try removeTopic.run()
+        case .putEnrolmentKey(let record):
+            putEnrolmentKey.bind(record.name)
+            putEnrolmentKey.bind(record.digest)
+            putEnrolmentKey.bind(record.addedAt.milliseconds)
+            try putEnrolmentKey.run()
+        case .removeEnrolmentKey(let name):
+            removeEnrolmentKey.bind(name)
+            try removeEnrolmentKey.run()
+        case .putChannel(let record): try channels.put(record)
+        case .removeChannel(let identity): try channels.remove(identity)
+        case .putBroadcast(let broadcast): try channels.put(broadcast)
+        case .removeBroadcast(let channel): try channels.removeBroadcast(of: channel)
+        }
+    }
+}
+
+extension DeviceRecord {
+    /// The device in the present row, or nil where the row is not one that we wrote.
+    fileprivate init?(row: Statement) {
+        guard let identity = row.withBytes(0, { DeviceIdentity($0) }) else { return nil }
+        self.init(
+            identity: identity,
+            secretDigest: row.bytes(1),
+            name: row.text(2),
+            enrolledAt: Moment(milliseconds: row.integer(3)),
+            seenAt: Moment(milliseconds: row.integer(4))
+        )
+    }
+}
+
+extension RegistrationRecord {
+    /// The registration in the present row, or nil where the row is not one that we wrote.
+    fileprivate init?(row: Statement) {
+        guard let device = row.withBytes(0, { DeviceIdentity($0) }),
+            let number = UInt32(exactly: row.integer(1)),
+            let topic = Topic(row.text(2))
+        else { return nil }
+        self.init(
+            device: device,
+            number: RegistrationNumber(number),
+            topic: topic,
+            registeredAt: Moment(milliseconds: row.integer(3)),
+            unregisteredAt: row.isNull(4) ? nil : Moment(milliseconds: row.integer(4))
+        )
+    }
+}
+
+extension ProviderKeyRecord {
+    /// The key in the present row, or nil where the row is not one that we wrote. Topics are words between spaces,
+    /// which no topic has inside.
+    fileprivate init?(row: Statement) {
+        let names = row.isNull(5) ? nil : row.text(5).split(separator: " ")
+        let topics = names?.compactMap { Topic(String($0)) }
+        let environment = row.isNull(4) ? nil : Environment(rawValue: row.text(4))
+        guard topics?.count == names?.count, row.isNull(4) || environment != nil else { return nil }
+        self.init(
+            identifier: row.text(0),
+            team: row.text(1),
+            publicKey: row.text(2),
+            addedAt: Moment(milliseconds: row.integer(3)),
+            environment: environment,
+            topics: topics,
+            relatedKey: row.isNull(6) ? nil : row.text(6),
+            revokedAt: row.isNull(7) ? nil : Moment(milliseconds: row.integer(7))
+        )
+    }
+}

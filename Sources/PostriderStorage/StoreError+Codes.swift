@@ -1,0 +1,49 @@
+import CPostriderSQLite
+import Glibc
+import PostriderNotifications
+
+extension StoreError {
+    /// What a result code of SQLite means to us. No code passes this place; `message` is SQLite's own words, and
+    /// `systemCode` the errno behind it, where there is one.
+    init(code: CInt, message: String, path: String, systemCode: CInt = 0) {
+        switch code & 0xFF {
+        case SQLITE_FULL:
+            self.init(.full, "No room is left for \(path): free space on its disk.")
+        case SQLITE_IOERR where systemCode == ENOSPC || systemCode == EDQUOT:
+            // Of a sync, on a file system that looks for room only then: the change may be there all the same.
+            self.init(.inputOutput, "No room is left for \(path): free space on its disk.")
+        case SQLITE_IOERR:
+            self.init(
+                .inputOutput, "The disk failed under \(path) (\(message)): check the disk and its mount.")
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            self.init(.busy, "Another process holds \(path): end it and try again.")
+        case SQLITE_CONSTRAINT:
+            self.init(.conflict, "A change contradicts what \(path) already holds (\(message)).")
+        case SQLITE_NOTADB:
+            self.init(.unusable, "\(path) is not a database: move it away or name another place.")
+        case SQLITE_CORRUPT:
+            self.init(.unusable, "\(path) is damaged (\(message)): put a backup in its place.")
+        case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM:
+            self.init(
+                .unusable,
+                "\(path) cannot be opened for writing (\(message)): check its permissions and its directory."
+            )
+        default:
+            self.init(.unusable, "\(path) cannot be used (\(message)).")
+        }
+    }
+
+    /// What a failed system call on a file or directory of the trace means to us.
+    init(traceCode code: CInt, _ what: String) {
+        let isForbidden = [EACCES, EPERM, EROFS].contains(code)
+        self.init(systemCode: code, what, remedy: isForbidden ? "check its permissions" : "check its disk")
+    }
+
+    /// What a failed system call on a file or directory means to us. No errno passes this place.
+    init(systemCode code: CInt, _ what: String, remedy: String) {
+        let reason = unsafe String(cString: strerror(code))
+        let isFull = code == ENOSPC || code == EDQUOT
+        self.init(
+            isFull ? .full : .unusable, "\(what) (\(reason)): \(isFull ? "free space on its disk" : remedy).")
+    }
+}

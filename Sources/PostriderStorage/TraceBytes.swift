@@ -1,0 +1,139 @@
+import PostriderNotifications
+
+/// How records lie in a segment of a trace: blocks of whole 32 bytes, numbers least significant byte first, each with a
+/// checksum over the rest of it. Texts stand once in a segment, as names with numbers from 1.
+///
+///     event       checksum u32, kind u8, 3 unused, moment i64, row i64, detail i64
+///     name        checksum u32, 201 u8, length u8, 2 unused, number u32, 4 unused, the text, padding
+///     acceptance  checksum u32, 200 u8, priority u8, flags u8, 1 unused, moment i64, row i64, identity 2 u64,
+///                 unique identity 2 u64, device u64 and u32 and registration u32 (or channel 2 u64), expiration i64,
+///                 payload bytes u32, numbers of topic, key identifier and push type u32 each
+///     report      checksum u32, 202 u8, kind u8, 2 unused, moment i64, identity 2 u64, device u64 and u32, 4 unused,
+///                 moment on the device i64, padding
+enum TraceBytes {
+    /// Blocks are multiples of this.
+    static let unit = 32
+    /// Bytes of an acceptance.
+    static let acceptanceBytes = 96
+    /// The most that one record takes, with names for it.
+    static let mostBytes = acceptanceBytes + 3 * nameBytes(255)
+    /// What a segment begins with: who wrote it, the version, and the highest row of the segments before.
+    static let magic: UInt64 = 0x01_45_43_41_52_54_52_50  // "PRTRACE", version 1
+    /// Bytes of the header: the magic, the row, a checksum, padding.
+    static let headerBytes = unit
+
+    static let acceptance: UInt8 = 200
+    static let name: UInt8 = 201
+    static let report: UInt8 = 202
+    /// Bytes of a report.
+    static let reportBytes = 64
+
+    /// The bytes of a name's block.
+    static func nameBytes(_ textBytes: Int) -> Int { (16 + textBytes + unit - 1) / unit * unit }
+
+    /// The header of a new segment.
+    static func header(lastRow: QueueRow) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(number: magic)
+        bytes.append(number: lastRow.value)
+        bytes.append(number: unsafe checksum(bytes.span.bytes))
+        bytes.append(contentsOf: repeatElement(0, count: headerBytes - bytes.count))
+        return bytes
+    }
+
+    /// What a header says, nil where it is none of this version's.
+    static func lastRow(inHeader bytes: RawSpan) -> QueueRow? {
+        guard bytes.byteCount >= headerBytes, bytes.number(at: 0) == magic,
+            bytes.number(at: 16) == checksum(bytes.extracting(0..<16))
+        else { return nil }
+        return QueueRow(bytes.number(at: 8))
+    }
+
+    /// A checksum against bytes that were never written, or only partly; of whole words.
+    static func checksum(_ bytes: RawSpan) -> UInt32 {
+        var sum = checksumSeed
+        for offset in stride(from: 0, to: bytes.byteCount, by: 4) {
+            sum = checksum(sum, bytes.number(at: offset))
+        }
+        return sum
+    }
+
+    /// What a checksum begins with.
+    static let checksumSeed: UInt32 = 0x9E37_79B9
+
+    /// A checksum over one word more.
+    static func checksum(_ sum: UInt32, _ word: UInt32) -> UInt32 {
+        ((sum << 5 | sum >> 27) ^ word) &* 0x0100_0193
+    }
+
+    /// What an acceptance says with one bit.
+    struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let collapses = Flags(rawValue: 1)
+        static let unique = Flags(rawValue: 2)
+        static let expires = Flags(rawValue: 4)
+        static let certificate = Flags(rawValue: 8)
+        static let channel = Flags(rawValue: 16)
+        /// Of a channel: it is one of the development environment.
+        static let development = Flags(rawValue: 32)
+    }
+}
+
+/// The names of one segment.
+struct TraceNames {
+    /// Where in an acceptance a name stands.
+    enum Place: Int {
+        case topic, key, pushType
+    }
+
+    private var numbers: [String: UInt32] = [:]
+    private(set) var texts: [String] = []
+    /// What stood in each place last: most pushes have the same.
+    private var last: InlineArray<3, (text: String, number: UInt32)?> = .init(repeating: nil)
+
+    /// The number of a text, nil where it has none yet.
+    mutating func number(of text: String, as place: Place) -> UInt32? {
+        if let last = last[place.rawValue], last.text == text { return last.number }
+        guard let number = numbers[text] else { return nil }
+        last[place.rawValue] = (text, number)
+        return number
+    }
+
+    /// Gives a text the next number.
+    mutating func add(_ text: String) -> UInt32 {
+        texts.append(text)
+        let number = UInt32(texts.count)
+        numbers[text] = number
+        return number
+    }
+
+    /// The text of a number; nil for 0.
+    func text(_ number: UInt32) -> String? {
+        texts.indices.contains(Int(number) - 1) ? texts[Int(number) - 1] : nil
+    }
+
+    /// Forgets the names after the first so many: they were not written.
+    mutating func keep(_ count: Int) {
+        last = .init(repeating: nil)
+        for text in texts[count...] { numbers[text] = nil }
+        texts.removeSubrange(count...)
+    }
+}
+
+extension Array where Element == UInt8 {
+    mutating func append<Number: FixedWidthInteger & BitwiseCopyable>(number: Number) {
+        unsafe Swift.withUnsafeBytes(of: number.littleEndian) { unsafe append(contentsOf: $0) }
+    }
+}
+
+extension RawSpan {
+    /// The number at an offset; one that ends behind the span's end is a bug, and trapped.
+    func number<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int) -> Number {
+        Number(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Number.self))
+    }
+
+    func text(_ range: Range<Int>) -> String {
+        let bytes = range.map { number(at: $0) as UInt8 }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

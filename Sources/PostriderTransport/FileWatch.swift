@@ -1,0 +1,70 @@
+internal import CPostriderLinux
+internal import Glibc
+
+/// Tells when a file is replaced, written or removed (inotify). Its directory is watched, because a file that is
+/// replaced is another one. It lives as long as its loop.
+final class FileWatch: EventSource {
+    private let descriptor: Descriptor
+    private let name: String
+    private let changed: () -> Void
+    /// Room for the events of one read; an event has 16 bytes and a name of up to 256.
+    private var buffer = [UInt8](repeating: 0, count: 4096)
+
+    private static let nameOffset = 16
+    private static let events = UInt32(IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM)
+
+    init(directory: String, name: String, changed: @escaping () -> Void) throws(SystemError) {
+        let made = systemCall("inotify_init1") { Int(inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))) }
+        descriptor = Descriptor(owning: Int32(try made.get()))
+        self.name = name
+        self.changed = changed
+        let number = descriptor.number
+        _ = try systemCall("inotify_add_watch") {
+            unsafe Int(inotify_add_watch(number, directory, Self.events))
+        }.get()
+    }
+
+    var number: Int32 { descriptor.number }
+
+    /// However many events there are of the file, it is told once.
+    func ready(_ readiness: Readiness) {
+        var isChanged = false
+        while case .done(let count) = systemCall(
+            "read", { unsafe read(descriptor.number, &buffer, buffer.count) }),
+            count > 0
+        {
+            isChanged = names(in: buffer[..<count]).contains { $0 == name } || isChanged
+        }
+        if isChanged { changed() }
+    }
+
+    func loopStopped() {}
+
+    /// The names of `struct inotify_event` one after the other; an event of the directory itself has none.
+    private func names(in bytes: ArraySlice<UInt8>) -> [String] {
+        var (names, rest): ([String], ArraySlice<UInt8>) = ([], bytes)
+        while rest.count >= Self.nameOffset {
+            let lengthBytes = rest.dropFirst(12).prefix(4)
+            let length = lengthBytes.reversed().reduce(0) { $0 << 8 | Int($1) }
+            let name = rest.dropFirst(Self.nameOffset).prefix(length).prefix { $0 != 0 }
+            names.append(String(decoding: name, as: UTF8.self))
+            rest = rest.dropFirst(Self.nameOffset + length)
+        }
+        return names
+    }
+}
+
+extension EventLoop {
+    /// Has `changed` called whenever a file of a directory is made, replaced, written or removed, for as long as the
+    /// loop lives.
+    public func watch(
+        directory: String, for name: String, changed: @escaping () -> Void
+    ) throws(TransportError) {
+        do {
+            let source = try FileWatch(directory: directory, name: name, changed: changed)
+            _ = try watch(source.number, .readable, .source(source))
+        } catch {
+            throw TransportError("Cannot watch \(directory)/\(name): \(error.text).")
+        }
+    }
+}

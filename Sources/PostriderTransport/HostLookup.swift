@@ -1,0 +1,88 @@
+internal import CPostriderLinux
+internal import Glibc
+
+/// The addresses of a host, asked for on a thread of its own, because the C library's resolver blocks.
+final class HostLookup: EventSource {
+    typealias Answer = Result<[SocketAddress], TransportError>
+
+    private let mailbox: Mailbox<Answer>
+    private let receive: (Answer) -> Void
+    private unowned let loop: EventLoop
+
+    /// Begins. `receive` is called on the loop, once, unless `cancel()` is.
+    init(
+        _ host: String, port: UInt16, on loop: EventLoop, _ receive: @escaping (Answer) -> Void
+    ) throws(TransportError) {
+        let mailbox = try Mailbox<Answer>(capacity: 1)
+        self.mailbox = mailbox
+        self.receive = receive
+        self.loop = loop
+        do {
+            _ = try loop.watch(mailbox.bellNumber, .readable, .source(self))
+        } catch {
+            throw TransportError("Cannot look up \(host): \(error.text).")
+        }
+        do {
+            _ = try Thread.spawn(name: "host-lookup") {
+                _ = mailbox.post(Self.addresses(of: host, port: port))
+            }
+        } catch {
+            loop.unwatch(mailbox.bellNumber)
+            throw error
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    func cancel() { loop.unwatch(mailbox.bellNumber) }
+
+    func ready(_ readiness: Readiness) {
+        var answers: [Answer] = []
+        mailbox.take(into: &answers)
+        guard let answer = answers.first else { return }
+        loop.unwatch(mailbox.bellNumber)
+        receive(answer)
+    }
+
+    func loopStopped() { receive(.failure(TransportError("the event loop ended"))) }
+
+    /// Asks the resolver of the system, which knows `/etc/hosts` and DNS, and orders what it finds (RFC
+    /// 6724).
+    static func addresses(of host: String, port: UInt16) -> Answer {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let result = unsafe getaddrinfo(host, nil, &hints, &list)
+        defer { unsafe freeaddrinfo(list) }
+        guard result == 0 else {
+            let reason = unsafe String(cString: gai_strerror(result))
+            return .failure(TransportError("the host \(host) is not found: \(reason)"))
+        }
+        var addresses: [SocketAddress] = []
+        var next = unsafe list
+        while let entry = unsafe next {
+            var storage = sockaddr_storage()
+            let length = min(
+                Int(unsafe entry.pointee.ai_addrlen), MemoryLayout<sockaddr_storage>.size)
+            unsafe withUnsafeMutableBytes(of: &storage) {
+                unsafe $0.copyMemory(
+                    from: UnsafeRawBufferPointer(start: entry.pointee.ai_addr, count: length))
+            }
+            if let address = SocketAddress(storage)?.at(port: port) { addresses.append(address) }
+            unsafe next = entry.pointee.ai_next
+        }
+        return addresses.isEmpty
+            ? .failure(TransportError("the host \(host) has no address")) : .success(addresses)
+    }
+}
+
+extension SocketAddress {
+    /// The same machine at another port; nil for a Unix socket.
+    fileprivate func at(port: UInt16) -> SocketAddress? {
+        switch kind {
+        case .ipv4(let word, _): SocketAddress(.ipv4(word, port: port))
+        case .ipv6(let first, let second, _, let scope):
+            SocketAddress(.ipv6(first, second, port: port, scope: scope))
+        case .unix: nil
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import CPostriderLinux
+internal import Glibc
+
+/// A timer of a loop that rings to the microsecond, where a `LoopTimer` counts milliseconds (timerfd). It costs a
+/// descriptor, and a system call for each arming: for the few that pace something. It lives as long as its loop.
+public final class PreciseTimer: EventSource {
+    private let descriptor: Descriptor
+    private let ring: () -> Void
+
+    init(ring: @escaping () -> Void) throws(SystemError) {
+        let flags = Int32(TFD_NONBLOCK) | Int32(TFD_CLOEXEC)
+        let result = systemCall("timerfd_create") { Int(timerfd_create(CLOCK_MONOTONIC, flags)) }
+        descriptor = Descriptor(owning: Int32(try result.get()))
+        self.ring = ring
+    }
+
+    var number: Int32 { descriptor.number }
+
+    /// Rings once, when `EventLoop.monotonicNanoseconds` has reached this moment; replaces an earlier arming. Nil:
+    /// never.
+    public func arm(at nanoseconds: UInt64?) {
+        var time = itimerspec()
+        if let nanoseconds {
+            // 0 would disarm it.
+            let moment = max(1, nanoseconds)
+            time.it_value.tv_sec = Int(moment / 1_000_000_000)
+            time.it_value.tv_nsec = Int(moment % 1_000_000_000)
+        }
+        let result = systemCall("timerfd_settime") {
+            unsafe Int(timerfd_settime(descriptor.number, Int32(TFD_TIMER_ABSTIME), &time, nil))
+        }
+        guard case .done = result else { preconditionFailure("bug: timerfd_settime") }
+    }
+
+    func ready(_ readiness: Readiness) {
+        var expirations: UInt64 = 0
+        guard case .done = systemCall("read", { unsafe read(descriptor.number, &expirations, 8) }) else {
+            return
+        }
+        ring()
+    }
+
+    func loopStopped() {}
+}
+
+extension EventLoop {
+    /// A timer that rings to the microsecond, not yet armed.
+    public func makePreciseTimer(_ ring: @escaping () -> Void) throws(TransportError) -> PreciseTimer {
+        do {
+            let timer = try PreciseTimer(ring: ring)
+            _ = try watch(timer.number, .readable, .source(timer))
+            return timer
+        } catch {
+            throw TransportError("Cannot make a timer: \(error.text).")
+        }
+    }
+
+    /// The clock of `now`, read at this moment: for those who measure within a turn.
+    public static var monotonicNanoseconds: UInt64 { read(CLOCK_MONOTONIC) }
+}

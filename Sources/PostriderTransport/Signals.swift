@@ -1,0 +1,48 @@
+internal import CPostriderLinux
+internal import Glibc
+
+/// Signals as events of a loop. They are blocked before the first thread starts, because threads inherit
+/// the mask.
+public enum Signals {
+    /// Lets a write to a closed socket be an error instead of the end of the process.
+    public static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
+
+    /// Keeps `signals` from this thread and those it starts; a loop's `onSignal` hears them.
+    public static func block(_ signals: [Int32]) {
+        var set = mask(signals)
+        _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    static func mask(_ signals: [Int32]) -> sigset_t {
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        for number in signals { unsafe sigaddset(&set, number) }
+        return set
+    }
+}
+
+/// A signalfd on a loop.
+final class SignalSource: EventSource {
+    private let descriptor: Descriptor
+    private let receive: (Int32) -> Void
+
+    init(_ signals: [Int32], _ receive: @escaping (Int32) -> Void) throws(SystemError) {
+        var set = Signals.mask(signals)
+        let flags = Int32(SFD_NONBLOCK) | Int32(SFD_CLOEXEC)
+        let result = systemCall("signalfd") { unsafe Int(signalfd(-1, &set, flags)) }
+        descriptor = Descriptor(owning: Int32(try result.get()))
+        self.receive = receive
+    }
+
+    var number: Int32 { descriptor.number }
+
+    func ready(_ readiness: Readiness) {
+        var information = signalfd_siginfo()
+        let size = MemoryLayout<signalfd_siginfo>.size
+        while case .done(size) = systemCall("read", { unsafe read(descriptor.number, &information, size) }) {
+            receive(Int32(information.ssi_signo))
+        }
+    }
+
+    func loopStopped() {}
+}

@@ -1,0 +1,51 @@
+internal import CPostriderLinux
+internal import Glibc
+
+/// The program that started this one and wants to know when it is ready: systemd's `sd_notify(3)`, a datagram to a
+/// Unix socket.
+public enum Supervisor {
+    /// The state of a program that begins to reload; `READY=1` ends it.
+    public static var reloadingState: String {
+        "RELOADING=1\nMONOTONIC_USEC=\(EventLoop.read(CLOCK_MONOTONIC) / 1000)"
+    }
+
+    /// Seconds for which a state waits for room in the supervisor's socket.
+    private static let sendSeconds = 1
+
+    /// Sends one state, such as `READY=1`, to the socket that `NOTIFY_SOCKET` names; a first `@` stands for a socket
+    /// without a file. False: nobody listens there, or takes it within a second, which is no reason to stop.
+    @discardableResult
+    public static func notify(_ state: String, socket name: String) -> Bool {
+        var address = sockaddr_un()
+        let capacity = MemoryLayout.size(ofValue: address.sun_path)
+        guard (2..<capacity).contains(name.utf8.count), let first = name.utf8.first,
+            [UInt8(ascii: "/"), UInt8(ascii: "@")].contains(first)
+        else { return false }
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { path in
+            for (index, byte) in name.utf8.enumerated() { unsafe path[index] = byte }
+            if first == UInt8(ascii: "@") { unsafe path[0] = 0 }
+        }
+        let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard case .done(let number) = systemCall("socket", { Int(socket(AF_UNIX, type, 0)) }) else {
+            return false
+        }
+        let descriptor = Descriptor(owning: Int32(number))
+        // A socket whose reader has stopped is full at some time.
+        var patience = timeval(tv_sec: sendSeconds, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        _ = systemCall("setsockopt") {
+            unsafe Int(setsockopt(descriptor.number, SOL_SOCKET, SO_SNDTIMEO, &patience, size))
+        }
+        let length = socklen_t(MemoryLayout<sa_family_t>.size + name.utf8.count)
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                systemCall("sendto") {
+                    unsafe sendto(
+                        descriptor.number, state, state.utf8.count, Int32(MSG_NOSIGNAL), pointer, length)
+                }
+            }
+        }
+        if case .done = result { return true } else { return false }
+    }
+}
