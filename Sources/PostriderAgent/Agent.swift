@@ -6,7 +6,7 @@ import Synchronization
 
 /// A running agent: one thread, with the link to the relay on one side and the apps of the device on the other.
 ///
-///     relay ═ DeviceClient ═ RelayLink ─▶ AppDesk ─▶ AppStream ═ AppSession ═ app
+///     relay ═ DeviceClient ═ RelayLink ─▶ AppRouter ─▶ AppStream ═ AppSession ═ app
 ///                                            └─ AgentState (SQLite)
 public final class Agent: Sendable {
     private let mailbox: Mailbox<Letter>

@@ -6,7 +6,7 @@ final class AgentFile: DatabaseFile {
     let database: Database
     let apps: AppRegister
     let centers: CenterRegister
-    let timetable: Timetable
+    let timetable: NotificationSchedule
     let channels: ChannelRegister
     let deadLetters: DeadLetters
     let inbox: Inbox
@@ -19,7 +19,7 @@ final class AgentFile: DatabaseFile {
         database = try Database(path: path, schema: Self.schema)
         apps = try AppRegister(database)
         centers = try CenterRegister(database)
-        timetable = try Timetable(database)
+        timetable = try NotificationSchedule(database)
         channels = try ChannelRegister(database)
         deadLetters = try DeadLetters(database)
         inbox = try Inbox(database, deadLetters: deadLetters)
@@ -61,7 +61,7 @@ final class AgentFile: DatabaseFile {
             """,
             // Apps of two environments: those that were there are in the one there was.
             "ALTER TABLE apps ADD COLUMN environment TEXT NOT NULL DEFAULT 'production'",
-            Timetable.schemaStep,
+            NotificationSchedule.schemaStep,
             ChannelRegister.schemaStep,
             DeadLetters.schemaStep + ProcessRegister.schemaStep,
             AlertRegister.schemaStep,

@@ -9,14 +9,14 @@ import PostriderTransport
 final class AgentLoop {
     private unowned let loop: EventLoop
     private let state: AgentState
-    private let desk: AppDesk
-    private let keeper: AppKeeper
+    private let desk: AppRouter
+    private let keeper: AppLifecycle
     private let launcher: ProcessLauncher
-    private let owner: OwnerDesk
-    private let door: AppDoor
+    private let owner: AgentControlHandler
+    private let door: AppServer
     private let link: RelayLink
     private let alarm: WallAlarm
-    private let login: LoginWatch
+    private let login: SleepMonitor
     private let supply: PowerSupply
     private var powerSaving = PowerSaving.whenOnBattery
     private var isOnBattery = false
@@ -52,26 +52,26 @@ final class AgentLoop {
         guard try configuration.enrolmentKey != nil || state.device() != nil else {
             throw AgentFailure.notEnrolled(configuration)
         }
-        desk = AppDesk(state, declarations: configuration.declarations, scheduler: loop, log: log)
+        desk = AppRouter(state, declarations: configuration.declarations, scheduler: loop, log: log)
         launcher = ProcessLauncher(
             on: loop, socketPath: URL(filePath: configuration.socketPath).path)
         let entropy = Entropy()
-        keeper = AppKeeper(
+        keeper = AppLifecycle(
             configuration.manifests, state: state, desk: desk, launcher: launcher, scheduler: loop, log: log,
             random: { entropy.next() })
-        owner = OwnerDesk(state, desk: desk, keeper: keeper, log: log)
-        door = AppDoor(
+        owner = AgentControlHandler(state, desk: desk, keeper: keeper, log: log)
+        door = AppServer(
             desk: desk, owner: owner, scheduler: loop, readClock: { EventLoop.monotonicNanoseconds }, log: log
         )
         link = RelayLink(
             configuration, to: relay, state: state, desk: desk, on: loop, log: log, failed: failed)
         alarm = try WallAlarm(on: loop, for: desk)
-        login = LoginWatch(
-            on: BusLine(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
+        login = SleepMonitor(
+            on: ReconnectingBus(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
             for: desk.system, log: log)
         supply = PowerSupply(on: loop)
         let line = configuration.sessionBus.map { address in
-            BusLine(to: address, on: loop, log: log) { entropy.next() }
+            ReconnectingBus(to: address, on: loop, log: log) { entropy.next() }
         }
         presenter = Presenter(
             state, desk: desk, manifests: configuration.manifests, line: line, runner: launcher,
@@ -204,7 +204,7 @@ final class AgentLoop {
 final class WallAlarm: AlarmClock {
     private let timer: WallTimer
 
-    init(on loop: EventLoop, for desk: AppDesk) throws(TransportError) {
+    init(on loop: EventLoop, for desk: AppRouter) throws(TransportError) {
         timer = try loop.makeWallTimer(
             ring: { [unowned desk] in desk.center.alarmRang() },
             clockChanged: { [unowned desk] in desk.clockChanged(byMilliseconds: $0) })

@@ -13,7 +13,7 @@ final class AgentState {
     /// Their user notification centres.
     let centers: CenterRegister
     /// Their local notifications.
-    let timetable: Timetable
+    let timetable: NotificationSchedule
     /// Their channels.
     let channels: ChannelRegister
     /// What has arrived for them.

@@ -9,13 +9,13 @@ import PostriderTransport
 final class AppSession: EndpointOwner {
     /// The user at the other end.
     let user: UInt32
-    private unowned let door: AppDoor
-    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    private unowned let door: AppServer
+    private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     /// Streams of apps and input methods.
-    private var callers: [Int32: AppCaller] = [:]
+    private var callers: [Int32: AppCall] = [:]
     /// Those on which calls wait; those of the first are worked off first. The door knows of this session while there
     /// are any.
-    private var waiting: [AppCaller] = []
+    private var waiting: [AppCall] = []
     /// Requests of the owner's commands.
     private var orders: [Int32: (method: String, path: String, body: [UInt8])] = [:]
     private var isClosing = false
@@ -36,7 +36,7 @@ final class AppSession: EndpointOwner {
     }()
 
     /// A session of `door` with a process of this user.
-    init(user: UInt32, door: AppDoor) {
+    init(user: UInt32, door: AppServer) {
         self.user = user
         self.door = door
     }
@@ -76,7 +76,7 @@ final class AppSession: EndpointOwner {
         ) {
             [unowned self] message in say(message, on: stream)
         }
-        callers[stream] = AppCaller(stream, .app(app))
+        callers[stream] = AppCall(stream, .app(app))
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
@@ -145,7 +145,7 @@ final class AppSession: EndpointOwner {
     }
 
     /// False: there was none, or there will be none.
-    private func workOffNext(of caller: AppCaller) throws(CourierError) -> Bool {
+    private func workOffNext(of caller: AppCall) throws(CourierError) -> Bool {
         switch caller.party {
         case .app(let app):
             guard let message = try caller.next(AppMessage.self) else { return false }
@@ -162,10 +162,10 @@ final class AppSession: EndpointOwner {
         return true
     }
 
-    private func isWaiting(_ caller: AppCaller) -> Bool { waiting.contains { $0 === caller } }
+    private func isWaiting(_ caller: AppCall) -> Bool { waiting.contains { $0 === caller } }
 
     /// All calls of a stream that have come are worked off: there may come more, or it goes.
-    private func rest(_ caller: AppCaller) {
+    private func rest(_ caller: AppCall) {
         switch caller.departure {
         case nil: letSend(caller)
         case .ended: end(caller, .ok, "")
@@ -175,12 +175,12 @@ final class AppSession: EndpointOwner {
     }
 
     /// A stream goes when its calls are worked off.
-    private func depart(_ caller: AppCaller, _ departure: AppCaller.Departure) {
+    private func depart(_ caller: AppCall, _ departure: AppCall.Departure) {
         caller.depart(departure)
         if !isWaiting(caller) { rest(caller) }
     }
 
-    private func letSend(_ caller: AppCaller) {
+    private func letSend(_ caller: AppCall) {
         let bytes = caller.release()
         guard bytes > 0, goneAt == nil else { return }
         endpoint.streams.consume(caller.stream, bytes)
@@ -219,7 +219,7 @@ final class AppSession: EndpointOwner {
         endpoint.setNeedsFlush()
     }
 
-    private func forget(_ caller: AppCaller, isBroken: Bool = false) {
+    private func forget(_ caller: AppCall, isBroken: Bool = false) {
         letSend(caller)
         callers[caller.stream] = nil
         switch caller.party {
@@ -241,7 +241,7 @@ final class AppSession: EndpointOwner {
         }
         endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
         endpoint.setNeedsFlush()
-        callers[stream] = AppCaller(stream, .inputMethod(InputMethod()))
+        callers[stream] = AppCall(stream, .inputMethod(InputMethod()))
     }
 
     // MARK: The owner of the device
@@ -260,7 +260,7 @@ final class AppSession: EndpointOwner {
 
     // MARK: The ends of calls ("PROTOCOL-HTTP2", Responses)
 
-    private func end(_ caller: AppCaller, _ status: GRPCStatus, _ message: String) {
+    private func end(_ caller: AppCall, _ status: GRPCStatus, _ message: String) {
         forget(caller)
         endpoint.streams.finish(caller.stream, trailers: Self.trailers(status, message, [:]))
         endpoint.setNeedsFlush()

@@ -15,7 +15,7 @@ final class DesktopScreen {
         case closed(number: UInt32, reason: UInt32)
     }
 
-    private let line: BusLine
+    private let line: ReconnectingBus
     private let log: Log
     private let heard: (Event) -> Void
     private var bus = ""
@@ -29,7 +29,7 @@ final class DesktopScreen {
     private static let busName = "org.freedesktop.DBus"
     private static let busPath = "/org/freedesktop/DBus"
 
-    init(on line: BusLine, log: Log, _ heard: @escaping (Event) -> Void) {
+    init(on line: ReconnectingBus, log: Log, _ heard: @escaping (Event) -> Void) {
         self.line = line
         self.log = log
         self.heard = heard

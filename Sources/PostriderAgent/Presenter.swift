@@ -6,18 +6,18 @@ import PostriderTransport
 
 /// Shows what apps have for their users where there is somewhere to show it, and brings back what the users do with it.
 ///
-///     inbox ─stored─▶ PresentationDesk ─▶ DesktopScreen ═ bus ═ server of notifications
-///     app ◀─respond── CenterDesk ◀───────────┘
+///     inbox ─stored─▶ PresentationState ─▶ DesktopScreen ═ bus ═ server of notifications
+///     app ◀─respond── LocalNotifications ◀───────────┘
 final class Presenter {
     private let state: AgentState
-    private unowned let desk: AppDesk
+    private unowned let desk: AppRouter
     private let scheduler: any Scheduler
     private let log: Log
     private var manifests: [String: AppManifest] = [:]
-    private var machine: PresentationDesk
+    private var machine: PresentationState
     private var screen: DesktopScreen?
     /// What asks users whether apps may notify.
-    private(set) lazy var consent = ConsentDesk(
+    private(set) lazy var consent = ConsentRequests(
         state.consents, center: desk.center, screen: screen, log: log,
         name: { [unowned self] topic in
             manifests[topic]?.name ?? topic
@@ -29,10 +29,10 @@ final class Presenter {
     /// What has programs of the apps change alerts; nil where none can be started.
     private let extensions: ServiceExtensions?
     /// What has happened while something else was being worked off.
-    private var events: [PresentationDesk.Event] = []
+    private var events: [PresentationState.Event] = []
     private var isBusy = false
     /// Responses, and alerts that are over, while the disk refuses them.
-    private var unstored: [PresentationDesk.Action] = []
+    private var unstored: [PresentationState.Action] = []
     private lazy var retry = scheduler.makeTimer { [unowned self] in storeAgain() }
 
     private static let retryMilliseconds = 1000
@@ -41,7 +41,7 @@ final class Presenter {
     ///   - line: the way to a desktop; nil: there is none, ever.
     ///   - runner: starts the apps' service extensions; nil: alerts are shown as they came.
     init(
-        _ state: AgentState, desk: AppDesk, manifests: [AppManifest], line: BusLine?,
+        _ state: AgentState, desk: AppRouter, manifests: [AppManifest], line: ReconnectingBus?,
         runner: (any ProgramRunner)? = nil, scheduler: any Scheduler, log: Log
     ) {
         extensions = runner.map { ServiceExtensions($0, scheduler: scheduler, log: log) }
@@ -50,7 +50,7 @@ final class Presenter {
         self.desk = desk
         self.scheduler = scheduler
         self.log = log
-        machine = PresentationDesk(isHeadless: line == nil)
+        machine = PresentationState(isHeadless: line == nil)
         screen = line.map { line in DesktopScreen(on: line, log: log) { [unowned self] in heard($0) } }
         declare(manifests)
     }
@@ -179,7 +179,7 @@ final class Presenter {
 
     // MARK: -
 
-    private func handle(_ event: PresentationDesk.Event) {
+    private func handle(_ event: PresentationState.Event) {
         events.append(event)
         guard !isBusy else { return }
         isBusy = true
@@ -189,7 +189,7 @@ final class Presenter {
         isBusy = false
     }
 
-    private func perform(_ action: PresentationDesk.Action) {
+    private func perform(_ action: PresentationState.Action) {
         do throws(StoreError) {
             switch action {
             case .ask(let question, let alert):

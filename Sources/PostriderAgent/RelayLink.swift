@@ -11,7 +11,7 @@ final class RelayLink: RelayLine {
     private let configuration: AgentConfiguration
     private let relay: Server
     private let state: AgentState
-    private let desk: AppDesk
+    private let desk: AppRouter
     private let log: Log
     private unowned let loop: EventLoop
     private let entropy = Entropy()
@@ -50,7 +50,7 @@ final class RelayLink: RelayLine {
     private static let pauseMilliseconds = 5_000
 
     init(
-        _ configuration: AgentConfiguration, to relay: Server, state: AgentState, desk: AppDesk,
+        _ configuration: AgentConfiguration, to relay: Server, state: AgentState, desk: AppRouter,
         on loop: EventLoop, log: Log, failed: @escaping (AgentFailure) -> Void
     ) {
         self.configuration = configuration

@@ -11,7 +11,7 @@ final class DeviceConnection: EndpointOwner {
     private unowned var client: DeviceClient?
     private let configuration: DeviceClient.Configuration
     private let loop: EventLoop
-    private lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
+    private lazy var endpoint = HTTP2Handler(role: .client, settings: SessionSettings(), owner: self)
     private var dialing: Dialing?
 
     private var link: DeviceLink

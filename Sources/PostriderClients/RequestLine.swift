@@ -16,7 +16,7 @@ final class RequestLine: EndpointOwner {
     private let server: Server
     private let loop: EventLoop
     private let bounds: RequestClient.Bounds
-    private lazy var endpoint = Endpoint(role: .client, settings: Self.settings, owner: self)
+    private lazy var endpoint = HTTP2Handler(role: .client, settings: Self.settings, owner: self)
     private var phase = Phase.connecting(nil)
     private var hasOpened = false
 

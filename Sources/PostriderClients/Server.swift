@@ -41,7 +41,7 @@ public struct Server: Sendable {
     }
 
     /// Begins a connection to it. Whatever comes of it, the session hears of it.
-    func dial(from loop: EventLoop, timeoutMilliseconds: Int, session: any Session) -> Dialing {
+    func dial(from loop: EventLoop, timeoutMilliseconds: Int, session: any ConnectionHandler) -> Dialing {
         loop.dial(
             destination, tls: tls.map { ($0, name) }, timeoutMilliseconds: timeoutMilliseconds,
             session: session)

@@ -77,7 +77,7 @@ struct RecordLayer {
 
     /// Opens the record at the front of `bytes`, where it lies. Nil: it is not all there.
     mutating func open(
-        _ bytes: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+        _ bytes: UnsafeMutableBufferPointer<UInt8>, _ ciphers: AEADContexts
     ) throws(RecordViolation) -> (bytes: Int, arrival: Arrival)? {
         guard bytes.count >= Self.headBytes else { return nil }
         let length = unsafe Int(bytes[3]) << 8 | Int(bytes[4])
@@ -114,7 +114,7 @@ struct RecordLayer {
     }
 
     private mutating func judge(
-        _ kind: UInt8, _ place: Range<Int>, _ bytes: UnsafeBufferPointer<UInt8>, _ ciphers: RecordCiphers
+        _ kind: UInt8, _ place: Range<Int>, _ bytes: UnsafeBufferPointer<UInt8>, _ ciphers: AEADContexts
     ) throws(RecordViolation) -> Arrival {
         if keyUpdates.isInsideMessage, kind == Kind.content {
             throw RecordViolation(.unexpectedMessage, "a record between the pieces of a KeyUpdate")
@@ -170,7 +170,7 @@ struct RecordLayer {
     /// `room` are to be sent; it has ``mostBytes`` and 64 more.
     mutating func seal(
         _ content: UnsafeBufferPointer<UInt8>, into room: UnsafeMutableBufferPointer<UInt8>,
-        _ ciphers: RecordCiphers
+        _ ciphers: AEADContexts
     ) -> Int {
         precondition(content.count <= contentLimit, "content of one record")
         var start = 0
@@ -185,14 +185,14 @@ struct RecordLayer {
 
     /// Seals an alert, the last record that this side sends.
     mutating func seal(
-        _ alert: RecordViolation.Alert, into room: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+        _ alert: RecordViolation.Alert, into room: UnsafeMutableBufferPointer<UInt8>, _ ciphers: AEADContexts
     ) -> Int {
         unsafe seal(Kind.alert, [alert.isWarning ? 1 : 2, alert.rawValue], into: room, ciphers)
     }
 
     private mutating func seal(
         _ kind: UInt8, _ content: some Collection<UInt8>, into room: UnsafeMutableBufferPointer<UInt8>,
-        _ ciphers: RecordCiphers
+        _ ciphers: AEADContexts
     ) -> Int {
         let length = content.count + 1 + RecordSuite.tagBytes
         let record = unsafe UnsafeMutableBufferPointer(rebasing: room.prefix(Self.headBytes + length))

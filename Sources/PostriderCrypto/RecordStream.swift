@@ -31,7 +31,7 @@ final class RecordStream {
 
     /// See ``TLSStream/read(into:using:)``.
     func read(
-        into buffer: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+        into buffer: UnsafeMutableBufferPointer<UInt8>, _ ciphers: AEADContexts
     ) throws(CryptoError) -> TLSStream.Transfer {
         hasMore = false
         var filled = received.count
@@ -70,7 +70,7 @@ final class RecordStream {
 
     /// Opens all whole records, and moves their content to the front. What cannot be gone on with is noted.
     private func open(
-        _ bytes: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+        _ bytes: UnsafeMutableBufferPointer<UInt8>, _ ciphers: AEADContexts
     ) -> (opened: Int, content: Int) {
         var opened = 0
         var content = 0
@@ -102,7 +102,7 @@ final class RecordStream {
 
     /// See ``TLSStream/write(_:using:)``.
     func write(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ ciphers: RecordCiphers
+        _ bytes: UnsafeBufferPointer<UInt8>, _ ciphers: AEADContexts
     ) throws(CryptoError) -> TLSStream.Transfer {
         guard !isBroken else { return .endOfStream }
         guard unsent.isEmpty else { return try resume() }
@@ -135,7 +135,7 @@ final class RecordStream {
     }
 
     /// Says that nothing follows, where the socket takes it and no record is cut by it.
-    func shutdown(_ ciphers: RecordCiphers) {
+    func shutdown(_ ciphers: AEADContexts) {
         guard !isBroken else { return }
         say(.closeNotify, ciphers)
     }
@@ -157,14 +157,14 @@ final class RecordStream {
         }
     }
 
-    private func say(_ alert: RecordViolation.Alert, _ ciphers: RecordCiphers) {
+    private func say(_ alert: RecordViolation.Alert, _ ciphers: AEADContexts) {
         guard unsent.isEmpty else { return }
         let sealed = unsafe layer.seal(alert, into: ciphers.room, ciphers)
         _ = unsafe Self.send(UnsafeBufferPointer(rebasing: ciphers.room[..<sealed]), to: descriptor)
     }
 
     /// The peer broke the rules: it is told, and nothing more is done for it.
-    private func fail(_ violation: RecordViolation, _ ciphers: RecordCiphers) -> CryptoError {
+    private func fail(_ violation: RecordViolation, _ ciphers: AEADContexts) -> CryptoError {
         if let alert = violation.alert { say(alert, ciphers) }
         self.violation = nil
         isBroken = true

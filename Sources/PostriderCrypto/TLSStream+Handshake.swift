@@ -6,7 +6,7 @@ extension TLSStream {
     /// Does what can be done of the handshake without waiting.
     ///
     /// - Throws: the sentence for the log; the peer was sent the alert, if the socket took it.
-    public func handshake(using ciphers: RecordCiphers) throws(CryptoError) -> Step {
+    public func handshake(using ciphers: AEADContexts) throws(CryptoError) -> Step {
         precondition(!isBroken, "a handshake that failed is not repeated")
         ErrorQueue.clear()
         let status = ciphers.schedule.lead(secrets) { unsafe SSL_do_handshake(pointer) }
@@ -25,7 +25,7 @@ extension TLSStream {
 
     /// Lets go of what only a handshake needs, which is 13 KiB: to be called when it is complete, and what was
     /// negotiated has been looked at. Of a client's stream, or one of TLS 1.2, nothing can be let go.
-    public func leaveHandshake(using ciphers: RecordCiphers) {
+    public func leaveHandshake(using ciphers: AEADContexts) {
         guard case .library(let pointer) = engine else { return }
         defer { secrets = nil }
         guard !isBroken, let layer = unsafe Self.records(of: pointer, secrets, ciphers) else {
@@ -39,7 +39,7 @@ extension TLSStream {
 
     /// The records that follow a handshake, if it was a server's, one of TLS 1.3, and nothing behind it has been read.
     private static func records(
-        of pointer: OpaquePointer, _ secrets: TrafficSecrets?, _ ciphers: RecordCiphers
+        of pointer: OpaquePointer, _ secrets: TrafficSecrets?, _ ciphers: AEADContexts
     ) -> RecordLayer? {
         guard let secrets, unsafe SSL_is_init_finished(pointer) == 1,
             unsafe SSL_version(pointer) == TLS1_3_VERSION, unsafe SSL_has_pending(pointer) == 0,

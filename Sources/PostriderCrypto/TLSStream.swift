@@ -133,7 +133,7 @@ internal import Glibc
     /// no longer shows.
     /// - Precondition: `buffer` has ``leastRoom``.
     public func read(
-        into buffer: inout MutableSpan<UInt8>, using ciphers: RecordCiphers
+        into buffer: inout MutableSpan<UInt8>, using ciphers: AEADContexts
     ) throws(CryptoError) -> Transfer {
         precondition(buffer.count >= Self.leastRoom, "a read needs room for a record")
         switch engine {
@@ -158,7 +158,7 @@ internal import Glibc
     ///
     /// After ``Transfer/wantsRead`` or ``Transfer/wantsWrite`` the next write begins with the same bytes
     /// (they may have moved in memory and more may follow): a part of them is encrypted already.
-    public func write(_ bytes: Span<UInt8>, using ciphers: RecordCiphers) throws(CryptoError) -> Transfer {
+    public func write(_ bytes: Span<UInt8>, using ciphers: AEADContexts) throws(CryptoError) -> Transfer {
         guard !bytes.isEmpty else { return .bytes(0) }
         switch engine {
         case .library(let pointer):
@@ -187,7 +187,7 @@ internal import Glibc
 
     /// Tells the peer that we will write nothing more (close_notify), if the socket takes it now. Waits for
     /// nothing.
-    public func shutdown(using ciphers: RecordCiphers) {
+    public func shutdown(using ciphers: AEADContexts) {
         switch engine {
         case .library(let pointer):
             guard !isBroken, unsafe SSL_is_init_finished(pointer) == 1 else { return }

@@ -42,7 +42,7 @@ final class SessionMemory {
 
     /// A client's session has a buffer of its own: nghttp2 keeps the connection preface there until it is
     /// sent.
-    init(role: Session.Role) {
+    init(role: HTTP2Connection.Role) {
         isHandingOut = role == .server
     }
 

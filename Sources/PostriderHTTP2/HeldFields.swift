@@ -2,7 +2,7 @@
 /// such as the path. As long as no table has changed since they were read, they say the same again.
 ///
 /// The first run begins with the block, each other one behind a field that differs.
-struct HeldRuns {
+struct HPACKMemo {
     private final class Run {
         /// As they came.
         let code: [UInt8]
@@ -14,12 +14,12 @@ struct HeldRuns {
         /// The table's.
         let generation: Int
         /// What was known of the block before and behind them.
-        let before: FieldDecoder.Progress
-        let after: FieldDecoder.Progress
+        let before: HPACKDecoder.Progress
+        let after: HPACKDecoder.Progress
 
         init(
-            _ begin: Beginning, to end: Int, of source: FieldSource, _ target: FieldWriter,
-            _ progress: FieldDecoder.Progress
+            _ begin: Beginning, to end: Int, of source: HPACKReader, _ target: HPACKWriter,
+            _ progress: HPACKDecoder.Progress
         ) {
             code = unsafe Array(source.bytes(begin.place..<end))
             text = unsafe Array(target.bytes(from: begin.start))
@@ -36,7 +36,7 @@ struct HeldRuns {
         let start: Int
         let fieldCount: Int
         let generation: Int
-        let progress: FieldDecoder.Progress
+        let progress: HPACKDecoder.Progress
     }
 
     private var runs = [Run?](repeating: nil, count: most)
@@ -52,7 +52,7 @@ struct HeldRuns {
 
     /// A run begins here. Takes it, if it is the one that stood here in the last block.
     mutating func begin(
-        _ source: inout FieldSource, _ target: inout FieldWriter, _ progress: inout FieldDecoder.Progress,
+        _ source: inout HPACKReader, _ target: inout HPACKWriter, _ progress: inout HPACKDecoder.Progress,
         _ generation: Int
     ) {
         number += 1
@@ -72,7 +72,7 @@ struct HeldRuns {
 
     /// A run ends before the field at `place`: if it is a new one, it is held from now on.
     mutating func end(
-        _ source: FieldSource, at place: Int, _ target: FieldWriter, _ progress: FieldDecoder.Progress,
+        _ source: HPACKReader, at place: Int, _ target: HPACKWriter, _ progress: HPACKDecoder.Progress,
         _ generation: Int
     ) {
         guard let begin = beginning else { return }
@@ -87,7 +87,7 @@ struct HeldRuns {
 
 /// The value of `authorization` that came last, in code and without it. Providers send the same one for an hour, and
 /// their libraries keep it out of the tables, as RFC 7541, section 7.1.3, asks them to.
-struct HeldString {
+struct MemoisedString {
     private var code: [UInt8] = []
     private var text: [UInt8] = []
     private var isPlain = false
@@ -96,7 +96,7 @@ struct HeldString {
     private static let mostBytes = 1024
 
     /// Appends a string to `target`. Nil: it says nothing; else whether the library takes it in any case.
-    mutating func read(_ string: FieldSource.Text, onto target: inout FieldWriter) -> Bool? {
+    mutating func read(_ string: HPACKReader.Text, onto target: inout HPACKWriter) -> Bool? {
         if string.isCode, unsafe string.bytes.isSame(as: code) {
             unsafe text.withUnsafeBufferPointer { unsafe target.append($0) }
             return isPlain
@@ -104,7 +104,7 @@ struct HeldString {
         let start = target.count
         guard string.read(onto: &target) else { return nil }
         let bytes = unsafe target.bytes(from: start)
-        let isPlain = unsafe FieldKind.regular.isPlain(bytes)
+        let isPlain = unsafe HeaderFieldKind.regular.isPlain(bytes)
         if string.isCode, unsafe string.bytes.count <= Self.mostBytes {
             unsafe (code, text, self.isPlain) = (Array(string.bytes), Array(bytes), isPlain)
         }

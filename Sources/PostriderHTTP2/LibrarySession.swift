@@ -3,7 +3,7 @@ import CPostriderNghttp2
 /// Makes the nghttp2 session: options, callbacks, allocator. Fails only when memory is exhausted, which is
 /// the end of the process.
 func makeLibrarySession(
-    _ role: Session.Role, _ settings: SessionSettings, _ memory: SessionMemory
+    _ role: HTTP2Connection.Role, _ settings: SessionSettings, _ memory: SessionMemory
 ) -> OpaquePointer {
     var options: OpaquePointer?
     var callbacks: OpaquePointer?
@@ -18,9 +18,10 @@ func makeLibrarySession(
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
     unsafe nghttp2_option_set_no_auto_window_update(options, settings.automaticWindowUpdates ? 0 : 1)
     unsafe nghttp2_option_set_max_deflate_dynamic_table_size(options, Int(settings.encoderTableSize))
-    // It counts resets of finished streams too, which honest clients send. We judge them ourselves: `ResetJudgement`.
+    // It counts resets of finished streams too, which honest clients send. We judge them ourselves:
+    // `RapidResetDetector`.
     unsafe nghttp2_option_set_stream_reset_rate_limit(options, UInt64(Int64.max), UInt64(Int64.max))
-    unsafe nghttp2_option_set_max_continuations(options, HeaderGate.mostContinuations)
+    unsafe nghttp2_option_set_max_continuations(options, HeaderBlockInterceptor.mostContinuations)
     unsafe setCallbacks(callbacks)
     switch role {
     case .server: unsafe nghttp2_session_server_new3(&session, callbacks, nil, options, &functions)
@@ -95,6 +96,6 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
 
 /// The session that a callback is for; it is alive because one of its methods is on the stack.
 @inline(__always)
-func withSession<Result>(_ context: UnsafeMutableRawPointer?, _ body: (Session) -> Result) -> Result {
-    unsafe Unmanaged<Session>.fromOpaque(context.unsafelyUnwrapped)._withUnsafeGuaranteedRef(body)
+func withSession<Result>(_ context: UnsafeMutableRawPointer?, _ body: (HTTP2Connection) -> Result) -> Result {
+    unsafe Unmanaged<HTTP2Connection>.fromOpaque(context.unsafelyUnwrapped)._withUnsafeGuaranteedRef(body)
 }

@@ -10,8 +10,8 @@ public enum BlockKind: Sendable {
 
 /// What a session tells its owner.
 ///
-/// Called synchronously from `Session.receive(_:)` and `Session.drain(into:)`, on the thread that called
-/// these. A handler may call every verb of the session from inside, except these two and never `drain` of
+/// Called synchronously from `HTTP2Connection.receive(_:)` and `HTTP2Connection.drain(into:)`, on the thread that
+/// called these. A handler may call every verb of the session from inside, except these two and never `drain` of
 /// another one.
 public protocol SessionHandler: AnyObject {
     /// A complete header block. `endStream`: nothing follows, and `ended` is called next. The block is the

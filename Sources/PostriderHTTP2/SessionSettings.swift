@@ -24,15 +24,15 @@ public struct SessionSettings: Sendable {
     /// Frames that wait to be sent; more means that the peer provokes answers and does not read them. A
     /// server's only: what a client has queued is its own requests.
     public var maxQueuedFrames = 5000
-    /// Frames in a row that carry nothing, resets among them (see `Session.forgiveEmptyFrames()`).
+    /// Frames in a row that carry nothing, resets among them (see `HTTP2Connection.forgiveEmptyFrames()`).
     public var maxEmptyFrames = 10_000
     /// Streams after which the peer is judged: where most of them are cut short, within a second of their opening or
     /// by our own RST_STREAM, it loses the connection. 0: never.
     public var judgedStreams = 500
     /// Bytes that one streaming body may have waiting here for the peer's window or socket; more is noted in
-    /// `Session.isOverfull`.
+    /// `HTTP2Connection.isOverfull`.
     public var maxOutboundBytes = 1 << 20
-    /// Whether received bytes open the windows again by themselves; if not, `Session.consume` does.
+    /// Whether received bytes open the windows again by themselves; if not, `HTTP2Connection.consume` does.
     public var automaticWindowUpdates = true
 
     /// The bounds of a server that looks like Apple's.

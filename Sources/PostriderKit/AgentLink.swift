@@ -6,7 +6,7 @@ import PostriderNotifications
 import PostriderTransport
 
 /// What an application, on any thread, has to say to its link.
-enum LinkLetter: Sendable {
+enum LinkCommand: Sendable {
     /// The application wants its notifications, or no longer: ``Application/takeWish()``.
     case wish
     /// The application wants what there is for it, token or not.
@@ -38,7 +38,7 @@ final class AgentLink: EndpointOwner {
     /// The link does not keep the application alive: its end is the link's.
     private let application: () -> Application?
 
-    private var endpoint: Endpoint?
+    private var endpoint: HTTP2Handler?
     private var stream: Int32?
     private var openedAt: UInt64?
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
@@ -78,13 +78,13 @@ final class AgentLink: EndpointOwner {
         answer.begin()
         var settings = SessionSettings()
         settings.connectionWindowSize = 65_535
-        let endpoint = Endpoint(role: .client, settings: settings, owner: self)
+        let endpoint = HTTP2Handler(role: .client, settings: settings, owner: self)
         self.endpoint = endpoint
         loop.connect(to: address, session: endpoint)
     }
 
     /// Works off what the application has said.
-    func receive(_ letters: inout [LinkLetter]) {
+    func receive(_ letters: inout [LinkCommand]) {
         for letter in letters {
             switch letter {
             case .wish:

@@ -69,7 +69,7 @@ extension Application {
 
     /// Why a call cannot be made; nil: it is under way.
     private func enter(
-        _ call: PendingCall, _ number: UInt64, _ mailbox: Mailbox<LinkLetter>, isCancelled: Bool
+        _ call: PendingCall, _ number: UInt64, _ mailbox: Mailbox<LinkCommand>, isCancelled: Bool
     ) -> (any Error)? {
         state.withLock { state in
             if state.isStopped { return ApplicationError.stopped }

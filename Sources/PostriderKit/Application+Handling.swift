@@ -36,13 +36,13 @@ extension Application {
     }
 
     /// What the agent is told of a notification; nil: nothing, so that it is handed over again the next time.
-    func answer(to outcome: Handling.Outcome, of identity: NotificationIdentity) -> LinkLetter? {
+    func answer(to outcome: Handling.Outcome, of identity: NotificationIdentity) -> LinkCommand? {
         state.withLock { state in
             let wasGivenBack = state.givenBack.remove(identity) != nil
-            let letter: LinkLetter? =
+            let letter: LinkCommand? =
                 switch outcome {
-                case .unobserved where wasGivenBack: .failed(identity, reason: LinkLetter.nobody)
-                default: LinkLetter(outcome, of: identity)
+                case .unobserved where wasGivenBack: .failed(identity, reason: LinkCommand.nobody)
+                default: LinkCommand(outcome, of: identity)
                 }
             if case .failed = letter {
                 if state.givenBack.count >= Limits.givenBackPerApp { state.givenBack.removeFirst() }
@@ -74,7 +74,7 @@ extension Application {
     private func endLinkIfIdle() {
         let mailbox = state.withLock { state in
             guard state.isLeaving, state.handlings.isEmpty, !state.isLinkEnding else {
-                return nil as Mailbox<LinkLetter>?
+                return nil as Mailbox<LinkCommand>?
             }
             state.isLinkEnding = true
             return state.mailbox
@@ -83,7 +83,7 @@ extension Application {
     }
 }
 
-extension LinkLetter {
+extension LinkCommand {
     /// Why a notification is given back that nobody handles any more.
     fileprivate static let nobody = "No part of the app observes this any more."
 

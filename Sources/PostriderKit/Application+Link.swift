@@ -61,7 +61,8 @@ extension Application {
         queue.async { [self] in
             guard let mailbox = state.withLock({ $0.isStopped ? nil : $0.mailbox }) else { return }
             deliver(notification(), payload: payload) { [weak self] outcome in
-                if let letter = self?.answer(to: outcome, of: identity) ?? LinkLetter(outcome, of: identity) {
+                if let letter = self?.answer(to: outcome, of: identity) ?? LinkCommand(outcome, of: identity)
+                {
                     mailbox.postEvenIfFull(letter)
                 }
             }
@@ -137,12 +138,12 @@ extension Application {
         if let answer { continuation.resume(with: answer) }
     }
 
-    func startedMailbox() throws(ApplicationError) -> Mailbox<LinkLetter> {
+    func startedMailbox() throws(ApplicationError) -> Mailbox<LinkCommand> {
         do {
             return try state.withLock { state in
                 if state.isStopped { throw ApplicationError.stopped }
                 if let mailbox = state.mailbox { return mailbox }
-                let mailbox = try Mailbox<LinkLetter>(capacity: Self.letters)
+                let mailbox = try Mailbox<LinkCommand>(capacity: Self.letters)
                 try start(mailbox, to: try SocketAddress(unixPath: socketPath))
                 state.mailbox = mailbox
                 return mailbox
@@ -155,7 +156,7 @@ extension Application {
     }
 
     /// Starts the link's thread, which does not keep the application alive.
-    private func start(_ mailbox: Mailbox<LinkLetter>, to address: SocketAddress) throws {
+    private func start(_ mailbox: Mailbox<LinkCommand>, to address: SocketAddress) throws {
         let environment: PostriderNotifications.Environment =
             switch environment {
             case .production: .production

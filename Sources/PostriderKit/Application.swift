@@ -38,7 +38,7 @@ public final class Application: Sendable {
 
     struct State {
         /// The way to the link, once there is one.
-        var mailbox: Mailbox<LinkLetter>?
+        var mailbox: Mailbox<LinkCommand>?
         var isStopped = false
         var hasEnded = false
         /// Whether notifications are wanted, and whether the link has yet to hear of it.

@@ -69,7 +69,7 @@ extension Application {
     }
 
     private func answer(
-        _ question: WillPresent, _ options: NotificationPresentationOptions, _ mailbox: Mailbox<LinkLetter>?
+        _ question: WillPresent, _ options: NotificationPresentationOptions, _ mailbox: Mailbox<LinkCommand>?
     ) {
         let bits = options.contains(.alert) ? options.union([.banner, .list]) : options
         let presentation = Presentation(

@@ -26,9 +26,9 @@ final class DeviceLine: FleetLine {
         return settings
     }()
 
-    init(_ device: FleetDevice, of lane: Lane) {
+    init(_ device: FleetDevice, of worker: Worker) {
         self.device = device
-        super.init(of: lane, settings: Self.settings)
+        super.init(of: worker, settings: Self.settings)
     }
 
     /// Leaves with a goodbye; the relay has taken every acknowledgement when the connection ends.
@@ -56,10 +56,10 @@ final class DeviceLine: FleetLine {
 
     override func prepareFlush() {
         guard !acknowledgements.isEmpty, let stream else { return }
-        lane.frame.removeAll(keepingCapacity: true)
-        MessageFraming.frame(acknowledging: acknowledgements, into: &lane.frame)
+        worker.frame.removeAll(keepingCapacity: true)
+        MessageFraming.frame(acknowledging: acknowledgements, into: &worker.frame)
         acknowledgements.removeAll(keepingCapacity: true)
-        let frame = lane.frame
+        let frame = worker.frame
         streams.send(stream, frame.span)
     }
 
@@ -83,11 +83,11 @@ final class DeviceLine: FleetLine {
         let status = block.value(of: "grpc-status").map { GRPCStatus($0.span) } ?? .unknown
         let message = block.value(of: "grpc-message").map { GRPCMessage.decode($0.span) } ?? ""
         if enrolment?.stream == stream {
-            if device.identity != nil { connect() } else { lane.enrolmentFailed(status, message) }
+            if device.identity != nil { connect() } else { worker.enrolmentFailed(status, message) }
         } else {
             hasGoodEnd = status == .ok
             if status != .ok, goodbye == nil {
-                lane.linkBroken("the relay ended a link: \(status) \(message)")
+                worker.linkBroken("the relay ended a link: \(status) \(message)")
             }
         }
     }
@@ -109,8 +109,8 @@ final class DeviceLine: FleetLine {
 
     private func enrol() {
         var body: [UInt8] = []
-        let name = "\(lane.setup.target.devices?.namePrefix ?? "")-\(device.index)"
-        MessageFraming.frame(EnrollRequest(enrolmentKey: lane.enrolmentKey, name: name), into: &body)
+        let name = "\(worker.setup.target.devices?.namePrefix ?? "")-\(device.index)"
+        MessageFraming.frame(EnrollRequest(enrolmentKey: worker.enrolmentKey, name: name), into: &body)
         request(.enroll) { [streams] head throws(SessionError) in
             enrolment = (
                 try streams.request(head, body: body),
@@ -135,7 +135,7 @@ final class DeviceLine: FleetLine {
         var head = HeaderBlock()
         head.add(":method", "POST")
         head.add(":scheme", "https")
-        head.add(":authority", lane.deviceAuthority)
+        head.add(":authority", worker.deviceAuthority)
         head.add(":path", method.rawValue)
         head.add("content-type", "application/grpc")
         head.add("te", "trailers")
@@ -149,9 +149,9 @@ final class DeviceLine: FleetLine {
 
     private func say(_ message: DeviceMessage) {
         guard let stream, !isLeaving else { return }
-        lane.frame.removeAll(keepingCapacity: true)
-        MessageFraming.frame(message, into: &lane.frame)
-        let frame = lane.frame
+        worker.frame.removeAll(keepingCapacity: true)
+        MessageFraming.frame(message, into: &worker.frame)
+        let frame = worker.frame
         streams.send(stream, frame.span)
         setNeedsFlush()
     }
@@ -160,7 +160,7 @@ final class DeviceLine: FleetLine {
 
     private func take(_ bytes: Span<UInt8>) throws(CourierError) {
         guard !isLeaving else { return }
-        guard let outline = try DeliveryOutline(relayMessage: bytes) else {
+        guard let outline = try DeliverView(relayMessage: bytes) else {
             let message = try RelayMessage(decoding: bytes)
             return try take(message)
         }
@@ -172,7 +172,7 @@ final class DeviceLine: FleetLine {
             acknowledgements.append(outline.delivery)
             setNeedsFlush()
         }
-        lane.arrived(outline, bytes, at: device)
+        worker.arrived(outline, bytes, at: device)
     }
 
     private func take(_ message: RelayMessage) throws(CourierError) {
@@ -181,7 +181,7 @@ final class DeviceLine: FleetLine {
             try welcome.check()
             isWelcome = true
             keepaliveSeconds = Int(welcome.keepaliveSeconds)
-            var missing = lane.topics
+            var missing = worker.topics
             for registered in welcome.registrations {
                 device.registered(registered)
                 missing.removeAll { $0.text == registered.topic }
@@ -192,10 +192,10 @@ final class DeviceLine: FleetLine {
             device.registered(registered)
             device.checkReady(isWelcome: isWelcome)
         case .refused(let refused):
-            lane.fail("The relay does not register \(refused.topic): \(refused.reason)")
+            worker.fail("The relay does not register \(refused.topic): \(refused.reason)")
         case .goodbye(let goodbye): self.goodbye = goodbye
-        case .subscribed: lane.subscribedCount += 1
-        case .unsubscribed(let end): lane.fail("The relay ends a subscription: \(end.reason)")
+        case .subscribed: worker.subscribedCount += 1
+        case .unsubscribed(let end): worker.fail("The relay ends a subscription: \(end.reason)")
         case .unregistered, .deliver, .broadcast, .unknown: break
         }
     }

@@ -5,7 +5,7 @@ import PostriderTransport
 /// A device of the fleet, over all of its links.
 final class FleetDevice {
     let index: Int
-    private unowned let lane: Lane
+    private unowned let worker: Worker
     private(set) var identity: DeviceIdentity?
     private(set) var secret: [UInt8] = []
     private var line: DeviceLine?
@@ -16,7 +16,7 @@ final class FleetDevice {
     /// Whether it is welcome and has all of its device tokens.
     private(set) var isReady = false
     private var knownTokens = 0
-    private var judge = CopyJudge(window: Limits.deliveryWindow)
+    private var judge = DuplicateClassifier(window: Limits.deliveryWindow)
     private var backoff = Backoff()
     private var readyAt: UInt64 = 0
     private var pause: (any LoopTimer)?
@@ -25,12 +25,12 @@ final class FleetDevice {
     /// The number of the last broadcast that came over this link.
     private var lastBroadcast: UInt64?
 
-    init(index: Int, of lane: Lane) {
+    init(index: Int, of worker: Worker) {
         self.index = index
-        self.lane = lane
+        self.worker = worker
     }
 
-    // MARK: What the lane wants
+    // MARK: What the worker wants
 
     /// Connects, and comes back whenever the link is lost.
     func come() {
@@ -54,18 +54,18 @@ final class FleetDevice {
     private func connect() {
         guard isWanted, line == nil, !isAwaited else { return }
         isAwaited = true
-        lane.connect(self)
+        worker.connect(self)
     }
 
     /// What came of it.
-    func greeted(_ outcome: Greeter.Outcome) {
+    func greeted(_ outcome: Connector.Outcome) {
         isAwaited = false
         switch outcome {
         case .connected(let crate) where isWanted:
-            lane.hasReachedDevicePort = true
-            let line = DeviceLine(self, of: lane)
+            worker.hasReachedDevicePort = true
+            let line = DeviceLine(self, of: worker)
             self.line = line
-            lane.loop.adopt(crate, for: line)
+            worker.loop.adopt(crate, for: line)
         case .connected: break  // The crate closes it.
         case .failed(let reason): linkEnded(reason, goodbye: nil)
         }
@@ -83,32 +83,32 @@ final class FleetDevice {
     func enrolled(_ answer: EnrollResponse) {
         identity = answer.deviceIdentity
         secret = answer.deviceSecret
-        lane.tally.enrolments += 1
+        worker.tally.enrolments += 1
     }
 
     func registered(_ registered: Registered) {
-        guard let app = lane.topics.firstIndex(where: { $0.text == registered.topic }), app < 64 else {
+        guard let app = worker.topics.firstIndex(where: { $0.text == registered.topic }), app < 64 else {
             return
         }
         guard knownTokens & 1 << app == 0 else { return }
         knownTokens |= 1 << app
-        lane.addressees.set(registered.deviceToken.hex.utf8.span, device: index, app: app)
-        if knownTokens.nonzeroBitCount == lane.topics.count {
-            lane.known.append(index)
-            lane.needsPump = true
+        worker.addressees.set(registered.deviceToken.hex.utf8.span, device: index, app: app)
+        if knownTokens.nonzeroBitCount == worker.topics.count {
+            worker.known.append(index)
+            worker.needsPump = true
         }
     }
 
     func checkReady(isWelcome: Bool) {
-        guard isWelcome, !isReady, knownTokens.nonzeroBitCount == lane.topics.count else { return }
+        guard isWelcome, !isReady, knownTokens.nonzeroBitCount == worker.topics.count else { return }
         isReady = true
-        readyAt = lane.clock
+        readyAt = worker.clock
         lastBroadcast = nil
-        lane.deviceReady(self)
+        worker.deviceReady(self)
     }
 
     /// A push arrived, for the first time or not: whether that is as it should be.
-    func judge(_ arrival: PushBook.Arrival, _ number: UInt64) -> LoadTally.Copy? {
+    func judge(_ arrival: PushTracker.Arrival, _ number: UInt64) -> LoadTally.Copy? {
         defer { if arrival != .stray { judge.arrived(number) } }
         switch arrival {
         case .first: return nil
@@ -133,17 +133,17 @@ final class FleetDevice {
     }
 
     private func linkEnded(_ reason: CloseReason, goodbye: Goodbye?) {
-        lane.readClock()
+        worker.readClock()
         let wasReady = isReady
         isReady = false
-        if wasReady { lostLinkAt = lane.sinceStart }
-        lane.deviceEnded(self, wasReady: wasReady, reason, goodbye: goodbye)
+        if wasReady { lostLinkAt = worker.sinceStart }
+        worker.deviceEnded(self, wasReady: wasReady, reason, goodbye: goodbye)
         guard isWanted else { return }
-        let up = wasReady ? Int((lane.clock - readyAt) / 1_000_000) : 0
+        let up = wasReady ? Int((worker.clock - readyAt) / 1_000_000) : 0
         let delay = backoff.delayMilliseconds(
             afterLinkUp: up, retryAfterMilliseconds: goodbye?.retryAfterMilliseconds ?? 0,
-            random: lane.random())
-        let pause = self.pause ?? lane.loop.makeTimer { [unowned self] in connect() }
+            random: worker.random())
+        let pause = self.pause ?? worker.loop.makeTimer { [unowned self] in connect() }
         self.pause = pause
         pause.arm(afterMilliseconds: delay)
     }

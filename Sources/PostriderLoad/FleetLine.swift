@@ -3,14 +3,15 @@ import PostriderTransport
 
 /// One connection of the fleet: an HTTP/2 session on a wire, as lean as can be, for there are thousands. It counts
 /// bytes, and reads the clock once for whatever arrives together.
-class FleetLine: PostriderTransport.Session, SessionHandler {
-    unowned let lane: Lane
-    private(set) lazy var streams = PostriderHTTP2.Session(role: .client, settings: settings, handler: self)
-    private(set) var wire: (any Wire)?
+class FleetLine: ConnectionHandler, SessionHandler {
+    unowned let worker: Worker
+    private(set) lazy var streams = HTTP2Connection(
+        role: .client, settings: settings, handler: self)
+    private(set) var wire: (any ConnectionOutput)?
     private let settings: SessionSettings
 
-    init(of lane: Lane, settings: SessionSettings) {
-        self.lane = lane
+    init(of worker: Worker, settings: SessionSettings) {
+        self.worker = worker
         self.settings = settings
     }
 
@@ -33,19 +34,19 @@ class FleetLine: PostriderTransport.Session, SessionHandler {
     /// The connection is gone.
     func ended(_ reason: CloseReason) {}
 
-    // MARK: PostriderTransport.Session
+    // MARK: ConnectionHandler
 
-    final func opened(on wire: any Wire) {
+    final func opened(on wire: any ConnectionOutput) {
         self.wire = wire
-        lane.tally.connections += 1
-        lane.readClock()
+        worker.tally.connections += 1
+        worker.readClock()
         opened()
         wire.setNeedsFlush()
     }
 
     final func received(_ bytes: Span<UInt8>) {
-        lane.tally.bytesReceived += UInt64(bytes.count)
-        lane.readClock()
+        worker.tally.bytesReceived += UInt64(bytes.count)
+        worker.readClock()
         do throws(SessionError) {
             try streams.receive(bytes)
             if streams.isFinished { wire?.close(.peerClosed) }
@@ -61,7 +62,7 @@ class FleetLine: PostriderTransport.Session, SessionHandler {
         let start = output.count
         prepareFlush()
         streams.drain(into: &output)
-        lane.tally.bytesSent += UInt64(output.count - start)
+        worker.tally.bytesSent += UInt64(output.count - start)
         if streams.wantsToSend { wire?.setNeedsFlush() }
     }
 

@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// What a lane says of itself.
+/// What a worker says of itself.
 enum LaneReport: Sendable {
     /// How far it is.
     case progress(LaneProgress)
@@ -10,9 +10,9 @@ enum LaneReport: Sendable {
     case failed(String)
 }
 
-/// How far a lane is.
+/// How far a worker is.
 struct LaneProgress: Sendable {
-    let lane: Int
+    let worker: Int
     /// Orders carried out, so that whoever gave one knows what is from before.
     let obeyed: Int
     /// Devices that are connected, and have all of their tokens.
@@ -47,10 +47,10 @@ struct LaneSlice: Sendable {
     var nanoseconds: UInt64 = 0
     /// The phase that it is of, by its place in the plan.
     var phase = 0
-    /// Whether the lane has left that phase with it.
+    /// Whether the worker has left that phase with it.
     var isLast = false
 
-    /// Adds what the lane did in the next second.
+    /// Adds what the worker did in the next second.
     mutating func add(_ next: LaneSlice) {
         tally.add(next.tally)
         acceptance.add(next.acceptance)
@@ -60,7 +60,7 @@ struct LaneSlice: Sendable {
     }
 }
 
-/// What came of a lane's work.
+/// What came of a worker's work.
 struct LaneConclusion: Sendable {
     /// By phase.
     let records: [PhaseRecord]

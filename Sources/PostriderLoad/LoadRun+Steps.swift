@@ -3,9 +3,9 @@ import PostriderNotifications
 import PostriderTransport
 
 extension LoadRun {
-    /// What the lanes said last, taken together.
-    struct Together {
-        /// Whether every lane has spoken since its last order.
+    /// What the workers said last, taken together.
+    struct PhaseTotals {
+        /// Whether every worker has spoken since its last order.
         var isComplete = true
         var ready = 0
         var subscribed = 0
@@ -14,7 +14,7 @@ extension LoadRun {
         var isPushing = false
         var hasCountLeft = false
         var broadcastsLeft = 0
-        /// Whether every lane has a provider.
+        /// Whether every worker has a provider.
         var haveProviders = true
         var backlog: UInt64 = 0
         var tally = LoadTally()
@@ -47,10 +47,12 @@ extension LoadRun {
         }
     }
 
-    private func share(_ percent: Int, of lane: Int) -> Int { (counts[lane].devices * percent + 99) / 100 }
+    private func share(_ percent: Int, of worker: Int) -> Int {
+        (counts[worker].devices * percent + 99) / 100
+    }
 
     private func connect(_ percent: Int) async throws {
-        for lane in counts.indices { wanted[lane] = max(wanted[lane], share(percent, of: lane)) }
+        for worker in counts.indices { wanted[worker] = max(wanted[worker], share(percent, of: worker)) }
         order { .connect(self.wanted[$0]) }
         try await waitForDevices()
     }
@@ -64,27 +66,27 @@ extension LoadRun {
     }
 
     private func disconnect(_ percent: Int, _ isOrderly: Bool) async throws {
-        order { lane in
-            let leaving = min(self.share(percent, of: lane), self.wanted[lane])
-            self.wanted[lane] -= leaving
+        order { worker in
+            let leaving = min(self.share(percent, of: worker), self.wanted[worker])
+            self.wanted[worker] -= leaving
             return .disconnect(leaving, isOrderly: isOrderly)
         }
         try await waitForDevices()
     }
 
     private func storm(_ percent: Int) async throws {
-        order { lane in .storm(min(self.share(percent, of: lane), self.wanted[lane])) }
+        order { worker in .storm(min(self.share(percent, of: worker), self.wanted[worker])) }
         try await waitForDevices()
     }
 
     private func start(_ traffic: LoadPlan.Traffic) {
         let threads = counts.count
-        order { lane in
+        order { worker in
             var part = traffic
-            part.count = traffic.count.map { Self.part(of: $0, for: lane, of: threads) }
+            part.count = traffic.count.map { Self.part(of: $0, for: worker, of: threads) }
             switch traffic.pace {
             case .inFlight(let count):
-                part.pace = .inFlight(max(1, Self.part(of: count, for: lane, of: threads)))
+                part.pace = .inFlight(max(1, Self.part(of: count, for: worker, of: threads)))
             case .perSecond(let rate): part.pace = .perSecond(rate / Double(threads))
             }
             return .start(part)
@@ -95,7 +97,7 @@ extension LoadRun {
     private func waitForCount(_ traffic: LoadPlan.Traffic) async throws {
         var milliseconds = answerMilliseconds
         if case .perSecond(let rate) = traffic.pace { milliseconds += Int(2000 / rate) }
-        func events(_ now: Together) -> UInt64 {
+        func events(_ now: PhaseTotals) -> UInt64 {
             let tally = now.tally
             return tally.sent + tally.accepted + tally.refusedCount + tally.unanswered + tally.delivered
         }
@@ -111,7 +113,7 @@ extension LoadRun {
 
     /// Waits until `isDone`, for as long as there are more events. False: there were none for so long.
     private func wait(
-        milliseconds: Int, counting events: (Together) -> UInt64, until isDone: (Together) -> Bool
+        milliseconds: Int, counting events: (PhaseTotals) -> UInt64, until isDone: (PhaseTotals) -> Bool
     ) async throws -> Bool {
         repeat {
             let before = events(together)
@@ -149,17 +151,17 @@ extension LoadRun {
         ) { $0.subscribed == $0.ready }
         let subscribers = together.subscribed
         let before = together.tally
-        let payload = Lane.payload(bytes: payloadBytes)
-        // Every lane knows the payload, one sends it.
+        let payload = Worker.payload(bytes: payloadBytes)
+        // Every worker knows the payload, one sends it.
         order { .broadcast(channel, count: $0 == 0 ? count : 0, perSecond: perSecond, payload: payload) }
-        func expected(_ now: Together) -> UInt64 {
+        func expected(_ now: PhaseTotals) -> UInt64 {
             (now.tally.broadcasts - before.broadcasts) * UInt64(subscribers)
         }
-        func arrived(_ now: Together) -> UInt64 {
+        func arrived(_ now: PhaseTotals) -> UInt64 {
             now.tally.broadcastsDelivered - before.broadcastsDelivered
         }
-        func isDone(_ now: Together) -> Bool { now.broadcastsLeft == 0 && arrived(now) >= expected(now) }
-        func events(_ now: Together) -> UInt64 {
+        func isDone(_ now: PhaseTotals) -> Bool { now.broadcastsLeft == 0 && arrived(now) >= expected(now) }
+        func events(_ now: PhaseTotals) -> UInt64 {
             UInt64(count - now.broadcastsLeft) + arrived(now)
         }
         // As long as something becomes of them: a server may be slower than the rate.

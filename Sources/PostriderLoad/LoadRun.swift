@@ -36,7 +36,7 @@ public struct LoadProgress: Sendable, Equatable {
     public var p99: Double?
 }
 
-/// A plan that is carried out on a target: it gives the lanes their orders, waits for what they say, looks at the
+/// A plan that is carried out on a target: it gives the workers their orders, waits for what they say, looks at the
 /// server's process in between, and puts the result together.
 public final class LoadRun {
     let plan: LoadPlan
@@ -46,7 +46,7 @@ public final class LoadRun {
     private let probe: ProcessProbe?
     private let ownProbe = ProcessProbe(process: ProcessInfo.processInfo.processIdentifier)
 
-    private var lanes: [Mailbox<LaneOrder>] = []
+    private var workers: [Mailbox<LaneOrder>] = []
     private var orders: [Int] = []
     private var reports: AsyncStream<LaneReport>.Iterator
     private let continuation: AsyncStream<LaneReport>.Continuation
@@ -54,7 +54,7 @@ public final class LoadRun {
     private var conclusions: [LaneConclusion] = []
     private let epoch = EventLoop.monotonicNanoseconds
     let counts: [(devices: Int, providers: Int)]
-    /// Devices that are to be connected, by lane.
+    /// Devices that are to be connected, by worker.
     var wanted: [Int]
 
     /// How long the server may take until it has answered what it was asked.
@@ -65,7 +65,7 @@ public final class LoadRun {
         60_000 + plan.fleet.devices * max(20, 2000 / (plan.fleet.connectionsPerSecond ?? 100))
 
     private(set) var phase = ""
-    private var phaseBegin = Sight()
+    private var phaseBegin = PhaseSample()
     private var idlePSSKiB = 0
     var phaseEnds: [String: PhaseEnd] = [:]
     private var timeline: LoadTimeline
@@ -73,7 +73,7 @@ public final class LoadRun {
     var lostBroadcasts = 0
 
     /// - Parameters:
-    ///   - processors: that the lanes are pinned to, by turns; empty: any.
+    ///   - processors: that the workers are pinned to, by turns; empty: any.
     ///   - watch: told about once a second how far it is.
     public init(
         _ plan: LoadPlan, on target: LoadTarget, processors: [Int] = [],
@@ -86,22 +86,22 @@ public final class LoadRun {
         probe = target.process.map { ProcessProbe(process: $0) }
         let threads = plan.fleet.threads
         let devices = target.devices == nil ? 0 : plan.fleet.devices
-        counts = (0..<threads).map { lane in
+        counts = (0..<threads).map { worker in
             (
-                Self.part(of: devices, for: lane, of: threads),
-                Self.part(of: plan.fleet.providers, for: lane, of: threads)
+                Self.part(of: devices, for: worker, of: threads),
+                Self.part(of: plan.fleet.providers, for: worker, of: threads)
             )
         }
         wanted = [Int](repeating: 0, count: threads)
-        timeline = LoadTimeline(lanes: threads)
+        timeline = LoadTimeline(workers: threads)
         let (stream, continuation) = AsyncStream<LaneReport>.makeStream()
         reports = stream.makeAsyncIterator()
         self.continuation = continuation
     }
 
-    /// What a lane has of a whole: as much as each other, or one more or less.
-    static func part(of whole: Int, for lane: Int, of lanes: Int) -> Int {
-        whole * (lane + 1) / lanes - whole * lane / lanes
+    /// What a worker has of a whole: as much as each other, or one more or less.
+    static func part(of whole: Int, for worker: Int, of workers: Int) -> Int {
+        whole * (worker + 1) / workers - whole * worker / workers
     }
 
     /// Carries the plan out.
@@ -110,7 +110,7 @@ public final class LoadRun {
         idlePSSKiB = probe?.look()?.pssKiB ?? 0
         try startLanes()
         do {
-            try await wait(milliseconds: 20_000, orFail: "the lanes did not begin") { $0.isComplete }
+            try await wait(milliseconds: 20_000, orFail: "the workers did not begin") { $0.isComplete }
             for step in plan.steps {
                 if step.action.isPush { try await waitForProviders() }
                 if let phase = step.phase, phase != self.phase { enter(phase) }
@@ -120,8 +120,8 @@ public final class LoadRun {
             if plan.steps.contains(where: \.action.isPush) { try await waitForProviders() }
             leavePhase()
             order { _ in .conclude }
-            try await wait(milliseconds: 60_000, orFail: "the lanes did not conclude") { _ in
-                conclusions.count == lanes.count
+            try await wait(milliseconds: 60_000, orFail: "the workers did not conclude") { _ in
+                conclusions.count == workers.count
             }
         } catch {
             if conclusions.isEmpty { order { _ in .conclude } }
@@ -133,14 +133,14 @@ public final class LoadRun {
     private func startLanes() throws {
         let mark = UInt16.random(in: 0..<4096)
         for (index, share) in counts.enumerated() {
-            let setup = Lane.Setup(
+            let setup = Worker.Setup(
                 index: index, fleet: plan.fleet, devices: share.devices, providers: share.providers,
                 target: target,
                 phases: plan.phases.count, seed: plan.seed, epoch: epoch,
                 mark: (mark &+ UInt16(index)) & 0x0FFF,
                 processor: processors.isEmpty ? nil : processors[index % processors.count],
                 report: { [continuation] in continuation.yield($0) })
-            lanes.append(try Lane.start(setup))
+            workers.append(try Worker.start(setup))
             orders.append(0)
             latest.append(nil)
         }
@@ -148,16 +148,16 @@ public final class LoadRun {
 
     // MARK: Orders and answers
 
-    /// Gives each lane an order, by its number; nil: none.
+    /// Gives each worker an order, by its number; nil: none.
     func order(_ make: (Int) -> LaneOrder?) {
-        for (index, lane) in lanes.enumerated() {
-            guard let order = make(index), lane.post(order) else { continue }
+        for (index, worker) in workers.enumerated() {
+            guard let order = make(index), worker.post(order) else { continue }
             orders[index] += 1
         }
     }
 
-    var together: Together {
-        var together = Together()
+    var together: PhaseTotals {
+        var together = PhaseTotals()
         for (index, progress) in latest.enumerated() {
             guard let progress, progress.obeyed >= orders[index] else {
                 together.isComplete = false
@@ -177,13 +177,13 @@ public final class LoadRun {
         return together
     }
 
-    /// Waits until every lane has carried out its orders and `isDone`. False: it took longer than that.
-    func wait(milliseconds: Int, until isDone: (Together) -> Bool) async throws -> Bool {
+    /// Waits until every worker has carried out its orders and `isDone`. False: it took longer than that.
+    func wait(milliseconds: Int, until isDone: (PhaseTotals) -> Bool) async throws -> Bool {
         let deadline = EventLoop.monotonicNanoseconds + UInt64(milliseconds) * 1_000_000
         repeat {
             let together = self.together
             if together.isComplete, isDone(together) { return true }
-            if conclusions.count == lanes.count { return isDone(together) }
+            if conclusions.count == workers.count { return isDone(together) }
             guard EventLoop.monotonicNanoseconds < deadline, let report = await reports.next() else {
                 return false
             }
@@ -193,7 +193,7 @@ public final class LoadRun {
 
     /// The same where it must not take longer.
     func wait(
-        milliseconds: Int, orFail sentence: @autoclosure () -> String, until isDone: (Together) -> Bool
+        milliseconds: Int, orFail sentence: @autoclosure () -> String, until isDone: (PhaseTotals) -> Bool
     ) async throws {
         guard try await wait(milliseconds: milliseconds, until: isDone) else { throw earlyEnd(sentence()) }
     }
@@ -210,14 +210,14 @@ public final class LoadRun {
         case .failed(let sentence): throw LoadFailure(sentence)
         case .concluded(let conclusion): conclusions.append(conclusion)
         case .progress(let progress):
-            latest[progress.lane] = progress
+            latest[progress.worker] = progress
             guard let slice = progress.slice else { return }
             let seconds = Double(EventLoop.monotonicNanoseconds - epoch) / 1e9
             // What comes now may still be of the phase before; who has an order to obey does not count as being there.
             let phase = plan.phases.indices.contains(slice.phase) ? plan.phases[slice.phase] : ""
             guard
                 let second = timeline.add(
-                    slice, of: progress.lane, at: seconds, phase: phase, residentKiB: probe?.residentKiB()),
+                    slice, of: progress.worker, at: seconds, phase: phase, residentKiB: probe?.residentKiB()),
                 case let together = self.together, together.isComplete
             else { return }
             watch(
@@ -250,15 +250,15 @@ public final class LoadRun {
         phaseEnds[phase] = end
     }
 
-    private func look() -> Sight {
-        Sight(server: probe?.look(), own: ownProbe.look(), stolenSeconds: StolenTime.seconds())
+    private func look() -> PhaseSample {
+        PhaseSample(server: probe?.look(), own: ownProbe.look(), stolenSeconds: StolenTime.seconds())
     }
 
     // MARK: The result
 
     private func result(startedAt: Int64) -> LoadResult {
         let machine = LoadResult.Machine.current
-        // A lane that has devices has a greeter.
+        // A worker that has devices has a greeter.
         let threads = plan.fleet.threads * (target.devices == nil ? 1 : 2)
         let usableProcessors = processors.isEmpty ? machine.cores : Set(processors).count
         var records = [PhaseRecord](repeating: PhaseRecord(), count: plan.phases.count)

@@ -1,26 +1,26 @@
-/// The run, second by second: what the lanes say of the same second is added up.
+/// The run, second by second: what the workers say of the same second is added up.
 struct LoadTimeline {
     private(set) var seconds: [LoadResult.Second] = []
-    /// What each lane has told that the others have not: of one phase each.
+    /// What each worker has told that the others have not: of one phase each.
     private var slices: [[LaneSlice]]
 
-    /// A timeline for so many lanes.
-    init(lanes: Int) { slices = [[LaneSlice]](repeating: [], count: lanes) }
+    /// A timeline for so many workers.
+    init(workers: Int) { slices = [[LaneSlice]](repeating: [], count: workers) }
 
-    /// Takes what a lane did in a second; answers the second once all lanes have told theirs.
+    /// Takes what a worker did in a second; answers the second once all workers have told theirs.
     mutating func add(
-        _ slice: LaneSlice, of lane: Int, at seconds: Double, phase: String,
+        _ slice: LaneSlice, of worker: Int, at seconds: Double, phase: String,
         residentKiB: @autoclosure () -> Int?
     ) -> LoadResult.Second? {
-        if let before = slices[lane].last, !before.isLast {
-            slices[lane][slices[lane].count - 1].add(slice)
+        if let before = slices[worker].last, !before.isLast {
+            slices[worker][slices[worker].count - 1].add(slice)
         } else {
-            slices[lane].append(slice)
+            slices[worker].append(slice)
         }
         let told = slices.compactMap(\.first)
         // Where one has left a phase, the others do, too: what they have still to tell of it belongs to this second.
         guard told.count == slices.count, told.allSatisfy({ $0.isLast == told[0].isLast }) else { return nil }
-        for lane in slices.indices { slices[lane].removeFirst() }
+        for worker in slices.indices { slices[worker].removeFirst() }
         // Their seconds are not quite the same.
         func rate(_ count: (LoadTally) -> UInt64) -> Double {
             told.reduce(0) { $0 + Double(count($1.tally)) / max(Double($1.nanoseconds) / 1e9, 0.001) }

@@ -1,9 +1,9 @@
 extension LoadRun {
     /// What the director sees where a phase begins, and where it ends.
-    struct Sight {
+    struct PhaseSample {
         /// Nil where the server cannot be looked at.
-        var server: ProcessProbe.Sight?
-        var own: ProcessProbe.Sight?
+        var server: ProcessProbe.ProbeSample?
+        var own: ProcessProbe.ProbeSample?
         /// ``StolenTime``.
         var stolenSeconds: Double?
     }
@@ -18,7 +18,7 @@ extension LoadRun {
         var vainNanoseconds: UInt64 = 0
 
         /// One more stay has ended.
-        mutating func add(from before: Sight, to now: Sight, idlePSSKiB: Int, connections: Int) {
+        mutating func add(from before: PhaseSample, to now: PhaseSample, idlePSSKiB: Int, connections: Int) {
             if let before = before.own, let now = now.own {
                 ownCPUSeconds += Self.seconds(
                     now.userTicks + now.systemTicks - before.userTicks - before.systemTicks)

@@ -3,7 +3,7 @@ import Foundation
 /// Looks at a process of this machine through /proc: what it has used of the processor and of memory.
 struct ProcessProbe {
     /// What there is to see at a moment.
-    struct Sight: Equatable {
+    struct ProbeSample: Equatable {
         /// Clock ticks in user and in kernel mode.
         var userTicks: UInt64 = 0
         var systemTicks: UInt64 = 0
@@ -19,10 +19,10 @@ struct ProcessProbe {
     init(process: Int32) { folder = "/proc/\(process)" }
 
     /// What there is to see now; nil where the process is gone or somebody else's.
-    func look() -> Sight? {
+    func look() -> ProbeSample? {
         guard let stat = text("stat"), let ticks = Self.ticks(stat: stat) else { return nil }
         guard let rollup = text("smaps_rollup"), let pss = Self.pss(rollup: rollup) else { return nil }
-        return Sight(userTicks: ticks.user, systemTicks: ticks.system, pssKiB: pss)
+        return ProbeSample(userTicks: ticks.user, systemTicks: ticks.system, pssKiB: pss)
     }
 
     /// Resident memory now; cheap.

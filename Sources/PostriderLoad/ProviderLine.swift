@@ -30,11 +30,11 @@ final class ProviderLine: FleetLine {
     /// Whether it was established once: its end is not that of an attempt.
     private(set) var hasOpened = false
 
-    init(of lane: Lane, streams: Int) {
+    init(of worker: Worker, streams: Int) {
         var settings = SessionSettings()
         settings.maxHeaderListBytes = 65_536
         mostStreams = streams
-        super.init(of: lane, settings: settings)
+        super.init(of: worker, settings: settings)
     }
 
     /// Whether another request can be made now.
@@ -55,7 +55,7 @@ final class ProviderLine: FleetLine {
 
     override func opened() {
         hasOpened = true
-        lane.providerOpened()
+        worker.providerOpened()
     }
 
     override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
@@ -71,7 +71,7 @@ final class ProviderLine: FleetLine {
         }
         if status == 200, !isGRPC {
             guard let exchange = exchanges.remove(stream) else { return }
-            lane.accepted(exchange)
+            worker.accepted(exchange)
         } else {
             refusals[stream] = Refusal(status: status, isGRPC: isGRPC)
         }
@@ -86,16 +86,16 @@ final class ProviderLine: FleetLine {
         guard let refusal = refusals.removeValue(forKey: stream),
             let exchange = exchanges.remove(stream)
         else { return }
-        lane.refused(exchange, Self.reason(refusal))
+        worker.refused(exchange, Self.reason(refusal))
     }
 
     override func closed(_ stream: Int32, errorCode: UInt32) {
         refusals[stream] = nil
         guard let exchange = exchanges.remove(stream) else { return }
         if errorCode == ErrorCode.refusedStream {
-            lane.refused(exchange, "stream refused")
+            worker.refused(exchange, "stream refused")
         } else {
-            lane.unanswered(exchange)
+            worker.unanswered(exchange)
         }
     }
 
@@ -103,10 +103,10 @@ final class ProviderLine: FleetLine {
 
     override func settingsReceived(maxConcurrentStreams: UInt32) {
         streamLimit = Int(clamping: maxConcurrentStreams)
-        lane.needsPump = true
+        worker.needsPump = true
     }
 
-    override func ended(_ reason: CloseReason) { lane.providerEnded(self, reason) }
+    override func ended(_ reason: CloseReason) { worker.providerEnded(self, reason) }
 
     private static func reason(_ refusal: Refusal) -> String {
         guard !refusal.isGRPC else { return "answered as gRPC: no provider API" }

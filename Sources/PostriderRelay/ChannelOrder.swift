@@ -45,9 +45,9 @@ struct SubscriptionRequest: Sendable {
 /// subscription's answer, the broadcasts after it, the channel's end.
 enum ChannelLetter: Sendable {
     /// To the home: a provider's order.
-    case order(ChannelOrder, ChannelOwner, Receipt)
+    case order(ChannelOrder, ChannelOwner, ReplyAddress)
     /// To the provider's shard.
-    case answer(Receipt, ChannelAnswer)
+    case answer(ReplyAddress, ChannelAnswer)
     /// To the home: a device's wish.
     case subscribe(SubscriptionRequest)
     /// To the device's home: whether there is such a channel, and what it has stored.

@@ -6,10 +6,10 @@ import PostriderTransport
 /// One connection of the control socket. Only the user who runs the relay and root are let in; the kernel
 /// says who they are.
 final class ControlSession: EndpointOwner {
-    private let desk: ControlDesk
+    private let desk: ControlHandler
     private let user: UInt32
     private let log: Log
-    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     private var requests: [Int32: (method: String, path: String, body: [UInt8])] = [:]
     private var isOpen = true
 
@@ -24,7 +24,7 @@ final class ControlSession: EndpointOwner {
     }()
 
     /// A session of `desk` for the user of this identifier, who runs the relay.
-    init(desk: ControlDesk, user: UInt32, log: Log) {
+    init(desk: ControlHandler, user: UInt32, log: Log) {
         self.desk = desk
         self.user = user
         self.log = log
@@ -71,15 +71,15 @@ final class ControlSession: EndpointOwner {
     func disconnected(_ reason: CloseReason) { isOpen = false }
 
     /// The answer, or, where it has more bytes than are sent at once, a sentence about that.
-    static func fitting(_ answer: ControlDesk.Answer) -> ControlDesk.Answer {
+    static func fitting(_ answer: ControlHandler.Answer) -> ControlHandler.Answer {
         guard answer.body.count > Limits.controlAnswerBytes else { return answer }
         let (has, most) = (answer.body.count >> 20, Limits.controlAnswerBytes >> 20)
-        return ControlDesk.refusal(
+        return ControlHandler.refusal(
             503, "The answer has \(has) MiB, more than the \(most) MiB that are sent at once: ask for less.")
     }
 
     /// Answers, unless the caller has gone.
-    private func respond(_ stream: Int32, _ answer: ControlDesk.Answer) {
+    private func respond(_ stream: Int32, _ answer: ControlHandler.Answer) {
         guard isOpen, let request = requests[stream] else { return }
         let answer = Self.fitting(answer)
         // An answer to HEAD must be without a body (RFC 9110, section 9.3.2).

@@ -4,7 +4,7 @@ import PostriderNotifications
 /// The steps of which a push's life is made.
 extension Device {
     /// Why a push to one of this device's registrations is refused, or nil; then it is counted.
-    mutating func refusal(of notification: Notification, _ now: Moment, _ rules: DeviceRules) -> Verdict? {
+    mutating func refusal(of notification: Notification, _ now: Moment, _ rules: DeviceRules) -> PushResult? {
         guard let place = registrations.place(of: notification.registration) else {
             return .rejected(.badDeviceToken)
         }
@@ -36,7 +36,7 @@ extension Device {
         _ notification: Notification,
         at row: QueueRow,
         in slot: Slot,
-        _ receipt: Receipt,
+        _ receipt: ReplyAddress,
         _ tally: inout Tally,
         _ effects: inout [Effect]
     ) {
@@ -69,7 +69,7 @@ extension Device {
 
     /// The same push again while the first is still pending: one notification, two receipts.
     mutating func merge(
-        _ receipt: Receipt, into row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]
+        _ receipt: ReplyAddress, into row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]
     ) {
         tally.replaced += 1
         if let pending = queue[row], pending.receipt != nil {
@@ -231,7 +231,7 @@ extension Device {
     mutating func drop(
         _ row: QueueRow,
         _ cause: Tally.Drop,
-        answering verdict: Verdict,
+        answering verdict: PushResult,
         _ tally: inout Tally,
         _ effects: inout [Effect]
     ) {
@@ -266,7 +266,7 @@ extension Device {
     }
 
     /// Answers everyone who waits for a notification that has been taken out.
-    mutating func answerAll(_ pending: Pending, _ verdict: Verdict, _ effects: inout [Effect]) {
+    mutating func answerAll(_ pending: Pending, _ verdict: PushResult, _ effects: inout [Effect]) {
         if let receipt = pending.receipt { effects.append(.answer(receipt, verdict)) }
         guard !alsoWaiting.isEmpty, let others = alsoWaiting.removeValue(forKey: pending.row) else { return }
         for receipt in others { effects.append(.answer(receipt, verdict)) }

@@ -10,7 +10,7 @@ struct Device {
     /// What the home has to do.
     enum Effect {
         /// Tell the provider.
-        case answer(Receipt, Verdict)
+        case answer(ReplyAddress, PushResult)
         /// Write it down the device's connection under this number, and tell the trace.
         case send(delivery: UInt64, QueuedNotification)
         /// Make it durable.
@@ -59,7 +59,7 @@ struct Device {
     var isLoading = false
     /// Further receipts for one pending notification: the same push sent again before it was durable, or an
     /// older push that it replaced.
-    var alsoWaiting: [QueueRow: [Receipt]] = [:]
+    var alsoWaiting: [QueueRow: [ReplyAddress]] = [:]
     /// By the row of the newer notification: the older one that it replaced, for which a 200 was given. It stays
     /// on the disk until the newer one is durable or delivered, and comes back when the newer one cannot be made
     /// durable: what was promised is never replaced by what was not.
@@ -129,7 +129,7 @@ struct Device {
     mutating func offer(
         _ notification: Notification,
         at row: QueueRow,
-        for receipt: Receipt,
+        for receipt: ReplyAddress,
         now: Moment,
         _ rules: DeviceRules,
         _ tally: inout Tally,

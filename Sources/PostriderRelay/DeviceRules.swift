@@ -3,7 +3,7 @@ import PostriderNotifications
 /// What holds for every device of a relay: how it keeps to Apple, and how much a device is sent.
 struct DeviceRules: Sendable {
     /// How many notifications wait for an absent device.
-    var storage = Fidelity.StorageDepth.queue
+    var storage = APNsCompatibility.StorageDepth.queue
     /// Pushes that one device token takes a second in the long run; nil: as many as come.
     var pushesPerSecond: Int? = Limits.pushesPerSecond
     /// Milliseconds after which the tokens of a device that was not seen are expired; nil: they never are.
@@ -48,7 +48,7 @@ struct PushAllowance {
 extension Notification {
     /// The place that it takes among those that wait for a device. Where only the latest of each app waits, all that
     /// can wait share one.
-    func slot(_ storage: Fidelity.StorageDepth) -> Slot {
+    func slot(_ storage: APNsCompatibility.StorageDepth) -> Slot {
         storage == .latest && expiration != .nowOrNever ? .latest(registration) : slot
     }
 }

@@ -6,7 +6,7 @@ import PostriderNotifications
 /// The channels that a device is subscribed to, for as long as its link lives.
 extension DeviceSession {
     /// Which app of the device wants which channel. Of several that want the same one the channel is at most one's.
-    struct Wish: Hashable {
+    struct SubscriptionIntent: Hashable {
         let channel: ChannelIdentity
         let topic: Topic
     }

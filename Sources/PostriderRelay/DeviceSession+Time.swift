@@ -17,7 +17,7 @@ extension DeviceSession {
     private func timeIsUp() {
         guard farewell == nil || isEnding else { return endAsSaid() }
         guard !isEnding else { return endpoint.close(.localClose) }
-        guard seat != nil else { return giveUp() }
+        guard entry != nil else { return giveUp() }
         endpoint.streams.forgiveEmptyFrames()
         if endpoint.takeHeard() {
             isAwaitingPong = false

@@ -21,13 +21,13 @@ final class DeviceSession: EndpointOwner {
     /// The connection's number on its present shard.
     private(set) var number: UInt64
     private(set) unowned var shard: Shard
-    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     /// The device at the other end, once its home has let it in.
-    private(set) var seat: DeviceSeat?
+    private(set) var entry: DeviceEntry?
     /// The process at the other end, once it has said hello.
     private(set) var party = CloneWatch.Party(instance: 0, address: "")
     /// The same, while this is the device's connection.
-    var ownSeat: DeviceSeat? { seat.flatMap { $0.session === self ? $0 : nil } }
+    var ownSeat: DeviceEntry? { entry.flatMap { $0.session === self ? $0 : nil } }
     var calls: [Int32: Call] = [:]
     private var link = RelayLink()
     /// Of the link's stream.
@@ -35,7 +35,7 @@ final class DeviceSession: EndpointOwner {
     /// The stream of `Connect`; a connection has one.
     private(set) var linkStream: Int32?
     /// What the device wants of channels; its wishes end with the link.
-    var subscriptions: [Wish: Subscription] = [:]
+    var subscriptions: [SubscriptionIntent: Subscription] = [:]
     var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
     var isAwaitingPong = false
     private(set) var isEnding = false
@@ -138,7 +138,7 @@ final class DeviceSession: EndpointOwner {
         timer = nil
         shard.devices[number] = nil
         shard.left(self)
-        seat = nil
+        entry = nil
         shard.deviceEnds.note(reason, of: peer)
         shard.connectionEnded()
     }
@@ -168,11 +168,11 @@ final class DeviceSession: EndpointOwner {
     // MARK: The link
 
     /// The device is let in: it is told what it has, and what waits for it follows.
-    func welcome(_ seat: DeviceSeat, _ hello: Hello, registrations: [Registered]) {
-        self.seat = seat
+    func welcome(_ entry: DeviceEntry, _ hello: Hello, registrations: [Registered]) {
+        self.entry = entry
         party = self.party(of: hello)
         keepaliveSeconds = hello.grantedKeepaliveSeconds
-        let pending = UInt64(seat.device.pendingCount)
+        let pending = UInt64(entry.device.pendingCount)
         let welcome = link.welcome(
             keepaliveSeconds: keepaliveSeconds,
             registrations: registrations,
@@ -260,7 +260,7 @@ final class DeviceSession: EndpointOwner {
     var isAwaitingHello: Bool { link.awaitsHello }
 
     /// Whether the device still waits for its welcome.
-    var awaitsWelcome: Bool { linkStream != nil && !isEnding && seat == nil }
+    var awaitsWelcome: Bool { linkStream != nil && !isEnding && entry == nil }
 
     private func receive(_ bytes: Span<UInt8>) {
         guard !isEnding else { return }

@@ -13,7 +13,7 @@ final class RefusalPace: Sendable {
 
     private struct State {
         /// When a source would have had its refusals so far, had it kept to its rate. Nanoseconds.
-        var due: [SourceGate.Source: UInt64] = [:]
+        var due: [ConnectionLimiter.Source: UInt64] = [:]
         var lastSweep: UInt64 = 0
     }
 
@@ -24,7 +24,7 @@ final class RefusalPace: Sendable {
 
     /// Counts one more refusal. True: the source has had many in the last minute, and its answer should wait. So should
     /// everybody's while more sources are refused than can be told apart.
-    func isMany(from source: SourceGate.Source, now: UInt64) -> Bool {
+    func isMany(from source: ConnectionLimiter.Source, now: UInt64) -> Bool {
         state.withLock { state in
             if state.due.count >= Limits.sources, state.due[source] == nil {
                 sweep(&state, now)
@@ -61,7 +61,7 @@ final class EnrolmentRefusals {
     }
 
     /// Tells a refusal: at once, or later if its source has had many.
-    func tell(_ source: SourceGate.Source?, _ answer: @escaping () -> Void) {
+    func tell(_ source: ConnectionLimiter.Source?, _ answer: @escaping () -> Void) {
         let now = scheduler.now
         guard let source, pace.isMany(from: source, now: now), waiting.count < Limits.waitingRefusals else {
             return answer()

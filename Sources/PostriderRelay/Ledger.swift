@@ -1,21 +1,21 @@
 import PostriderNotifications
 
 /// The one writer of the store. A batch is whatever arrived while the last one was committed, and whoever comes back
-/// then (``CommitGather``): under load batches grow and the cost of a commit is shared by many, and nobody waits when
-/// there is no load.
+/// then (``GroupCommitPolicy``): under load batches grow and the cost of a commit is shared by many, and nobody waits
+/// when there is no load.
 ///
 /// A notification that is settled in the batch that would store it touches no disk at all.
 final class Ledger {
     private let store: any Store
     private let shardCount: Int
-    private let post: (Letter, Int) -> Void
+    private let post: (ShardMessage, Int) -> Void
     private let copy: Copy
     private let log: Log
-    private var waiting: [LedgerLetter] = []
+    private var waiting: [LedgerCommand] = []
     /// Whether something waits that is no push and no end of one.
     private var hasOrder = false
     private let time: LedgerTime
-    private var gather: CommitGather
+    private var gather: GroupCommitPolicy
     private var isCommitting = false
     private var isClosed = false
     /// Rows whose removal failed with the batch that it was part of; the next batch tries again, and where none comes
@@ -41,17 +41,18 @@ final class Ledger {
     typealias Copy = (any StoreSnapshot, BackupOrder) -> Void
 
     /// A ledger over `store`. `post` addresses a letter to a shard; `copy` copies a snapshot, which takes its time,
-    /// and posts ``Letter/applied(ticket:_:)`` at its end; `rest` and `time` keep time; `onClosed` is called after a
-    /// ``LedgerLetter/close``.
+    /// and posts ``ShardMessage/applied(ticket:_:)`` at its end; `rest` and `time` keep time; `onClosed` is called
+    /// after a
+    /// ``LedgerCommand/close``.
     init(
         store: any Store,
         shardCount: Int,
         log: Log,
-        post: @escaping (Letter, Int) -> Void,
+        post: @escaping (ShardMessage, Int) -> Void,
         copy: @escaping Copy,
         rest: @escaping Rest,
         time: LedgerTime,
-        gather: CommitGather = CommitGather(),
+        gather: GroupCommitPolicy = GroupCommitPolicy(),
         onClosed: @escaping () -> Void
     ) {
         self.store = store
@@ -65,9 +66,9 @@ final class Ledger {
         self.onClosed = onClosed
     }
 
-    /// Takes on letters in the order of their arrival. After a ``LedgerLetter/close`` nobody waits for an answer
+    /// Takes on letters in the order of their arrival. After a ``LedgerCommand/close`` nobody waits for an answer
     /// any more: what a shard still has to say then, its connections gone, is not needed.
-    func receive(_ letters: [LedgerLetter]) {
+    func receive(_ letters: [LedgerCommand]) {
         guard !isClosed else { return }
         waiting.append(contentsOf: letters)
         hasOrder = hasOrder || letters.contains { !$0.canWait }
@@ -252,7 +253,7 @@ struct LedgerBatch {
     private var lowest = QueueRow(.max)
 
     /// Adds one letter. A row that is stored and settled in the same batch disappears from it.
-    mutating func add(_ letter: LedgerLetter) {
+    mutating func add(_ letter: LedgerCommand) {
         switch letter {
         case .store(let queued):
             lowest = min(lowest, queued.row)

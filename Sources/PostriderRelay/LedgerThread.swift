@@ -21,7 +21,7 @@ struct LoadedStore: Sendable {
 /// Where the ledger runs: a loop that has a mailbox and nothing else.
 struct LedgerThread: Sendable {
     let mailboxes: RelayMailboxes
-    let closed: Countdown
+    let closed: CountDownLatch
     let log: Log
     let openStore: @Sendable () throws(StoreError) -> any Store
 
@@ -51,11 +51,11 @@ struct LedgerThread: Sendable {
     }
 
     private func serve(_ store: any Store, on loop: EventLoop) throws(TransportError) -> Ledger {
-        let switchboard = mailboxes.switchboard(ofShard: nil)
+        let outbox = mailboxes.outbox(ofShard: nil)
         let retry = loop.makeTimer {}
-        let quiet = QuietTime(store, on: loop)
+        let quiet = IdleMaintenance(store, on: loop)
         loop.turnEnded = {
-            if !switchboard.post() { retry.arm(afterMilliseconds: 1) }
+            if !outbox.post() { retry.arm(afterMilliseconds: 1) }
             store.maintain()
         }
         weak var timed: Ledger?
@@ -65,7 +65,7 @@ struct LedgerThread: Sendable {
             store: store,
             shardCount: mailboxes.shards.count,
             log: log,
-            post: { letter, shard in switchboard.send(letter, to: shard) },
+            post: { letter, shard in outbox.send(letter, to: shard) },
             copy: copy,
             rest: { owing.arm(afterMilliseconds: $0) },
             time: LedgerTime(
@@ -110,7 +110,7 @@ struct LedgerThread: Sendable {
             then(.success(loaded))
             return
         }
-        let secret = Entropy().bytes(TokenSeal.secretByteCount)
+        let secret = Entropy().bytes(DeviceTokenCodec.secretByteCount)
         store.apply([.addTokenSecret(secret)]) { result in
             var loaded = loaded
             loaded.registry.tokenSecrets = [secret]

@@ -24,7 +24,7 @@ struct Pending {
     var contentHash: Int?
     var durability: Durability
     /// Where the 200 goes; nil once it has been sent.
-    var receipt: Receipt?
+    var receipt: ReplyAddress?
     /// The number under which it waits for the device's acknowledgement; nil while it is not in flight.
     var delivery: UInt64?
     /// Whether its turn has come while it was to be held back.

@@ -30,7 +30,7 @@ struct ProviderCredentials {
         }
 
         /// Whether this is its text and nothing has changed since: one comparison in constant time.
-        func answers(_ text: Span<UInt8>, _ authority: Authority) -> Bool {
+        func answers(_ text: Span<UInt8>, _ authority: AccessPolicy) -> Bool {
             let own = self.text
             return generation == authority.generation && own.count == text.count
                 && constantTimeEquals(own.span, text)
@@ -64,8 +64,8 @@ struct ProviderCredentials {
     ///   `UnrelatedKeyIdInToken`, `ExpiredProviderToken`, `TooManyProviderTokenUpdates`.
     mutating func authenticate(
         _ authorization: Range<Int>?, in values: Span<UInt8>, of environment: Environment,
-        _ tokens: ProviderTokens, _ authority: Authority, now: Moment
-    ) throws(Rejection) -> ProviderPermission {
+        _ tokens: ProviderTokens, _ authority: AccessPolicy, now: Moment
+    ) throws(Rejection) -> ProviderGrant {
         if let certificate { return .certificate(certificate) }
         guard let authorization else { throw .missingProviderToken }
         let text = values.extracting(authorization)
@@ -74,14 +74,14 @@ struct ProviderCredentials {
         return .token(try take(text, environment, tokens, authority, now))
     }
 
-    private static func permission(_ held: Held, _ now: Moment) throws(Rejection) -> ProviderPermission {
+    private static func permission(_ held: Held, _ now: Moment) throws(Rejection) -> ProviderGrant {
         guard held.token.isCurrent(at: now) else { throw .expiredProviderToken }
         return .token(held.token.key)
     }
 
     /// Looks at a token that is new here, or whose key may have changed, and holds it if all is well.
     private mutating func take(
-        _ text: Span<UInt8>, _ environment: Environment, _ tokens: ProviderTokens, _ authority: Authority,
+        _ text: Span<UInt8>, _ environment: Environment, _ tokens: ProviderTokens, _ authority: AccessPolicy,
         _ now: Moment
     ) throws(Rejection) -> ProviderKey {
         let words = text.extracting(try Self.token(in: text))
@@ -125,7 +125,7 @@ struct ProviderCredentials {
     /// The limit asks a provider not to make a token for every push. It does not ask it to go on with one that is
     /// refused: a token that has expired, or whose key the operator has changed, is replaced at any time. Should the
     /// clock have been put back, nobody has to wait until it is where it was.
-    private static func mayReplace(_ held: Held, _ authority: Authority, _ now: Moment) -> Bool {
+    private static func mayReplace(_ held: Held, _ authority: AccessPolicy, _ now: Moment) -> Bool {
         let interval = Limits.providerTokenMinutes * 60_000 - Limits.providerTokenSlackSeconds * 1000
         if now < held.since || now >= held.since.advanced(byMilliseconds: interval) { return true }
         let key = held.token.key

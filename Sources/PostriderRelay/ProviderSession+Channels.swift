@@ -31,20 +31,20 @@ extension ProviderSession {
     /// Admits a complete request and sends it to the home of the app's channels, or answers why not.
     func takeOrder(_ request: PushRequest, _ stream: Int32) {
         request.phase = .ordering(ChannelEcho(request))
-        let receipt = Receipt(shard: Int32(shard.index), stream: stream, connection: number)
+        let receipt = ReplyAddress(shard: Int32(shard.index), stream: stream, connection: number)
         do throws(Rejection) {
             guard !isDraining else { throw .shutdown }
-            let admission = ChannelAdmission(
+            let admission = ChannelRequestValidator(
                 authority: shard.authority, tokens: shard.tokens, environment: environment,
                 isStrict: shard.fidelity.isStrict, now: shard.now)
             let (order, owner) = try admission.admit(request, &credentials)
-            let home = owner.home(among: shard.switchboard.shardCount)
-            guard !shard.switchboard.isCongested(home) else { throw .tooManyRequests }
+            let home = owner.home(among: shard.outbox.shardCount)
+            guard !shard.outbox.isCongested(home) else { throw .tooManyRequests }
             if case .list = order {
                 guard listings.count < Limits.listings else { throw .tooManyRequests }
                 listings.insert(stream)
             }
-            shard.switchboard.send(.channel(.order(order, owner, receipt)), to: home)
+            shard.outbox.send(.channel(.order(order, owner, receipt)), to: home)
         } catch {
             answer(stream, .rejected(error))
         }

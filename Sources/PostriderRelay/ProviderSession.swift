@@ -17,12 +17,12 @@ final class ProviderSession: EndpointOwner {
     let environment: Environment
     /// The shard lets go of this when the connection ends.
     let shard: Shard
-    private(set) lazy var endpoint = Endpoint(role: .server, settings: Self.settings, owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     /// The requests that have not been answered.
     var exchanges = StreamTable<PushRequest>()
     /// Streams on which all channels of an app were asked for, until they are closed.
     var listings: Set<Int32> = []
-    private let admission: Admission
+    private let admission: PushValidator
     var credentials = ProviderCredentials()
     private var idleTimer: (any LoopTimer)?
     private var lastRequestAt: UInt64
@@ -47,14 +47,14 @@ final class ProviderSession: EndpointOwner {
         self.number = number
         self.environment = environment
         self.shard = shard
-        admission = Admission(
+        admission = PushValidator(
             tokens: shard.tokens, seal: shard.seal, topics: shard.topics, environment: environment,
             fidelity: shard.fidelity)
         lastRequestAt = shard.scheduler.now
     }
 
     /// Tells the provider what became of a push. One that was reset meanwhile is forgotten.
-    func answer(_ stream: Int32, _ verdict: Verdict) {
+    func answer(_ stream: Int32, _ verdict: PushResult) {
         guard let request = exchanges[stream], case .waiting = request.phase else { return }
         if case .rejected(let rejection, _) = verdict { noteRefused(rejection, request, topic: nil) }
         respond(stream, verdict, request)
@@ -143,13 +143,13 @@ final class ProviderSession: EndpointOwner {
             let notification = try admission.admit(
                 request, &credentials, by: shard.authority, now: shard.now)
             let home = shard.home(of: notification.device)
-            guard !shard.switchboard.isCongested(home) else { return .tooManyRequests }
+            guard !shard.outbox.isCongested(home) else { return .tooManyRequests }
             request.phase = .waiting
-            let receipt = Receipt(shard: Int32(shard.index), stream: stream, connection: number)
+            let receipt = ReplyAddress(shard: Int32(shard.index), stream: stream, connection: number)
             if home == shard.index {
                 shard.offer(notification, receipt)
             } else {
-                shard.switchboard.send(.deliver(notification, receipt), to: home)
+                shard.outbox.send(.deliver(notification, receipt), to: home)
             }
             return nil
         } catch {
@@ -174,7 +174,7 @@ final class ProviderSession: EndpointOwner {
         shard.recycle(request)
     }
 
-    private func respond(_ stream: Int32, _ verdict: Verdict, _ request: PushRequest) {
+    private func respond(_ stream: Int32, _ verdict: PushResult, _ request: PushRequest) {
         raiseStreamLimit()
         let shard = shard
         let endpoint = endpoint

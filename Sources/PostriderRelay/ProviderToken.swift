@@ -28,7 +28,7 @@ struct ProviderToken: Sendable {
     /// integer, a float or a numeric string, unknown claims, pushok's ES512 (the contract's section 3.1).
     ///
     /// - Throws: `InvalidProviderToken`. Whether the key is revoked, and the token old, is for others to say.
-    init(verifying text: Span<UInt8>, with authority: Authority) throws(Rejection) {
+    init(verifying text: Span<UInt8>, with authority: AccessPolicy) throws(Rejection) {
         guard text.count <= Limits.providerTokenBytes else { throw .invalidProviderToken }
         var dots: [Int] = []
         for index in text.indices where text[index] == UInt8(ascii: ".") { dots.append(index) }
@@ -119,7 +119,7 @@ final class ProviderTokens {
     ///
     /// - Parameter digest: SHA-256 of the text.
     func token(
-        _ text: Span<UInt8>, _ digest: SHA256Digest, by authority: Authority
+        _ text: Span<UInt8>, _ digest: SHA256Digest, by authority: AccessPolicy
     ) throws(Rejection) -> ProviderToken {
         if generation != authority.generation {
             // A key may have been removed: nothing that it signed is good any more.

@@ -19,15 +19,16 @@ public final class Relay: Sendable {
 
     private let tls: RelayTLS
     private let mailboxes: RelayMailboxes
-    private let drained: Countdown
-    private let closed: Countdown
-    private let stopped: Countdown
+    private let drained: CountDownLatch
+    private let closed: CountDownLatch
+    private let stopped: CountDownLatch
     /// Nil: nothing is traced.
     private let trace: TraceThread?
 
     private init(
-        _ listening: ShardThread.Listening, _ tls: RelayTLS, _ mailboxes: RelayMailboxes, drained: Countdown,
-        closed: Countdown, stopped: Countdown, _ trace: TraceThread?
+        _ listening: ShardThread.Listening, _ tls: RelayTLS, _ mailboxes: RelayMailboxes,
+        drained: CountDownLatch,
+        closed: CountDownLatch, stopped: CountDownLatch, _ trace: TraceThread?
     ) {
         providerAddresses = listening.providers
         developmentProviderAddresses = listening.developmentProviders
@@ -57,22 +58,24 @@ public final class Relay: Sendable {
         let tls = try RelayTLS(configuration, log: log)
         for address in configuration.listenerAddresses { try Listener.requireFree(address) }
         let mailboxes = try RelayMailboxes(shards: configuration.shards)
-        let (drained, closed) = (Countdown(from: configuration.shards), Countdown(from: 1))
+        let (drained, closed) = (CountDownLatch(from: configuration.shards), CountDownLatch(from: 1))
 
         let ledger = LedgerThread(mailboxes: mailboxes, closed: closed, log: log, openStore: openStore)
         let loaded = try await ledger.start()
-        let authority = Authority(
+        let authority = AccessPolicy(
             generation: 1,
             providerKeys: loaded.registry.providerKeys,
             topics: loaded.registry.topics,
             enrolmentKeys: loaded.registry.enrolmentKeys,
             log: log
         )
-        let (gate, refusalPace) = (SourceGate(configuration.sourceLimits), RefusalPace())
+        let (gate, refusalPace) = (ConnectionLimiter(configuration.sourceLimits), RefusalPace())
         let (trace, tracedRow) = await startTrace(configuration, mailboxes, log, openTrace)
         // A row that never reached the disk may be in the trace.
-        let rows = RowCounter(after: max(loaded.lastRow, tracedRow))
-        let (ready, stopped) = (Countdown(from: configuration.shards), Countdown(from: configuration.shards))
+        let rows = RowSequence(after: max(loaded.lastRow, tracedRow))
+        let (ready, stopped) = (
+            CountDownLatch(from: configuration.shards), CountDownLatch(from: configuration.shards)
+        )
         var configuration = configuration
         var listening: ShardThread.Listening?
         for index in 0..<configuration.shards {
@@ -85,7 +88,7 @@ public final class Relay: Sendable {
                 mailboxes: mailboxes,
                 rows: rows,
                 authority: authority,
-                loaded: Parcel(loaded),
+                loaded: TransferBox(loaded),
                 ready: ready,
                 drained: drained,
                 stopped: stopped,
@@ -112,7 +115,8 @@ public final class Relay: Sendable {
     ) async -> (TraceThread?, QueueRow) {
         guard let openTrace, let sample = configuration.traceSample else { return (nil, QueueRow(0)) }
         let thread = TraceThread(
-            mailboxes: mailboxes, losses: TraceLosses(), sample: sample, closed: Countdown(from: 1), log: log,
+            mailboxes: mailboxes, losses: TraceLosses(), sample: sample, closed: CountDownLatch(from: 1),
+            log: log,
             openTrace: openTrace)
         do {
             return (thread, try await thread.start())
@@ -147,12 +151,12 @@ public final class Relay: Sendable {
 
 /// The mailboxes of all threads of a relay.
 final class RelayMailboxes: Sendable {
-    let shards: [Mailbox<Letter>]
-    let ledger: Mailbox<LedgerLetter>
-    let trace: Mailbox<TraceLetter>
+    let shards: [Mailbox<ShardMessage>]
+    let ledger: Mailbox<LedgerCommand>
+    let trace: Mailbox<TraceRequest>
 
     init(shards count: Int) throws(TransportError) {
-        var shards: [Mailbox<Letter>] = []
+        var shards: [Mailbox<ShardMessage>] = []
         for _ in 0..<count { shards.append(try Mailbox(capacity: Limits.letters)) }
         self.shards = shards
         ledger = try Mailbox(capacity: Limits.letters)
@@ -160,8 +164,8 @@ final class RelayMailboxes: Sendable {
     }
 
     /// The way of a shard to everybody else, or, for nil, of the ledger.
-    func switchboard(ofShard index: Int?) -> Switchboard {
-        Switchboard(
+    func outbox(ofShard index: Int?) -> Outbox {
+        Outbox(
             ownIndex: index,
             shards: shards.map { mailbox in { mailbox.post(contentsOf: &$0) } },
             ledger: { [ledger] in ledger.post(contentsOf: &$0) }
@@ -169,13 +173,13 @@ final class RelayMailboxes: Sendable {
     }
 
     /// Posts one of the rare letters of the relay's end, which a busy shard must get, too.
-    func postToAllShards(_ letter: Letter) {
+    func postToAllShards(_ letter: ShardMessage) {
         for mailbox in shards { mailbox.postEvenIfFull(letter) }
     }
 }
 
 /// Something that is handed to another thread, which takes it out: it is not kept alive by who still holds the parcel.
-final class Parcel<Content: Sendable>: Sendable {
+final class TransferBox<Content: Sendable>: Sendable {
     private let content: Mutex<Content?>
 
     init(_ content: Content) { self.content = Mutex(content) }
@@ -190,7 +194,7 @@ final class Parcel<Content: Sendable>: Sendable {
 }
 
 /// Something that so many threads have to reach before somebody goes on.
-final class Countdown: Sendable {
+final class CountDownLatch: Sendable {
     private let state: Mutex<(left: Int, waiting: CheckedContinuation<Void, Never>?)>
 
     init(from count: Int) { state = Mutex((count, nil)) }

@@ -24,7 +24,7 @@ public struct RelayConfiguration: Sendable {
     /// How long a provider's connection may stay without a request.
     public var providerIdleSeconds = Limits.providerIdleSeconds.usual
     /// How closely the relay keeps to Apple.
-    public var fidelity = Fidelity()
+    public var fidelity = APNsCompatibility()
     /// Pushes that one device token takes a second in the long run, and ten times as many in a row; nil: no limit.
     public var pushesPerSecond: Int? = Limits.pushesPerSecond
     /// Devices for which a shard fetches stored notifications at once; others that return meanwhile are told when to

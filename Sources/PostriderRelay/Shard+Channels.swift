@@ -18,9 +18,9 @@ struct BroadcastTally: Sendable, Equatable {
 }
 
 /// What a shard keeps of channels: those whose home it is, and who of its devices is subscribed to any.
-struct ChannelShelf {
-    var desk = ChannelDesk()
-    var audience = Audience<DeviceSession>()
+struct ShardChannels {
+    var desk = ChannelRegistry()
+    var audience = Subscribers<DeviceSession>()
     var tally = BroadcastTally()
     /// The broadcast that was framed last: many devices subscribe to one channel at a time.
     var framed: (broadcast: Broadcast, frame: [UInt8])?
@@ -39,7 +39,7 @@ struct ChannelShelf {
 extension Shard {
     /// Takes on the channels whose home this is.
     func restoreChannels(_ registry: Registry) {
-        for record in registry.channels where record.owner.home(among: switchboard.shardCount) == index {
+        for record in registry.channels where record.owner.home(among: outbox.shardCount) == index {
             channels.desk.restore(record)
         }
         for broadcast in registry.broadcasts { channels.desk.restore(broadcast) }
@@ -52,7 +52,7 @@ extension Shard {
         case .subscribe(let request):
             let (isKnown, stored) = channels.desk.find(request, now: now)
             let letter = ChannelLetter.subscribed(request, isKnown: isKnown, stored)
-            switchboard.send(.channel(letter), to: request.shard)
+            outbox.send(.channel(letter), to: request.shard)
         case .subscribed(let request, let isKnown, let stored): subscribed(request, isKnown: isKnown, stored)
         case .broadcast(let broadcast, let row): deliver(broadcast, row)
         case .removed(let channel): end(channel)
@@ -61,26 +61,26 @@ extension Shard {
 
     // MARK: The home
 
-    private func work(off order: ChannelOrder, of owner: ChannelOwner, for receipt: Receipt) {
-        if case .broadcast = order, (0..<switchboard.shardCount).contains(where: switchboard.isCongested) {
-            switchboard.send(.channel(.answer(receipt, .rejected(.tooManyRequests))), to: Int(receipt.shard))
+    private func work(off order: ChannelOrder, of owner: ChannelOwner, for receipt: ReplyAddress) {
+        if case .broadcast = order, (0..<outbox.shardCount).contains(where: outbox.isCongested) {
+            outbox.send(.channel(.answer(receipt, .rejected(.tooManyRequests))), to: Int(receipt.shard))
             return
         }
-        var effects: [ChannelDesk.Effect] = []
+        var effects: [ChannelRegistry.Effect] = []
         channels.desk.work(
             off: order, of: owner, for: receipt, now: now,
             draw: { ChannelIdentity(high: random.next(), low: random.next()) }, &effects)
         perform(effects)
     }
 
-    private func perform(_ effects: [ChannelDesk.Effect]) {
+    private func perform(_ effects: [ChannelRegistry.Effect]) {
         for effect in effects {
             switch effect {
             case .answer(let receipt, let answer):
-                switchboard.send(.channel(.answer(receipt, answer)), to: Int(receipt.shard))
+                outbox.send(.channel(.answer(receipt, answer)), to: Int(receipt.shard))
             case .apply(let change, let step):
                 apply([change]) { [unowned self] result in
-                    var effects: [ChannelDesk.Effect] = []
+                    var effects: [ChannelRegistry.Effect] = []
                     channels.desk.applied(step, failure: result.failure?.rejection, &effects)
                     perform(effects)
                     if case .creation = step { removeForbiddenChannels() }
@@ -88,7 +88,7 @@ extension Shard {
             case .publish(let broadcast, let environment, let proof):
                 publish(broadcast, in: environment, by: proof)
             case .announceEnd(let channel):
-                switchboard.sendToAll(.channel(.removed(channel)))
+                outbox.sendToAll(.channel(.removed(channel)))
             }
         }
     }
@@ -97,13 +97,13 @@ extension Shard {
         channels.tally.accepted += 1
         let row = rows.draw()
         trace.noteAccepted(broadcast, in: environment, by: proof, row, at: now)
-        switchboard.sendToAll(.channel(.broadcast(broadcast, row)))
+        outbox.sendToAll(.channel(.broadcast(broadcast, row)))
     }
 
     /// Gives up stored broadcasts that have passed their expiration, and what a full disk or the relay's end kept from
     /// being removed.
     func sweepChannels() {
-        var effects: [ChannelDesk.Effect] = []
+        var effects: [ChannelRegistry.Effect] = []
         channels.desk.sweep(now: now, &effects)
         perform(effects)
         removeForbiddenChannels()
@@ -111,7 +111,7 @@ extension Shard {
 
     /// Removes the channels of apps that the operator does not let have any, or not any more.
     func removeForbiddenChannels() {
-        var effects: [ChannelDesk.Effect] = []
+        var effects: [ChannelRegistry.Effect] = []
         channels.desk.removeChannels(where: { !authority.broadcastTopics.contains($0.topic) }, &effects)
         perform(effects)
     }
@@ -119,13 +119,13 @@ extension Shard {
     // MARK: Subscribers
 
     /// A device of this shard wants the broadcasts of a channel; the channel's home knows whether there is one.
-    func subscribe(_ subscribe: Subscribe, by session: DeviceSession, at seat: DeviceSeat) {
-        guard let topic = Topic(subscribe.topic), let number = seat.device.registration(of: topic) else {
+    func subscribe(_ subscribe: Subscribe, by session: DeviceSession, at entry: DeviceEntry) {
+        guard let topic = Topic(subscribe.topic), let number = entry.device.registration(of: topic) else {
             session.refuse(
                 subscribe.channel, of: subscribe.topic, "The topic is not registered on this device.")
             return
         }
-        let wish = DeviceSession.Wish(channel: subscribe.channel, topic: topic)
+        let wish = DeviceSession.SubscriptionIntent(channel: subscribe.channel, topic: topic)
         let known = session.subscriptions[wish]
         guard known != nil || session.subscriptions.count < Limits.subscriptionsPerDevice else {
             session.refuse(subscribe.channel, of: subscribe.topic, "The device has too many subscriptions.")
@@ -140,13 +140,13 @@ extension Shard {
             ticket: drawNumber()
         )
         session.subscriptions[wish] = .init(ticket: request.ticket, isGranted: known?.isGranted ?? false)
-        let home = request.owner.home(among: switchboard.shardCount)
-        switchboard.send(.channel(.subscribe(request)), to: home)
+        let home = request.owner.home(among: outbox.shardCount)
+        outbox.send(.channel(.subscribe(request)), to: home)
     }
 
     /// The home has answered. From here on the channel's broadcasts come, in its order.
     private func subscribed(_ request: SubscriptionRequest, isKnown: Bool, _ stored: Broadcast?) {
-        let wish = DeviceSession.Wish(channel: request.channel, topic: request.owner.topic)
+        let wish = DeviceSession.SubscriptionIntent(channel: request.channel, topic: request.owner.topic)
         guard let session = devices[request.connection], session.subscriptions[wish]?.ticket == request.ticket
         else { return }
         guard isKnown else {
@@ -168,12 +168,12 @@ extension Shard {
     /// An app is gone from a device, a channel is not wanted any more, or the device is gone: subscriptions end with
     /// it.
     func endSubscriptions(
-        of session: DeviceSession, where isOver: (DeviceSession.Wish) -> Bool = { _ in true }
+        of session: DeviceSession, where isOver: (DeviceSession.SubscriptionIntent) -> Bool = { _ in true }
     ) {
         for wish in session.subscriptions.keys.filter(isOver) { end(wish, of: session) }
     }
 
-    private func end(_ wish: DeviceSession.Wish, of session: DeviceSession) {
+    private func end(_ wish: DeviceSession.SubscriptionIntent, of session: DeviceSession) {
         guard session.subscriptions.removeValue(forKey: wish)?.isGranted == true else { return }
         channels.audience.remove(session, from: wish.channel)
     }

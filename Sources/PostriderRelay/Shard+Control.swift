@@ -4,7 +4,7 @@ import PostriderNotifications
 import PostriderTransport
 
 /// A question that goes to every shard, with what has come back so far.
-struct Inquiry {
+struct ShardQuery {
     var missing: Int
     var replies: [Reply] = []
     let then: ([Reply]) -> Void
@@ -15,8 +15,8 @@ extension Shard {
     /// Asks every shard and goes on when all have replied.
     func ask(_ question: Question, then: @escaping ([Reply]) -> Void) {
         let id = drawNumber()
-        inquiries[id] = Inquiry(missing: switchboard.shardCount, then: then)
-        switchboard.sendToAll(.question(question, id: id, asker: index))
+        inquiries[id] = ShardQuery(missing: outbox.shardCount, then: then)
+        outbox.sendToAll(.question(question, id: id, asker: index))
     }
 
     /// Replies to the shard that asks.
@@ -24,10 +24,10 @@ extension Shard {
         let reply: Reply =
             switch question {
             case .tally: .tally(report)
-            case .devices: .devices(seats.values.map(report))
+            case .devices: .devices(entries.values.map(report))
             case .remove(let identity): .removed(remove(identity))
             }
-        switchboard.send(.reply(reply, id: id), to: asker)
+        outbox.send(.reply(reply, id: id), to: asker)
     }
 
     /// Takes on one shard's reply.
@@ -57,36 +57,36 @@ extension Shard {
         ShardReport(
             index: index,
             tally: tally,
-            waiting: seats.values.reduce(0) { $0 + UInt64($1.pendingCount) },
-            deferred: admittance.deferred,
+            waiting: entries.values.reduce(0) { $0 + UInt64($1.pendingCount) },
+            deferred: throttle.deferred,
             refused: listeners.reduce(0) { $0 + UInt64($1.refusedCount) },
             providerConnections: providers.count,
             deviceConnections: devices.count,
-            devices: seats.count,
+            devices: entries.count,
             channels: channels.desk.count,
             subscriptions: channels.audience.count,
             broadcasts: channels.tally
         )
     }
 
-    private func report(on seat: DeviceSeat) -> DeviceReport {
-        let identity = seat.device.record.identity
+    private func report(on entry: DeviceEntry) -> DeviceReport {
+        let identity = entry.device.record.identity
         return DeviceReport(
-            record: seat.device.record,
-            isConnected: seat.device.isConnected,
-            pending: seat.pendingCount,
-            duplicate: seat.duplicate,
-            registrations: seat.device.registrations
+            record: entry.device.record,
+            isConnected: entry.device.isConnected,
+            pending: entry.pendingCount,
+            duplicate: entry.duplicate,
+            registrations: entry.device.registrations
                 .filter { $0.value.unregisteredAt == nil }
                 .map { ($0.value.topic, seal.seal(identity, $0.key), $0.key.environment) }
         )
     }
 
     private func remove(_ identity: DeviceIdentity) -> Bool {
-        guard let seat = seats[identity] else { return false }
-        seats[identity] = nil
-        seat.session?.leave(.removed, "the device was removed by the operator")
-        with(seat) { device, _, tally, effects in device.removed(&tally, &effects) }
+        guard let entry = entries[identity] else { return false }
+        entries[identity] = nil
+        entry.session?.leave(.removed, "the device was removed by the operator")
+        with(entry) { device, _, tally, effects in device.removed(&tally, &effects) }
         return true
     }
 

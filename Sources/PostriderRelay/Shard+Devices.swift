@@ -6,7 +6,7 @@ import PostriderTransport
 
 /// A device's connection on its way to its home, with the hello that it said.
 struct DeviceArrival: Sendable {
-    let crate: ConnectionPorter.Crate
+    let crate: ConnectionMigrator.Crate
     let hello: Hello
 }
 
@@ -29,22 +29,22 @@ extension Shard {
             name: request.name,
             enrolledAt: now
         )
-        let receipt = Receipt(shard: Int32(index), stream: stream, connection: session.number)
-        switchboard.send(.enrol(record, receipt), to: home(of: record.identity))
+        let receipt = ReplyAddress(shard: Int32(index), stream: stream, connection: session.number)
+        outbox.send(.enrol(record, receipt), to: home(of: record.identity))
     }
 
     /// A device whose home this is has enrolled somewhere.
-    func enrol(_ record: DeviceRecord, _ receipt: Receipt) {
+    func enrol(_ record: DeviceRecord, _ receipt: ReplyAddress) {
         apply([.putDevice(record)]) { [unowned self] result in
             let isDurable = result.isSuccess
-            if isDurable { seats[record.identity] = DeviceSeat(record) }
-            let letter = Letter.enrolled(receipt, record.identity, isDurable: isDurable)
-            switchboard.send(letter, to: Int(receipt.shard))
+            if isDurable { entries[record.identity] = DeviceEntry(record) }
+            let letter = ShardMessage.enrolled(receipt, record.identity, isDurable: isDurable)
+            outbox.send(letter, to: Int(receipt.shard))
         }
     }
 
     /// The answer for a device that enrolled over a connection of this shard.
-    func enrolled(_ receipt: Receipt, _ identity: DeviceIdentity, isDurable: Bool) {
+    func enrolled(_ receipt: ReplyAddress, _ identity: DeviceIdentity, isDurable: Bool) {
         devices[receipt.connection]?.enrolled(
             receipt.stream, isDurable ? .success(identity) : .failure(.notDurable))
     }
@@ -73,7 +73,7 @@ extension Shard {
             guard let crate = porter.detach(session.endpoint) else { continue }
             session.depart()
             let home = home(of: hello.deviceIdentity)
-            switchboard.send(.adopt(DeviceArrival(crate: crate, hello: hello)), to: home)
+            outbox.send(.adopt(DeviceArrival(crate: crate, hello: hello)), to: home)
         }
     }
 
@@ -90,7 +90,7 @@ extension Shard {
     /// goodbye.
     private func letIn(_ session: DeviceSession, _ hello: Hello) {
         let digest = SHA256.digest(hello.deviceSecret.span).bytes
-        guard let seat = seats[hello.deviceIdentity], case let known = seat.device.record.secretDigest,
+        guard let entry = entries[hello.deviceIdentity], case let known = entry.device.record.secretDigest,
             constantTimeEquals(digest.span, known.span)
         else {
             deviceEnds.noteRefusedDevice(
@@ -99,69 +99,69 @@ extension Shard {
             return
         }
         // What an older connection has asked of the registry is under way: the welcome tells how that ended.
-        guard seat.requests.isEmpty else { return seat.keepWaiting(session, hello) }
-        if seat.pendingCount > 0, let wait = admittance.slot(now: scheduler.now) {
+        guard entry.requests.isEmpty else { return entry.keepWaiting(session, hello) }
+        if entry.pendingCount > 0, let wait = throttle.slot(now: scheduler.now) {
             session.leave(
                 .overloaded, retryAfterMilliseconds: wait,
                 "many devices have returned at once; come back then")
             return
         }
-        if let older = seat.session,
-            seat.judge(session.party(of: hello), beside: older.party, at: now, log: log) == .isTurnedAway
+        if let older = entry.session,
+            entry.judge(session.party(of: hello), beside: older.party, at: now, log: log) == .isTurnedAway
         {
             session.leave(
                 .duplicated, retryAfterMilliseconds: Limits.duplicateRetryMilliseconds,
                 "another machine, at \(older.party.address), uses the identity of this device")
             return
         }
-        if let older = seat.session {
-            seat.session = nil
+        if let older = entry.session {
+            entry.session = nil
             older.leave(.replaced, "the device has a newer connection")
         }
         let identity = hello.deviceIdentity
-        let registrations = seat.device.registrations
+        let registrations = entry.device.registrations
             .filter { $0.value.unregisteredAt == nil }
             .map { registered($0.value.topic, as: $0.key, on: identity) }
-        noteSeen(seat)
-        settleIn(seat)
-        session.welcome(seat, hello, registrations: registrations)
-        seat.session = session
-        seat.promptness = Promptness()
-        with(seat) { device, now, tally, effects in
+        noteSeen(entry)
+        settleIn(entry)
+        session.welcome(entry, hello, registrations: registrations)
+        entry.session = session
+        entry.promptness = AckLatency()
+        with(entry) { device, now, tally, effects in
             device.connected(by: hello.reception, now: now, &tally, &effects)
         }
-        log.info("device \(identity) connected, \(seat.device.pendingCount) pending")
+        log.info("device \(identity) connected, \(entry.device.pendingCount) pending")
     }
 
     /// A connection's link is over. What was in flight is pending again.
     func left(_ session: DeviceSession) {
         endSubscriptions(of: session)
-        guard let seat = session.seat else { return }
-        seat.forgetRequests(of: session)
-        guard seat.session === session else { return }
-        seat.session = nil
-        noteSeen(seat)
-        with(seat) { device, _, tally, effects in device.disconnected(&tally, &effects) }
-        log.info("device \(seat.device.record.identity) left, \(seat.device.pendingCount) pending")
+        guard let entry = session.entry else { return }
+        entry.forgetRequests(of: session)
+        guard entry.session === session else { return }
+        entry.session = nil
+        noteSeen(entry)
+        with(entry) { device, _, tally, effects in device.disconnected(&tally, &effects) }
+        log.info("device \(entry.device.record.identity) left, \(entry.device.pendingCount) pending")
     }
 
     // MARK: When devices were seen
 
-    private func noteSeen(_ seat: DeviceSeat) {
-        if seat.device.noteSeen(now: now) { sightings.append(seat.identity) }
+    private func noteSeen(_ entry: DeviceEntry) {
+        if entry.device.noteSeen(now: now) { sightings.append(entry.identity) }
     }
 
     /// Writes into the registry which devices were seen, some at a time: nobody waits for it.
     func saveSightings() {
         // Devices that stay connected are seen every day.
-        for seat in seats.values where seat.session != nil {
+        for entry in entries.values where entry.session != nil {
             guard sightings.count < Limits.sightingsAtOnce else { break }
-            noteSeen(seat)
+            noteSeen(entry)
         }
         guard !sightings.isEmpty else { return }
         let some = Array(sightings.prefix(Limits.sightingsAtOnce))
         sightings.removeFirst(some.count)
-        let changes = some.compactMap { seats[$0]?.device.record }.map {
+        let changes = some.compactMap { entries[$0]?.device.record }.map {
             RegistryChange.noteSeen($0.identity, $0.seenAt)
         }
         apply(changes) { [unowned self] result in
@@ -171,23 +171,23 @@ extension Shard {
 
     /// A device has made deliveries safe.
     func acknowledged(_ deliveries: [UInt64], by session: DeviceSession) {
-        guard let seat = session.ownSeat else { return }
-        with(seat) { device, now, tally, effects in
+        guard let entry = session.ownSeat else { return }
+        with(entry) { device, now, tally, effects in
             device.acknowledged(deliveries, now: now, &tally, &effects)
         }
     }
 
     /// A device says how it wants to be sent what waits for it.
     func receive(by reception: Reception, at session: DeviceSession) {
-        guard let seat = session.ownSeat else { return }
-        with(seat) { device, now, tally, effects in
+        guard let entry = session.ownSeat else { return }
+        with(entry) { device, now, tally, effects in
             device.receive(by: reception, now: now, &tally, &effects)
         }
     }
 
     /// A device asks for what is held back.
     func fetch(by session: DeviceSession) {
-        guard let seat = session.ownSeat else { return }
-        with(seat) { device, now, tally, effects in device.fetch(now: now, &tally, &effects) }
+        guard let entry = session.ownSeat else { return }
+        with(entry) { device, now, tally, effects in device.fetch(now: now, &tally, &effects) }
     }
 }

@@ -6,19 +6,19 @@ import PostriderTransport
 extension Shard {
     /// Has a notification made durable. One that is in the hands of a device which acknowledges at once is held for a
     /// moment: most pushes to connected devices never come to the ledger.
-    func store(_ queued: QueuedNotification, of seat: DeviceSeat, isSent: Bool) {
-        guard isSent, !isDraining, seat.promptness.isPrompt else {
-            if isSent { seat.promptness.begin(queued.row, at: moment) }
-            return switchboard.send(.store(queued))
+    func store(_ queued: QueuedNotification, of entry: DeviceEntry, isSent: Bool) {
+        guard isSent, !isDraining, entry.promptness.isPrompt else {
+            if isSent { entry.promptness.begin(queued.row, at: moment) }
+            return outbox.send(.store(queued))
         }
         held.hold(queued, since: moment)
     }
 
     /// Has a notification forgotten.
-    func settle(_ row: QueueRow, of seat: DeviceSeat) {
+    func settle(_ row: QueueRow, of entry: DeviceEntry) {
         if held.settle(row) { return }
-        seat.promptness.end(row, at: moment)
-        switchboard.send(.settle(row))
+        entry.promptness.end(row, at: moment)
+        outbox.send(.settle(row))
     }
 
     /// The end of a turn: those whose acknowledgements are late go to the ledger.
@@ -26,8 +26,8 @@ extension Shard {
         turn += 1
         guard held.oldest != nil else { return }
         while let queued = held.takeFirst(lateAt: isDraining ? nil : moment) {
-            seats[queued.notification.device]?.promptness.isPrompt = false
-            switchboard.send(.store(queued))
+            entries[queued.notification.device]?.promptness.isPrompt = false
+            outbox.send(.store(queued))
         }
         guard let oldest = held.oldest, let heldTimer, !heldTimer.isArmed else { return }
         let waited = Int((scheduler.now - oldest.nanoseconds) / 1_000_000)
@@ -35,13 +35,13 @@ extension Shard {
     }
 
     /// This moment, as acknowledgements are timed.
-    private var moment: Sending { Sending(nanoseconds: scheduler.now, turn: turn) }
+    private var moment: SendTime { SendTime(nanoseconds: scheduler.now, turn: turn) }
 
     /// The ledger has made these durable, or has failed to.
     func stored(_ rows: [StoredRow], _ failure: Rejection?) {
         for stored in rows {
-            guard let seat = seats[stored.device] else { continue }
-            with(seat) { device, _, tally, effects in
+            guard let entry = entries[stored.device] else { continue }
+            with(entry) { device, _, tally, effects in
                 device.stored(stored.row, failure: failure, &tally, &effects)
             }
         }
@@ -53,17 +53,17 @@ extension Shard {
         _ asked: [QueueRow],
         _ result: Result<[QueuedNotification], StoreError>
     ) {
-        admittance.ended(now: scheduler.now)
-        guard let seat = seats[device] else { return }
+        throttle.ended(now: scheduler.now)
+        guard let entry = entries[device] else { return }
         switch result {
         case .success(let found):
-            with(seat) { device, now, tally, effects in
+            with(entry) { device, now, tally, effects in
                 device.loaded(asked, found, now: now, &tally, &effects)
             }
         case .failure:
             // What waits on the disk cannot be had now. The device is asked to come back; its return asks
             // again.
-            seat.session?.leave(
+            entry.session?.leave(
                 .overloaded, retryAfterMilliseconds: 5_000, "stored notifications cannot be read now")
         }
     }

@@ -10,29 +10,29 @@ import PostriderTransport
 final class Shard {
     let index: Int
     let scheduler: any Scheduler
-    let switchboard: Switchboard
-    let rows: RowCounter
-    let seal: TokenSeal
-    let topics = TopicReader()
+    let outbox: Outbox
+    let rows: RowSequence
+    let seal: DeviceTokenCodec
+    let topics = TopicCache()
     let random: any RandomSource
     let tokens = ProviderTokens()
     let log: Log
     /// How closely the relay keeps to Apple.
-    let fidelity: Fidelity
+    let fidelity: APNsCompatibility
     /// What holds for every device, once those that are there have had the time to come back.
     let deviceRules: DeviceRules
     /// Whether a token for the development environment would be good anywhere.
     let hasDevelopment: Bool
     /// How long a provider's connection may stay without a request.
     let providerIdleMilliseconds: Int
-    var authority: Authority
+    var authority: AccessPolicy
 
     /// The devices whose home this is.
-    var seats = SeatTable()
+    var entries = DeviceTable()
     var tally = Tally()
-    var channels = ChannelShelf()
+    var channels = ShardChannels()
     /// Who is let in when many return at once.
-    var admittance: Admittance
+    var throttle: ReconnectThrottle
     let enrolmentRefusals: EnrolmentRefusals
     /// Whether somebody was told that the counters do not balance.
     var hasRaisedAlarm = false
@@ -43,7 +43,7 @@ final class Shard {
     /// Whoever waits for the ledger to have changed the registry.
     var applications: [UInt64: (Result<Void, StoreError>) -> Void] = [:]
     /// Whoever waits for every shard's reply to a question.
-    var inquiries: [UInt64: Inquiry] = [:]
+    var inquiries: [UInt64: ShardQuery] = [:]
     /// Connections that have said hello this turn and whose home is another shard.
     var departures: [(session: DeviceSession, hello: Hello)] = []
     /// Devices that the registry does not know yet to have been seen.
@@ -55,7 +55,7 @@ final class Shard {
     /// Where this shard listens.
     var listeners: [Listener] = []
     /// Takes connections of devices off this shard's loop and puts them onto it.
-    let porter: ConnectionPorter
+    let porter: ConnectionMigrator
     /// What this shard tells the trace.
     let trace: TraceRecorder
 
@@ -63,7 +63,7 @@ final class Shard {
     private var requestPool: [PushRequest] = []
     var reply = HeaderBlock()
     var effects: [Device.Effect] = []
-    private var ownLetters: [Letter] = []
+    private var ownLetters: [ShardMessage] = []
     private var lastNumber: UInt64 = 0
     private var sweepTimer: (any LoopTimer)?
     private var retryTimer: (any LoopTimer)?
@@ -74,7 +74,7 @@ final class Shard {
     /// Until when, by the monotonic clock in nanoseconds, devices may not have come back since the start.
     private var returnsUntil: UInt64 = 0
     /// What waits for the acknowledgements of its devices before it goes to the ledger.
-    var held = HeldStores()
+    var held = DeferredStores()
     private(set) var heldTimer: (any LoopTimer)?
     var turn = 0
 
@@ -84,31 +84,31 @@ final class Shard {
     init(
         index: Int,
         scheduler: any Scheduler,
-        switchboard: Switchboard,
-        rows: RowCounter,
-        seal: TokenSeal,
-        authority: Authority,
+        outbox: Outbox,
+        rows: RowSequence,
+        seal: DeviceTokenCodec,
+        authority: AccessPolicy,
         random: any RandomSource,
-        fidelity: Fidelity = Fidelity(),
+        fidelity: APNsCompatibility = APNsCompatibility(),
         deviceRules: DeviceRules = DeviceRules(),
-        admittance: Admittance = Admittance(),
+        throttle: ReconnectThrottle = ReconnectThrottle(),
         hasDevelopment: Bool = true,
         providerIdleMilliseconds: Int = Limits.providerIdleSeconds.usual * 1000,
         refusalPace: RefusalPace = RefusalPace(),
         log: Log,
-        porter: ConnectionPorter,
+        porter: ConnectionMigrator,
         trace: TraceRecorder = TraceRecorder()
     ) {
         self.index = index
         self.scheduler = scheduler
-        self.switchboard = switchboard
+        self.outbox = outbox
         self.rows = rows
         self.seal = seal
         self.authority = authority
         self.random = random
         self.fidelity = fidelity
         self.deviceRules = deviceRules
-        self.admittance = admittance
+        self.throttle = throttle
         self.hasDevelopment = hasDevelopment
         self.providerIdleMilliseconds = providerIdleMilliseconds
         enrolmentRefusals = EnrolmentRefusals(refusalPace, on: scheduler)
@@ -146,33 +146,33 @@ final class Shard {
     }
 
     /// The shard that owns a device.
-    func home(of device: DeviceIdentity) -> Int { device.home(among: switchboard.shardCount) }
+    func home(of device: DeviceIdentity) -> Int { device.home(among: outbox.shardCount) }
 
     // MARK: Letters
 
     /// Works off letters from other threads.
-    func receive(_ letters: inout [Letter]) {
+    func receive(_ letters: inout [ShardMessage]) {
         for letter in letters { open(letter) }
         letters.removeAll(keepingCapacity: true)
     }
 
     /// The end of a turn: works off the letters to itself and posts those to others.
     func turnEnded() {
-        switchboard.takeOwn(into: &ownLetters)
+        outbox.takeOwn(into: &ownLetters)
         while !ownLetters.isEmpty {
             receive(&ownLetters)
-            switchboard.takeOwn(into: &ownLetters)
+            outbox.takeOwn(into: &ownLetters)
         }
         sendDepartures()
         releaseHeld()
         trace.turnEnded()
-        if !switchboard.post() {
+        if !outbox.post() {
             // A mailbox was full: have another turn soon, even if nothing else happens.
             retryTimer?.arm(afterMilliseconds: 1)
         }
     }
 
-    private func open(_ letter: Letter) {
+    private func open(_ letter: ShardMessage) {
         switch letter {
         case .deliver(let notification, let receipt): offer(notification, receipt)
         case .answer(let receipt, let verdict): answer(receipt, verdict)
@@ -199,15 +199,15 @@ final class Shard {
 
     // MARK: The home's part of a push
 
-    func offer(_ notification: Notification, _ receipt: Receipt) {
-        guard let seat = seats[notification.device] else {
+    func offer(_ notification: Notification, _ receipt: ReplyAddress) {
+        guard let entry = entries[notification.device] else {
             answer(receipt, .rejected(.badDeviceToken))
             return
         }
-        settleIn(seat)
+        settleIn(entry)
         let row = rows.draw()
-        seat.device.offer(notification, at: row, for: receipt, now: now, presentRules, &tally, &effects)
-        perform(for: seat)
+        entry.device.offer(notification, at: row, for: receipt, now: now, presentRules, &tally, &effects)
+        perform(for: entry)
     }
 
     /// What holds for every device now. A provider that is told that a token has expired forgets it: nobody is, for
@@ -222,59 +222,59 @@ final class Shard {
 
     /// Lets `change` happen to a device and does what follows from it.
     func with(
-        _ seat: DeviceSeat, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Void
+        _ entry: DeviceEntry, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Void
     ) {
-        settleIn(seat)
-        change(&seat.device, now, &tally, &effects)
-        perform(for: seat)
+        settleIn(entry)
+        change(&entry.device, now, &tally, &effects)
+        perform(for: entry)
     }
 
     /// Does what a device's events ask for, in order.
-    func perform(for seat: DeviceSeat) {
+    func perform(for entry: DeviceEntry) {
         // The last one that is to be stored: whether it is sent, too, or is over already, is said after that.
         var unstored: QueuedNotification?
         for effect in effects {
             switch effect {
             case .answer(let receipt, let verdict): answer(receipt, verdict)
             case .send(let delivery, let queued):
-                send(queued, as: delivery, to: seat)
+                send(queued, as: delivery, to: entry)
                 if unstored?.row == queued.row {
-                    store(queued, of: seat, isSent: true)
+                    store(queued, of: entry, isSent: true)
                     unstored = nil
                 }
             case .store(let queued):
-                if let unstored { store(unstored, of: seat, isSent: false) }
+                if let unstored { store(unstored, of: entry, isSent: false) }
                 unstored = queued
             case .settle(let row) where row == unstored?.row: unstored = nil
-            case .settle(let row): settle(row, of: seat)
+            case .settle(let row): settle(row, of: entry)
             case .load(let rows):
-                admittance.began(now: scheduler.now)
-                switchboard.send(.load(seat.device.record.identity, rows))
+                throttle.began(now: scheduler.now)
+                outbox.send(.load(entry.device.record.identity, rows))
             case .noteAccepted(let queued): trace.noteAccepted(queued, at: now)
             case .note(let kind, let row, let detail): trace.note(kind, row, detail: detail, at: now)
             }
         }
-        if let unstored { store(unstored, of: seat, isSent: false) }
+        if let unstored { store(unstored, of: entry, isSent: false) }
         effects.removeAll(keepingCapacity: true)
     }
 
     /// Answers a push wherever its provider is connected.
-    func answer(_ receipt: Receipt, _ verdict: Verdict) {
+    func answer(_ receipt: ReplyAddress, _ verdict: PushResult) {
         guard Int(receipt.shard) != index else {
             providers[receipt.connection]?.answer(receipt.stream, verdict)
             return
         }
-        switchboard.send(.answer(receipt, verdict), to: Int(receipt.shard))
+        outbox.send(.answer(receipt, verdict), to: Int(receipt.shard))
     }
 
     private func sweep() {
         // In an order that does not depend on hashes: the same seed has to be the same run.
         let now = now
         let keepsExpired = doubtsClock()
-        let due = seats.values.filter { keepsExpired ? $0.device.isGroupDue(at: now) : $0.isDue(at: now) }
+        let due = entries.values.filter { keepsExpired ? $0.device.isGroupDue(at: now) : $0.isDue(at: now) }
             .sorted { ($0.identity.high, $0.identity.low) < ($1.identity.high, $1.identity.low) }
-        for seat in due {
-            with(seat) { device, now, tally, effects in
+        for entry in due {
+            with(entry) { device, now, tally, effects in
                 if !keepsExpired { device.expire(now: now, &tally, &effects) }
                 if device.isGroupDue(at: now) { device.fetch(now: now, &tally, &effects) }
             }

@@ -15,16 +15,16 @@ struct ShardThread: Sendable {
     let index: Int
     let configuration: RelayConfiguration
     let tls: RelayTLS
-    let gate: SourceGate
+    let gate: ConnectionLimiter
     let refusalPace: RefusalPace
     let mailboxes: RelayMailboxes
-    let rows: RowCounter
-    let authority: Authority
-    let loaded: Parcel<LoadedStore>
+    let rows: RowSequence
+    let authority: AccessPolicy
+    let loaded: TransferBox<LoadedStore>
     /// Counted down when the shard has taken on what was loaded.
-    let ready: Countdown
-    let drained: Countdown
-    let stopped: Countdown
+    let ready: CountDownLatch
+    let drained: CountDownLatch
+    let stopped: CountDownLatch
     /// Nil: nothing is traced.
     let trace: TraceThread?
     let log: Log
@@ -68,19 +68,19 @@ struct ShardThread: Sendable {
         let shard = Shard(
             index: index,
             scheduler: loop,
-            switchboard: mailboxes.switchboard(ofShard: index),
+            outbox: mailboxes.outbox(ofShard: index),
             rows: rows,
-            seal: try TokenSeal(secrets: registry.tokenSecrets),
+            seal: try DeviceTokenCodec(secrets: registry.tokenSecrets),
             authority: authority,
             random: Entropy(),
             fidelity: configuration.fidelity,
             deviceRules: DeviceRules(configuration),
-            admittance: Admittance(places: configuration.deviceFetches),
+            throttle: ReconnectThrottle(places: configuration.deviceFetches),
             hasDevelopment: !configuration.developmentProviderAddresses.isEmpty,
             providerIdleMilliseconds: configuration.providerIdleSeconds * 1000,
             refusalPace: refusalPace,
             log: log,
-            porter: ConnectionPorter(on: loop),
+            porter: ConnectionMigrator(on: loop),
             trace: trace?.recorder(ofShard: index) ?? TraceRecorder()
         )
         shard.onDrained = { drained.countDown() }
@@ -107,13 +107,13 @@ struct ShardThread: Sendable {
             }
         }
         for listener in devices { listener.isPaced = true }
-        loop.pace = HandshakePace(
+        loop.pace = HandshakeLimiter(
             horizonMilliseconds: Limits.handshakeMilliseconds, least: Limits.handshakesLeast)
         shard.listeners = providers + developmentProviders + devices
         for listener in providers + developmentProviders { guardListener(listener, shard.providerEnds) }
         for listener in devices { guardListener(listener, shard.deviceEnds) }
         if index == 0 {
-            let desk = ControlDesk(registry, shard: shard)
+            let desk = ControlHandler(registry, shard: shard)
             shard.listeners.append(
                 try loop.listen(configuration.controlAddress) { _ in
                     ControlSession(desk: desk, user: configuration.user, log: log).endpoint

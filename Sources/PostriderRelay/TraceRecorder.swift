@@ -4,12 +4,12 @@ import PostriderTransport
 import Synchronization
 
 /// What a shard says to the trace's thread.
-enum TraceLetter: Sendable {
+enum TraceRequest: Sendable {
     /// Write them down.
     case records([TraceRecord])
     /// Write these down, beside the lives.
     case refusals([TraceRefusal])
-    /// Answer with ``Letter/traced(ticket:_:)``.
+    /// Answer with ``ShardMessage/traced(ticket:_:)``.
     case question(TraceQuestion, ticket: UInt64, asker: Int)
     /// Nothing comes after this: close the trace and stop.
     case close
@@ -33,7 +33,7 @@ final class TraceLosses: Sendable {
 /// after a moment. Nobody ever waits for it: where the trace's mailbox is full, records are lost, and counted.
 final class TraceRecorder {
     /// Takes a letter; false: there is no room for it.
-    typealias Post = (TraceLetter) -> Bool
+    typealias Post = (TraceRequest) -> Bool
 
     /// Nil: nothing is traced.
     private let post: Post?
@@ -47,7 +47,7 @@ final class TraceRecorder {
     private var refused: (second: Int64, count: Int) = (0, 0)
     private var timer: (any LoopTimer)?
     private var lastTicket: UInt64 = 0
-    private var questions: [UInt64: ControlDesk.Respond] = [:]
+    private var questions: [UInt64: ControlHandler.Respond] = [:]
 
     /// A recorder that traces nothing.
     init() {
@@ -135,9 +135,9 @@ final class TraceRecorder {
     var missing: TraceLosses? { isOn ? losses : nil }
 
     /// Asks the trace; what this shard has recorded before counts in the answer.
-    func ask(_ question: TraceQuestion, _ respond: @escaping ControlDesk.Respond) {
+    func ask(_ question: TraceQuestion, _ respond: @escaping ControlHandler.Respond) {
         guard let post else {
-            respond(ControlDesk.refusal(404, "This relay keeps no trace: set 'trace' to true."))
+            respond(ControlHandler.refusal(404, "This relay keeps no trace: set 'trace' to true."))
             return
         }
         flush()
@@ -145,12 +145,12 @@ final class TraceRecorder {
         if post(.question(question, ticket: lastTicket, asker: shard)) {
             questions[lastTicket] = respond
         } else {
-            respond(ControlDesk.refusal(503, TraceKeeper.busy))
+            respond(ControlHandler.refusal(503, TraceWriter.busy))
         }
     }
 
     /// The trace has answered.
-    func answered(_ ticket: UInt64, _ answer: ControlDesk.Answer) {
+    func answered(_ ticket: UInt64, _ answer: ControlHandler.Answer) {
         questions.removeValue(forKey: ticket)?(answer)
     }
 

@@ -7,7 +7,7 @@ struct TraceThread: Sendable {
     let losses: TraceLosses
     /// One push of so many is traced.
     let sample: Int
-    let closed: Countdown
+    let closed: CountDownLatch
     let log: Log
     let openTrace: @Sendable () throws(StoreError) -> any TraceStore
 
@@ -37,13 +37,13 @@ struct TraceThread: Sendable {
         }
     }
 
-    private func serve(_ store: any TraceStore, on loop: EventLoop) throws(TransportError) -> TraceKeeper {
-        let switchboard = mailboxes.switchboard(ofShard: nil)
+    private func serve(_ store: any TraceStore, on loop: EventLoop) throws(TransportError) -> TraceWriter {
+        let outbox = mailboxes.outbox(ofShard: nil)
         let retry = loop.makeTimer {}
-        let keeper = TraceKeeper(
+        let keeper = TraceWriter(
             store, sample: sample, losses: losses, log: log,
             now: Moment(milliseconds: loop.wallMilliseconds), readClock: { [unowned loop] in loop.now },
-            post: { letter, shard in switchboard.send(letter, to: shard) },
+            post: { letter, shard in outbox.send(letter, to: shard) },
             onClosed: { [unowned loop] in
                 loop.stop()
                 closed.countDown()
@@ -53,7 +53,7 @@ struct TraceThread: Sendable {
         let work = loop.makeTimer { [unowned keeper] in keeper.work() }
         loop.turnEnded = { [unowned keeper] in
             if keeper.hasWork { work.arm(afterMilliseconds: 0) }
-            if !switchboard.post() { retry.arm(afterMilliseconds: 1) }
+            if !outbox.post() { retry.arm(afterMilliseconds: 1) }
         }
         try loop.attach(mailboxes.trace) { [unowned keeper] letters in
             keeper.receive(letters)

@@ -94,7 +94,7 @@ extension Connection {
     }
 
     private func receive(
-        into buffer: UnsafeMutableBufferPointer<UInt8>, _ ciphers: RecordCiphers
+        into buffer: UnsafeMutableBufferPointer<UInt8>, _ ciphers: AEADContexts
     ) -> Input {
         guard let tls else {
             switch unsafe Socket.receive(number, into: buffer) {

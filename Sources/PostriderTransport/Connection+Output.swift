@@ -64,7 +64,7 @@ extension Connection {
     }
 
     /// Writes from `start` on, and moves it.
-    private func write(_ bytes: Span<UInt8>, _ start: inout Int, _ ciphers: RecordCiphers) -> Output {
+    private func write(_ bytes: Span<UInt8>, _ start: inout Int, _ ciphers: AEADContexts) -> Output {
         while start < bytes.count {
             let rest = bytes.extracting(start...)
             guard let tls else {

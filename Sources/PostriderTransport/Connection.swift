@@ -6,7 +6,7 @@ internal import PostriderCrypto
 ///
 /// An idle connection holds no buffers: input goes through the loop's, and only output that the socket did
 /// not take stays here.
-public final class Connection: Wire {
+public final class Connection: ConnectionOutput {
     enum Phase {
         case connecting
         case handshaking
@@ -24,7 +24,7 @@ public final class Connection: Wire {
     let number: Int32
     var descriptor: Descriptor?
     var tls: TLSStream?
-    var session: (any Session)?
+    var session: (any ConnectionHandler)?
     /// Who accepted it, until it has a session.
     var listener: Listener?
     /// Whether it is one of thousands that may come, and go, at once: then it waits for its time in the lobby.
@@ -32,7 +32,7 @@ public final class Connection: Wire {
     /// Whether its handshake is one of those that the loop's pace counts.
     var isPaced = false
     /// Its place in the counts of the gate that let it in, if there is one.
-    var ticket: SourceTicket?
+    var ticket: ConnectionPermit?
     /// The loop that holds it; nil while it is moving and when it has ended.
     var loop: EventLoop?
     var token: EventLoop.Token = 0
@@ -95,7 +95,7 @@ public final class Connection: Wire {
         }
     }
 
-    /// Ends the connection in order; see `Wire`.
+    /// Ends the connection in order; see `ConnectionOutput`.
     public func close(_ reason: CloseReason) {
         switch phase {
         case .connecting, .handshaking: end(reason)
@@ -107,7 +107,7 @@ public final class Connection: Wire {
         }
     }
 
-    /// Ends the connection at once; see `Wire`.
+    /// Ends the connection at once; see `ConnectionOutput`.
     public func abort(_ reason: CloseReason) {
         switch phase {
         case .connecting, .handshaking, .open, .closing: end(reason)

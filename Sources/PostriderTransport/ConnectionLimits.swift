@@ -22,8 +22,8 @@ public struct ConnectionLimits: Sendable {
     public var readsPerTurn = 4
     /// Bytes of one read, 64 KiB at most; with TLS room for a record at least (`TLSStream.leastRoom`).
     public var bytesPerRead = 64 * 1024
-    /// After how many requests within a turn (see `Session.requestsReceived`) a connection is read no further. It goes
-    /// beyond by those in one read at most.
+    /// After how many requests within a turn (see `ConnectionHandler.requestsReceived`) a connection is read no
+    /// further. It goes beyond by those in one read at most.
     public var requestsPerTurn = 256
     /// How long it is between two looks at what a peer keeps its session waiting for. Milliseconds.
     public var lookMilliseconds = 1_000

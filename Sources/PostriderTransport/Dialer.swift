@@ -17,7 +17,7 @@ extension EventLoop {
     ///   - timeoutMilliseconds: for the connection to each address; the handshake has its own, in `limits`.
     public func dial(
         _ destination: Destination, tls: (context: TLSContext, serverName: String)? = nil,
-        timeoutMilliseconds: Int = 10_000, limits: ConnectionLimits = .client, session: any Session
+        timeoutMilliseconds: Int = 10_000, limits: ConnectionLimits = .client, session: any ConnectionHandler
     ) -> Dialing {
         let dialer = Dialer(
             for: session, on: self, scheduler: self, staggerMilliseconds: limits.attemptMilliseconds
@@ -36,20 +36,21 @@ extension EventLoop {
 
 /// Makes the attempts of one ``ConnectionRace`` and hands the connection that comes of them over to its session.
 final class Dialer {
-    typealias Connect = (SocketAddress, DialAttempt) -> (any Wire)?
+    typealias Connect = (SocketAddress, DialAttempt) -> (any ConnectionOutput)?
 
     private unowned let loop: EventLoop
     private let connect: Connect
     private let staggerMilliseconds: Int
     /// Nil as soon as it has heard of the outcome.
-    private var session: (any Session)?
+    private var session: (any ConnectionHandler)?
     private var lookup: HostLookup?
     private var race: ConnectionRace?
     private var attempts: [Int: DialAttempt] = [:]
     private var stagger: (any LoopTimer)?
 
     init(
-        for session: any Session, on loop: EventLoop, scheduler: any Scheduler, staggerMilliseconds: Int,
+        for session: any ConnectionHandler, on loop: EventLoop, scheduler: any Scheduler,
+        staggerMilliseconds: Int,
         connect: @escaping Connect
     ) {
         self.session = session
@@ -128,7 +129,7 @@ final class Dialer {
         stagger?.disarm()
     }
 
-    fileprivate func opened(_ number: Int, on wire: any Wire) {
+    fileprivate func opened(_ number: Int, on wire: any ConnectionOutput) {
         guard let session, let connection = wire as? Connection else {
             preconditionFailure("bug: a dialer opens one connection")
         }
@@ -148,11 +149,11 @@ final class Dialer {
 }
 
 /// Stands in for a session until a connection to one address is established, and then leaves it the place.
-final class DialAttempt: Session {
+final class DialAttempt: ConnectionHandler {
     private let number: Int
     /// Nil when the attempt was dropped, or is over.
     private var dialer: Dialer?
-    fileprivate var wire: (any Wire)?
+    fileprivate var wire: (any ConnectionOutput)?
 
     fileprivate init(_ number: Int, of dialer: Dialer) {
         self.number = number
@@ -171,7 +172,7 @@ final class DialAttempt: Session {
 
     // MARK: Session
 
-    func opened(on wire: any Wire) {
+    func opened(on wire: any ConnectionOutput) {
         let dialer = dialer
         self.dialer = nil
         self.wire = nil

@@ -17,7 +17,8 @@ extension EventLoop {
     @discardableResult
     public func listen(
         _ address: SocketAddress, tls: TLSContext? = nil, limits: ConnectionLimits = .server,
-        port: PortUse = .exclusive, mode: UInt32 = 0o600, makeSession: @escaping (Peer) -> (any Session)?
+        port: PortUse = .exclusive, mode: UInt32 = 0o600,
+        makeSession: @escaping (Peer) -> (any ConnectionHandler)?
     ) throws(TransportError) -> Listener {
         try listen(
             address, renewable: tls.map(RenewableTLS.init), limits: limits, port: port, mode: mode,
@@ -32,7 +33,8 @@ extension EventLoop {
     @discardableResult
     public func listen(
         _ address: SocketAddress, renewable tls: RenewableTLS?, limits: ConnectionLimits = .server,
-        port: PortUse = .exclusive, mode: UInt32 = 0o600, makeSession: @escaping (Peer) -> (any Session)?
+        port: PortUse = .exclusive, mode: UInt32 = 0o600,
+        makeSession: @escaping (Peer) -> (any ConnectionHandler)?
     ) throws(TransportError) -> Listener {
         do {
             let descriptor = try Listener.bind(address, port, mode)
@@ -54,8 +56,8 @@ extension EventLoop {
     public func connect(
         to address: SocketAddress, tls: (context: TLSContext, serverName: String)? = nil,
         from origin: SocketAddress? = nil, timeoutMilliseconds: Int = 10_000,
-        limits: ConnectionLimits = .client, session: any Session
-    ) -> (any Wire)? {
+        limits: ConnectionLimits = .client, session: any ConnectionHandler
+    ) -> (any ConnectionOutput)? {
         guard !hasStopped else {
             departs(session, .loopStopped)
             return nil

@@ -54,7 +54,7 @@ internal import PostriderCrypto
 
     let poller: Poller
     /// Connections that shake hands, and those that were cut, wait for their time here.
-    var lobby = Lobby()
+    var lobby = DeferredQueue()
     /// Whether nobody of them is to be heard any more in this turn.
     var isVisitOver = false
     var slots: [Slot] = []
@@ -69,7 +69,7 @@ internal import PostriderCrypto
 
     private var rung: [any LetterSource] = []
     var unread: [Token] = []
-    var departed: [(session: any Session, reason: CloseReason)] = []
+    var departed: [(session: any ConnectionHandler, reason: CloseReason)] = []
     var dirty: [Token] = []
     var interestChanged: [Token] = []
     private var spareTokens: [Token] = []
@@ -79,7 +79,7 @@ internal import PostriderCrypto
     let input: UnsafeMutableBufferPointer<UInt8>
 
     /// What every TLS connection of this loop seals and opens its records with.
-    let ciphers = RecordCiphers()
+    let ciphers = AEADContexts()
 
     /// Monotonic nanoseconds, read once per turn.
     public internal(set) var now: UInt64
@@ -92,7 +92,7 @@ internal import PostriderCrypto
 
     /// How many handshakes may be under way at the listeners that are paced. Nil: as many as come. To be set before the
     /// first turn.
-    public var pace: HandshakePace?
+    public var pace: HandshakeLimiter?
 
     /// How long this loop looks for more, after a turn that had something to do, before it sleeps. To wake a processor
     /// takes longer than most of what there is to do, above all where it belongs to a virtual machine; whoever has one
@@ -239,7 +239,7 @@ extension EventLoop {
 
     private func tellDeparted() {
         guard !departed.isEmpty else { return }
-        var batch: [(session: any Session, reason: CloseReason)] = []
+        var batch: [(session: any ConnectionHandler, reason: CloseReason)] = []
         swap(&batch, &departed)
         for (session, reason) in batch { session.closed(reason) }
     }
@@ -278,7 +278,9 @@ extension EventLoop {
 
     func interestChanged(_ token: Token) { interestChanged.append(token) }
 
-    func departs(_ session: any Session, _ reason: CloseReason) { departed.append((session, reason)) }
+    func departs(_ session: any ConnectionHandler, _ reason: CloseReason) {
+        departed.append((session, reason))
+    }
 
     var hasStopped: Bool { isStopping }
 }

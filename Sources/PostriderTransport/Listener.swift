@@ -26,7 +26,7 @@ public final class Listener: EventSource {
     private let descriptorCeiling: Int
     private var rest: (any LoopTimer)?
     /// Counts connections by source; nil: they are not counted. To be set before the first turn.
-    public var gate: SourceGate?
+    public var gate: ConnectionLimiter?
     /// Whether those who come may be thousands: then they come in and shake hands by the lobby
     /// (``EventLoop/visitLobby()``), and no more at a time than the loop's ``EventLoop/pace`` allows. To be set before
     /// the first turn.
@@ -40,13 +40,13 @@ public final class Listener: EventSource {
     public var onRefusal: ((_ refusal: Refusal, _ peer: Peer) -> Void)?
     /// Called for each connection that ended before it had a session.
     public var onFailure: ((_ reason: CloseReason, _ peer: Peer) -> Void)?
-    private var pace: HandshakePace? { isPaced ? loop?.pace : nil }
+    private var pace: HandshakeLimiter? { isPaced ? loop?.pace : nil }
     /// Nil refuses the connection.
-    let makeSession: (Peer) -> (any Session)?
+    let makeSession: (Peer) -> (any ConnectionHandler)?
 
     init(
         _ descriptor: consuming Descriptor, at address: SocketAddress, on loop: EventLoop, tls: RenewableTLS?,
-        limits: ConnectionLimits, makeSession: @escaping (Peer) -> (any Session)?
+        limits: ConnectionLimits, makeSession: @escaping (Peer) -> (any ConnectionHandler)?
     ) throws(SystemError) {
         let number = descriptor.number
         self.address = address
@@ -103,8 +103,8 @@ public final class Listener: EventSource {
         let remote = address.unixPath == nil ? SocketAddress(origin) : nil
         guard let loop, Int(accepted.number) < descriptorCeiling else { return refuse(.descriptors, remote) }
         guard pace?.mayBegin ?? true else { return refuse(.handshakes, remote) }
-        var ticket: SourceTicket?
-        let source = remote.flatMap { SourceGate.Source($0) }
+        var ticket: ConnectionPermit?
+        let source = remote.flatMap { ConnectionLimiter.Source($0) }
         if let gate, let source {
             do {
                 ticket = try gate.admit(source, now: loop.now)
@@ -130,7 +130,8 @@ public final class Listener: EventSource {
 
     private func refuse(_ refusal: Refusal, _ remote: SocketAddress?) {
         refusedCount += 1
-        onRefusal?(refusal, Peer(address: text(remote), source: remote.flatMap { SourceGate.Source($0) }))
+        onRefusal?(
+            refusal, Peer(address: text(remote), source: remote.flatMap { ConnectionLimiter.Source($0) }))
     }
 
     private func text(_ remote: SocketAddress?) -> String {

@@ -18,7 +18,7 @@ public struct Peer: Sendable {
     /// Where it is, as text: `127.0.0.1:4711`, or `unix:` and the path.
     public let address: String
     /// By what its connections are counted; nil for a Unix socket.
-    public let source: SourceGate.Source?
+    public let source: ConnectionLimiter.Source?
     /// Known for Unix sockets only.
     public let credentials: Credentials?
     /// What ALPN agreed on; nil without TLS or without ALPN.
@@ -28,7 +28,7 @@ public struct Peer: Sendable {
 
     /// A peer from its parts, as a simulator's wire has one.
     public init(
-        address: String, source: SourceGate.Source? = nil, credentials: Credentials? = nil,
+        address: String, source: ConnectionLimiter.Source? = nil, credentials: Credentials? = nil,
         negotiatedProtocol: String? = nil, certificate: PeerCertificate? = nil
     ) {
         self.address = address

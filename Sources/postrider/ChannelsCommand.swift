@@ -20,8 +20,8 @@ enum ChannelsCommand: Command {
             return 0
         }
         let request = try request(options)
-        let choice = try SendOrder.choice(options)
-        let signer = try SendOrder.signer(options, choice.dev)
+        let choice = try SendArguments.choice(options)
+        let signer = try SendArguments.signer(options, choice.dev)
         guard let name = options.string("topic") ?? choice.dev?.topics.first, let topic = Topic(name) else {
             throw options.error("--topic is missing; it is the bundle identifier of the app")
         }
@@ -113,7 +113,7 @@ enum ChannelsCommand: Command {
         options: [
             .value("topic", "TOPIC", "The app that the channels are of."),
             .flag("store", "Create a channel that stores its most recent broadcast, for up to eight hours."),
-        ] + RelayChoice.options(.provider) + SendCommand.provider + [
+        ] + RelayResolver.options(.provider) + SendCommand.provider + [
             .flag("json", "Print the answer as a line of JSON.")
         ],
         sections: [

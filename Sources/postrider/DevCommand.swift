@@ -99,8 +99,8 @@ enum DevCommand: Command {
     }
 
     /// How closely the relay keeps to Apple: in everything with --apple, but for what is said besides.
-    static func fidelity(_ options: ParsedOptions) throws -> Fidelity {
-        var fidelity = options.isSet("apple") ? Fidelity.apple : Fidelity()
+    static func fidelity(_ options: ParsedOptions) throws -> APNsCompatibility {
+        var fidelity = options.isSet("apple") ? APNsCompatibility.apple : APNsCompatibility()
         try fidelity.read { setting, words in
             try word(options, setting, words)
         }

@@ -19,7 +19,7 @@ enum DeviceCommand: Command {
             Console.say(table.helpText)
             return 0
         }
-        let order = try DeviceOrder(options, environment: ProcessInfo.processInfo.environment)
+        let order = try DeviceArguments(options, environment: ProcessInfo.processInfo.environment)
         let state: DeviceState
         if let kept = try order.readState() {
             state = kept
@@ -37,7 +37,7 @@ enum DeviceCommand: Command {
     }
 
     /// Buys an identity for an enrolment key.
-    static func enrol(_ order: DeviceOrder) async throws -> DeviceState {
+    static func enrol(_ order: DeviceArguments) async throws -> DeviceState {
         let key = try order.enrolmentKey()
         let answer: Result<EnrollResponse, EnrolmentError>? = try await LoopThread.run("device") { loop in
             var answer: Result<EnrollResponse, EnrolmentError>?
@@ -78,9 +78,9 @@ enum DeviceCommand: Command {
             .file(
                 "enrolment-key-file",
                 "A file with the enrolment key, if it is not in the environment."),
-        ] + RelayChoice.options(.device),
+        ] + RelayResolver.options(.device),
         sections: [
-            .init("Environment", [(DeviceOrder.keyVariable, "The enrolment key; it wins over the file.")])
+            .init("Environment", [(DeviceArguments.keyVariable, "The enrolment key; it wins over the file.")])
         ],
         examples: [
             .init("Be a device of the relay of 'postrider dev'", "postrider device --topic org.example.app"),

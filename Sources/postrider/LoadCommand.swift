@@ -15,7 +15,7 @@ enum LoadCommand: Command {
             Console.say(table.helpText)
             return 0
         }
-        let order = try LoadOrder(options)
+        let order = try LoadArguments(options)
         guard let outcome = try await measure(order) else { return 130 }
         let result = outcome.result
         if order.isJSON {
@@ -37,7 +37,7 @@ enum LoadCommand: Command {
     }
 
     /// Writes what is to be written, each file whatever became of the other. Answers whether all of it could be.
-    private static func writeFiles(_ result: LoadResult, _ order: LoadOrder) throws -> Bool {
+    private static func writeFiles(_ result: LoadResult, _ order: LoadArguments) throws -> Bool {
         var files: [(path: String, text: String)] = []
         if let file = order.saveFile { files.append((file, try Console.json(result) + "\n")) }
         if let file = order.reportFile {
@@ -56,9 +56,9 @@ enum LoadCommand: Command {
     }
 
     /// Carries the order out; nil where somebody ended it.
-    private static func measure(_ order: LoadOrder) async throws -> LoadOrder.Outcome? {
+    private static func measure(_ order: LoadArguments) async throws -> LoadArguments.Outcome? {
         let requests = try Termination.requests()
-        return try await withThrowingTaskGroup(of: LoadOrder.Outcome?.self) { group in
+        return try await withThrowingTaskGroup(of: LoadArguments.Outcome?.self) { group in
             group.addTask { try await order.carryOut(watch: ProgressLine.watch) }
             group.addTask {
                 for await request in requests where request == .end { break }

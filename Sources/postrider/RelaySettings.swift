@@ -6,14 +6,14 @@ import PostriderTransport
 
 extension Settings {
     /// Everything that `postrider serve` needs to know.
-    struct ForRelay {
+    struct RelayArguments {
         let relay: RelayConfiguration
         let dataDirectory: String
         let logLevel: Log.Level
     }
 
     /// What the relay is to do; throws at the first mistake.
-    func forRelay() throws -> ForRelay {
+    func forRelay() throws -> RelayArguments {
         let providers = try internetAddresses(.providerAddress) ?? [SocketAddress("0.0.0.0:2197")]
         let devices = try internetAddresses(.deviceAddress) ?? [SocketAddress("0.0.0.0:5223")]
         let development = try internetAddresses(.developmentProviderAddress) ?? []
@@ -51,7 +51,7 @@ extension Settings {
             try texts.value(setting, form: words.joined(separator: " or ")) { words.contains($0) ? $0 : nil }
         }
         let logLevel = try texts.choice(.logLevel, of: LogLevel.self)
-        return ForRelay(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)
+        return RelayArguments(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)
     }
 
     /// As many shards as there are cores that this process may use.

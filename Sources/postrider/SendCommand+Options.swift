@@ -9,7 +9,7 @@ extension SendCommand {
             'postrider dev', and only the device token and something to show must be given.
             """,
         operands: [.any("DEVICE-TOKEN")],
-        options: content + headers + RelayChoice.options(.provider) + provider + [
+        options: content + headers + RelayResolver.options(.provider) + provider + [
             .flag("json", "Print a line of JSON for each device.")
         ],
         examples: [

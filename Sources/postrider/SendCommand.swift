@@ -14,7 +14,7 @@ enum SendCommand: Command {
             Console.say(table.helpText)
             return 0
         }
-        let order = try SendOrder(options)
+        let order = try SendArguments(options)
         let outcomes = try await push(order)
         if case .failure(.notConnected(let reason)) = outcomes[0], !options.isSet("json") {
             throw CommandFailure.notConnected(to: order.relay.destination, reason)
@@ -26,7 +26,7 @@ enum SendCommand: Command {
     }
 
     /// Pushes to all tokens over one connection, and waits for all outcomes.
-    private static func push(_ order: SendOrder) async throws -> [Result<PushOutcome, ClientError>] {
+    private static func push(_ order: SendArguments) async throws -> [Result<PushOutcome, ClientError>] {
         try await LoopThread.run("send") { loop in
             let client = ProviderClient(
                 to: order.relay, tokens: order.signer, on: loop,

@@ -15,7 +15,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         case lost
     }
 
-    private let order: DeviceOrder
+    private let order: DeviceArguments
     private let identity: DeviceIdentity
     private unowned let loop: EventLoop
     private let entropy = Entropy()
@@ -37,7 +37,7 @@ final class SimulatedDevice: DeviceClientDelegate {
     private(set) var failure: CommandFailure?
 
     /// A device that stops the loop in the end.
-    init(_ order: DeviceOrder, _ state: DeviceState, on loop: EventLoop) throws(TransportError) {
+    init(_ order: DeviceArguments, _ state: DeviceState, on loop: EventLoop) throws(TransportError) {
         self.order = order
         identity = state.identity
         secret = state.secret

@@ -27,7 +27,7 @@ enum FuzzedProvider {
         return key
     }()
 
-    static let authority = Authority(
+    static let authority = AccessPolicy(
         generation: 1,
         providerKeys: [
             ProviderKeyRecord(
@@ -42,9 +42,11 @@ enum FuzzedProvider {
     private static let quiet = [Topic("com.example.app.quiet")].compactMap(\.self)
         .map { TopicRecord(topic: $0, team: team, takesBroadcasts: false) }
 
-    static func makeSeal() -> TokenSeal {
-        let secret = [UInt8](repeating: 5, count: TokenSeal.secretByteCount)
-        guard let seal = try? TokenSeal(secrets: [secret]) else { preconditionFailure("the secret is good") }
+    static func makeSeal() -> DeviceTokenCodec {
+        let secret = [UInt8](repeating: 5, count: DeviceTokenCodec.secretByteCount)
+        guard let seal = try? DeviceTokenCodec(secrets: [secret]) else {
+            preconditionFailure("the secret is good")
+        }
         return seal
     }
 

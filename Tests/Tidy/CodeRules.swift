@@ -16,7 +16,7 @@ enum CodeRules {
         "Sources/PostriderCrypto/SHA256.swift": "an EVP_MD that was fetched is constant",
         "Sources/PostriderCrypto/TLSContext.swift":
             "an SSL_CTX that is set up is used by all threads, as OpenSSL allows",
-        "Sources/PostriderTransport/ConnectionCrate.swift":
+        "Sources/PostriderTransport/DetachedConnection.swift":
             "a connection on its way between two loops is held by neither; the mailbox orders the hand-over",
     ]
 

@@ -35,7 +35,7 @@ final class Crowd {
     private var publishersReady = 0
     private var nextPublisher = 0
     /// Sessions live as long as their connections; these keep them until the end.
-    private var sessions: [any PostriderTransport.Session] = []
+    private var sessions: [any ConnectionHandler] = []
 
     private var clock = EventLoop.monotonicNanoseconds
     private var message = [UInt8](repeating: UInt8(ascii: "m"), count: 200)
@@ -247,7 +247,7 @@ final class Crowd {
         }
     }
 
-    private func connect(_ session: any PostriderTransport.Session) {
+    private func connect(_ session: any ConnectionHandler) {
         sessions.append(session)
         var limits = ConnectionLimits.client
         limits.handshakeMilliseconds = 30_000

@@ -2,7 +2,7 @@ import PostriderHTTP2
 import PostriderTransport
 
 /// One connection of MQTT 3.1.1 (an OASIS standard), with no more of it than messages that are acknowledged (QoS 1).
-class MQTTLine: PostriderTransport.Session {
+class MQTTLine: ConnectionHandler {
     enum Kind: UInt8 {
         case connectAcknowledgement = 2
         case publish = 3
@@ -12,7 +12,7 @@ class MQTTLine: PostriderTransport.Session {
 
     unowned let crowd: Crowd
     private let name: String
-    private var wire: (any Wire)?
+    private var wire: (any ConnectionOutput)?
     private var output: [UInt8] = []
     /// The beginning of a packet whose end is still to come.
     private var rest: [UInt8] = []
@@ -46,9 +46,9 @@ class MQTTLine: PostriderTransport.Session {
     /// The topic of a subscriber.
     static func topic(of subscriber: Int) -> String { "devices/\(subscriber)" }
 
-    // MARK: PostriderTransport.Session
+    // MARK: ConnectionHandler
 
-    final func opened(on wire: any Wire) {
+    final func opened(on wire: any ConnectionOutput) {
         self.wire = wire
         // Version 4, a clean session, no keepalive.
         send(0x10, Self.text("MQTT"), [4, 2, 0, 0], Self.text(name))

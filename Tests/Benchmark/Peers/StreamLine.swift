@@ -5,7 +5,7 @@ import PostriderTransport
 /// One connection of HTTP/2.
 class StreamLine: EndpointOwner {
     unowned let crowd: Crowd
-    private(set) lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(role: .client, settings: SessionSettings(), owner: self)
 
     init(of crowd: Crowd) { self.crowd = crowd }
 

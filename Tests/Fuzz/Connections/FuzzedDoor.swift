@@ -6,14 +6,14 @@ import PostriderTransport
 @testable import PostriderRelay
 
 /// One provider's connection to a shard of its own, without socket, thread, disk or time; the ledger commits at once.
-final class FuzzedDoor: Wire {
+final class FuzzedDoor: ConnectionOutput {
     let peer = Peer(address: "fuzzed")
     let isBlocked = false
     private(set) var hasEnded = false
     private let shard: Shard
     private let ledger: FuzzedLedger
     private weak var session: ProviderSession?
-    private var endpoint: Endpoint?
+    private var endpoint: HTTP2Handler?
     private var answers = AnswerFrames()
     private var output: [UInt8] = []
     private var sentBytes = 0
@@ -27,14 +27,14 @@ final class FuzzedDoor: Wire {
         shard = Shard(
             index: 0,
             scheduler: StoppedClock(),
-            switchboard: Switchboard(
+            outbox: Outbox(
                 ownIndex: 0, shards: [{ _ in true }], ledger: { letters in ledger.take(&letters) }),
-            rows: RowCounter(after: QueueRow(0)),
+            rows: RowSequence(after: QueueRow(0)),
             seal: FuzzedProvider.makeSeal(),
             authority: FuzzedProvider.authority,
             random: CountingBits(),
             log: .none,
-            porter: ConnectionPorter(detach: { _ in nil }, adopt: { _ in nil }))
+            porter: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
         shard.start()
         settle()
         let session = ProviderSession(number: shard.drawNumber(), environment: .production, shard: shard)
@@ -49,8 +49,8 @@ final class FuzzedDoor: Wire {
         let record = DeviceRecord(
             identity: FuzzedProvider.device, secretDigest: [UInt8](repeating: 7, count: 32), name: "phone",
             enrolledAt: FuzzedProvider.now)
-        let seat = DeviceSeat(record)
-        shard.seats[record.identity] = seat
+        let seat = DeviceEntry(record)
+        shard.entries[record.identity] = seat
         let registration = RegistrationRecord(
             device: record.identity, number: FuzzedProvider.registration, topic: FuzzedProvider.topics[0],
             registeredAt: FuzzedProvider.now, unregisteredAt: nil)
@@ -74,7 +74,7 @@ final class FuzzedDoor: Wire {
     /// The relay begins to stop.
     func drain() {
         guard !shard.isDraining else { return }
-        var letters = [Letter.drain]
+        var letters = [ShardMessage.drain]
         shard.receive(&letters)
         endTurn()
     }
@@ -138,16 +138,16 @@ final class FuzzedDoor: Wire {
 
 /// A ledger without a disk.
 private final class FuzzedLedger {
-    private var mail: [LedgerLetter] = []
+    private var mail: [LedgerCommand] = []
 
-    func take(_ letters: inout [LedgerLetter]) -> Bool {
+    func take(_ letters: inout [LedgerCommand]) -> Bool {
         mail += letters
         letters = []
         return true
     }
 
     /// What it says to the shard when everything is committed.
-    func commit() -> [Letter] {
+    func commit() -> [ShardMessage] {
         defer { mail = [] }
         return mail.compactMap { letter in
             switch letter {

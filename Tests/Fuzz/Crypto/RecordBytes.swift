@@ -57,7 +57,7 @@ enum RecordBytes {
     /// Both ends.
     private struct Stage {
         let suite: RecordSuite
-        let ciphers = RecordCiphers()
+        let ciphers = AEADContexts()
         var server: RecordLayer
         var sending: TrafficKey
         var receiving: TrafficKey

@@ -89,7 +89,7 @@ enum LeanLinks {
 
 /// One session with one stream on which both ends go on speaking.
 final class LeanLinkEnd: SessionHandler {
-    private(set) lazy var session = Session(role: .server, settings: settings, handler: self)
+    private(set) lazy var session = HTTP2Connection(role: .server, settings: settings, handler: self)
     private let settings: SessionSettings
     /// Whether the owner has said everything on the stream.
     private(set) var hasFinished = false

@@ -32,7 +32,7 @@ enum Requests {
     private struct Door {
         let tokens = ProviderTokens()
         let seal = FuzzedProvider.makeSeal()
-        let topics = TopicReader()
+        let topics = TopicCache()
     }
 
     static func run(_ input: [UInt8]) throws(Contradiction) {
@@ -75,9 +75,9 @@ enum Requests {
     private static func push(
         _ block: HeaderBlock, _ body: [UInt8], _ request: PushRequest, _ door: Door
     ) throws(Contradiction) -> Outcome {
-        let admission = Admission(
+        let admission = PushValidator(
             tokens: door.tokens, seal: door.seal, topics: door.topics, environment: .production,
-            fidelity: Fidelity())
+            fidelity: APNsCompatibility())
         var credentials = ProviderCredentials()
         let notification: Notification
         do throws(Rejection) {
@@ -127,7 +127,7 @@ enum Requests {
         // Of a path that comes twice, which HTTP/2 does not let through, the last one counts.
         let isOne = request.hasDuplicates || (echo.identifier != nil) == isBroadcast
         try hold(isOne, "an answer has other names than its family")
-        let admission = ChannelAdmission(
+        let admission = ChannelRequestValidator(
             authority: FuzzedProvider.authority, tokens: door.tokens, environment: .production,
             isStrict: false, now: FuzzedProvider.now)
         var credentials = ProviderCredentials()

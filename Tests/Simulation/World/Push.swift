@@ -58,7 +58,7 @@ struct Pushes {
     private(set) var all: [Push] = []
     /// The numbers of those that share a slot.
     private var slots: [Slot: [Int]] = [:]
-    private let storages: [Fidelity.StorageDepth]
+    private let storages: [APNsCompatibility.StorageDepth]
 
     /// What an app's notifications share: the identifier that makes one of them; nil: that they can wait, where only
     /// the latest does.
@@ -68,7 +68,7 @@ struct Pushes {
     }
 
     /// All pushes to relays of which each keeps so much for an absent device.
-    init(_ storages: [Fidelity.StorageDepth]) { self.storages = storages }
+    init(_ storages: [APNsCompatibility.StorageDepth]) { self.storages = storages }
 
     subscript(number: Int) -> Push {
         get { all[number] }
@@ -85,7 +85,7 @@ struct Pushes {
     }
 
     /// The slot that it can share with others; nil: none.
-    private func slot(of push: Push, _ storage: Fidelity.StorageDepth) -> Slot? {
+    private func slot(of push: Push, _ storage: APNsCompatibility.StorageDepth) -> Slot? {
         guard push.fault == .none else { return nil }
         switch storage {
         case .queue: return push.collapse.map { Slot(token: push.token, collapse: $0) }
@@ -104,7 +104,7 @@ struct Pushes {
     }
 
     private func hasRival(
-        of push: Push, _ storage: Fidelity.StorageDepth, where condition: (Push) -> Bool
+        of push: Push, _ storage: APNsCompatibility.StorageDepth, where condition: (Push) -> Bool
     ) -> Bool {
         guard let slot = slot(of: push, storage), let numbers = slots[slot] else { return false }
         return numbers.contains { $0 != push.number && condition(all[$0]) }

@@ -6,7 +6,7 @@ import PostriderTransport
 
 /// One connection of a device: a real HTTP/2 client that speaks gRPC.
 final class SimulatedDeviceSession: EndpointOwner {
-    private(set) lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(role: .client, settings: SessionSettings(), owner: self)
     unowned let world: World
     let device: SimulatedDevice
     private(set) var link: DeviceLink?

@@ -5,7 +5,7 @@ import PostriderTransport
 
 /// A provider's connection: a real HTTP/2 client that knows what it may be answered.
 final class SimulatedProvider: EndpointOwner {
-    private(set) lazy var endpoint = Endpoint(role: .client, settings: SessionSettings(), owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(role: .client, settings: SessionSettings(), owner: self)
     private unowned let world: World
     let number: Int
     /// Which port it is connected to.

@@ -34,12 +34,12 @@ extension SimulatedRelay {
         findings.expect(
             shard.tally.isBalanced, .conservation, "the counters of shard \(shard.index) do not balance")
         guard thoroughly else { return }
-        if house.fault == .channelsForget { shard.channels.audience = Audience() }
-        let pending = shard.seats.values.reduce(0) { $0 + $1.pendingCount }
+        if house.fault == .channelsForget { shard.channels.audience = Subscribers() }
+        let pending = shard.entries.values.reduce(0) { $0 + $1.pendingCount }
         findings.expect(
             shard.tally.pending == UInt64(pending), .conservation,
             "shard \(shard.index) counts \(shard.tally.pending) pending, its devices \(pending)")
-        for seat in shard.seats.values { inspect(seat.device) }
+        for entry in shard.entries.values { inspect(entry.device) }
         for session in shard.devices.values {
             let waiting = session.linkStream.map { session.endpoint.streams.outboundBytes($0) } ?? 0
             findings.expect(

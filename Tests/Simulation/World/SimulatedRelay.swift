@@ -25,33 +25,33 @@ final class SimulatedRelay {
     private(set) var isClosed = false
     let house: SimulatedHouse
     /// How much waits for an absent device.
-    let storage: Fidelity.StorageDepth
+    let storage: APNsCompatibility.StorageDepth
     private let store: SimulatedStore
     private var ledger: Ledger?
     /// When the ledger tries again by itself what the disk has refused.
     private var owing: (any LoopTimer)?
     /// When it has waited for long enough for others to share a commit.
     private var alarm: (any LoopTimer)?
-    private var trace: TraceKeeper?
+    private var trace: TraceWriter?
     /// What the trace has not been told because its mailbox was full.
     let traceLosses = TraceLosses()
-    private var mail: [[Letter]]
-    private var ledgerMail: [LedgerLetter] = []
+    private var mail: [[ShardMessage]]
+    private var ledgerMail: [LedgerCommand] = []
     /// Server ends that were put on this relay's loops.
     private(set) var wires: [SimulatedWire] = []
     private var turns = 0
 
-    init(shards count: Int, storage: Fidelity.StorageDepth, in house: SimulatedHouse) throws {
+    init(shards count: Int, storage: APNsCompatibility.StorageDepth, in house: SimulatedHouse) throws {
         self.house = house
         self.storage = storage
         mail = Array(repeating: [], count: count)
         let store = SimulatedStore(house.disk)
         self.store = store
         let loaded = try LoadedStore(store, shards: count)
-        let authority = Authority(
+        let authority = AccessPolicy(
             generation: 1, providerKeys: loaded.registry.providerKeys, topics: loaded.registry.topics,
             enrolmentKeys: loaded.registry.enrolmentKeys, log: .none)
-        let rows = RowCounter(after: max(loaded.lastRow, MemoryTrace(disk: house.traceDisk).lastRow))
+        let rows = RowSequence(after: max(loaded.lastRow, MemoryTrace(disk: house.traceDisk).lastRow))
         ledger = Ledger(
             store: store, shardCount: count, log: .none,
             post: { [unowned self] letter, shard in mail[shard].append(letter) },
@@ -59,7 +59,7 @@ final class SimulatedRelay {
             rest: { [unowned self] in owing?.arm(afterMilliseconds: $0) },
             time: ledgerTime(),
             // Few are under way here at a time.
-            gather: CommitGather(least: 2),
+            gather: GroupCommitPolicy(least: 2),
             onClosed: { [unowned self] in isClosed = true })
         owing = timer { $0.settleOwed() }
         alarm = timer { $0.goOn() }
@@ -71,13 +71,13 @@ final class SimulatedRelay {
             let shard = Shard(
                 index: index,
                 scheduler: SimulatedScheduler(shard: index, clock: house.clock, lagMilliseconds: lag),
-                switchboard: switchboard(of: index, among: count),
+                outbox: outbox(of: index, among: count),
                 rows: rows,
-                seal: try TokenSeal(secrets: loaded.registry.tokenSecrets),
+                seal: try DeviceTokenCodec(secrets: loaded.registry.tokenSecrets),
                 authority: authority,
                 random: house.chance,
                 deviceRules: DeviceRules(storage: keepsAll ? .queue : storage),
-                admittance: Admittance(places: house.places),
+                throttle: ReconnectThrottle(places: house.places),
                 log: .none,
                 porter: porter(of: index),
                 trace: TraceRecorder(ofShard: index, sample: 1, losses: traceLosses) { letter in
@@ -110,8 +110,8 @@ final class SimulatedRelay {
             arrived: { [unowned self] in ledgerMail.count })
     }
 
-    private func makeTrace() -> TraceKeeper {
-        TraceKeeper(
+    private func makeTrace() -> TraceWriter {
+        TraceWriter(
             MemoryTrace(disk: house.traceDisk, segmentRecords: 500, mostSegments: .max), sample: 1,
             losses: traceLosses, log: .none, now: Moment(milliseconds: house.clock.wallMilliseconds),
             readClock: { [clock = house.clock] in UInt64(clock.milliseconds) * 1_000_000 },
@@ -119,8 +119,8 @@ final class SimulatedRelay {
     }
 
     /// Now and then a mailbox has no room for all.
-    private func switchboard(of index: Int, among count: Int) -> Switchboard {
-        Switchboard(
+    private func outbox(of index: Int, among count: Int) -> Outbox {
+        Outbox(
             ownIndex: index,
             shards: (0..<count).map { other in
                 { [unowned self] letters in post(&letters, to: \.mail[other]) }
@@ -128,8 +128,8 @@ final class SimulatedRelay {
             ledger: { [unowned self] letters in post(&letters, to: \.ledgerMail) })
     }
 
-    private func post<Letter>(
-        _ letters: inout [Letter], to box: ReferenceWritableKeyPath<SimulatedRelay, [Letter]>
+    private func post<ShardMessage>(
+        _ letters: inout [ShardMessage], to box: ReferenceWritableKeyPath<SimulatedRelay, [ShardMessage]>
     ) -> Bool {
         let chance = house.chance
         let count = chance.once(in: 20) ? chance.number(0...letters.count) : letters.count
@@ -138,8 +138,8 @@ final class SimulatedRelay {
         return letters.isEmpty
     }
 
-    private func porter(of index: Int) -> ConnectionPorter {
-        ConnectionPorter(
+    private func porter(of index: Int) -> ConnectionMigrator {
+        ConnectionMigrator(
             detach: { ($0.wire as? SimulatedWire)?.detach() },
             adopt: { [unowned self] crate in
                 guard let number = crate as? Int, let wire = wires.first(where: { $0.number == number })
@@ -194,7 +194,7 @@ final class SimulatedRelay {
     }
 
     /// What a deliberate fault does to letters.
-    private func spoil(_ letters: inout [Letter]) {
+    private func spoil(_ letters: inout [ShardMessage]) {
         switch house.fault {
         case .mailReorders: letters.reverse()
         case .mailLoses: letters.removeAll { if case .answer = $0 { true } else { false } }
@@ -208,11 +208,11 @@ final class SimulatedRelay {
         wire.opened()
     }
 
-    func post(_ letter: Letter) { for index in mail.indices { mail[index].append(letter) } }
+    func post(_ letter: ShardMessage) { for index in mail.indices { mail[index].append(letter) } }
     func closeLedger() { ledgerMail.append(.close) }
 
     /// How many devices it did not let in, since others returned with them.
-    var deferrals: Int { shards.reduce(0) { $0 + Int($1.admittance.deferred) } }
+    var deferrals: Int { shards.reduce(0) { $0 + Int($1.throttle.deferred) } }
 
     /// The process dies: nobody hears anything, but for the clients' ends.
     func die() {

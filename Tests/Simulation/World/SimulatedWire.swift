@@ -3,7 +3,7 @@ import PostriderTransport
 
 /// One end of a simulated connection. What it flushes is on its way until the world hands it to the other end, in
 /// pieces; the world may cut it at any time, or have it go dead without a word.
-final class SimulatedWire: Wire {
+final class SimulatedWire: ConnectionOutput {
     private enum Phase {
         case open
         case closing(CloseReason)
@@ -17,7 +17,7 @@ final class SimulatedWire: Wire {
     var shard: Int?
     var isMoving = false
     private(set) var other: SimulatedWire?
-    private(set) var session: Endpoint?
+    private(set) var session: HTTP2Handler?
     /// Flushed, and not yet received at the other end.
     private(set) var underway: [UInt8] = []
     private(set) var isDirty = false
@@ -37,7 +37,7 @@ final class SimulatedWire: Wire {
     /// More than this on its way blocks the end, as a socket's buffer does.
     private static let bufferBytes = 20_000
 
-    private init(number: Int, shard: Int?, session: Endpoint, trickle: Int, reorders: Bool) {
+    private init(number: Int, shard: Int?, session: HTTP2Handler, trickle: Int, reorders: Bool) {
         self.number = number
         self.shard = shard
         self.session = session
@@ -47,7 +47,7 @@ final class SimulatedWire: Wire {
 
     /// Two ends, not yet told that they are open.
     static func pair(
-        _ number: Int, shard: Int, server: Endpoint, client: Endpoint, trickle: Int, reorders: Bool
+        _ number: Int, shard: Int, server: HTTP2Handler, client: HTTP2Handler, trickle: Int, reorders: Bool
     ) -> (server: SimulatedWire, client: SimulatedWire) {
         let ends = (
             SimulatedWire(

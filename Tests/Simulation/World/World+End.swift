@@ -81,10 +81,10 @@ extension World {
     /// What a device knows of its registrations is what its home knows, unless that waits for the disk.
     private func checkRegistrations(of device: SimulatedDevice) {
         guard let identity = device.identity, !device.removals.contains(identity),
-            let seat = relay.shards.lazy.compactMap({ $0.seats[identity] }).first, seat.requests.isEmpty
+            let entry = relay.shards.lazy.compactMap({ $0.entries[identity] }).first, entry.requests.isEmpty
         else { return }
         var known: [String: PostriderNotifications.Environment] = [:]
-        for (number, registration) in seat.device.registrations where registration.unregisteredAt == nil {
+        for (number, registration) in entry.device.registrations where registration.unregisteredAt == nil {
             known[registration.topic.text] = number.environment
         }
         let believed = device.registrations.mapValues(\.environment)

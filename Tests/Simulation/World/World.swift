@@ -50,7 +50,7 @@ final class World {
     /// Whether each life of the relay has another number of shards.
     let isResized: Bool
     /// How much waits for an absent device, of which each life of the relay has one; of several it is drawn.
-    let storages: [Fidelity.StorageDepth]
+    let storages: [APNsCompatibility.StorageDepth]
     /// How many pushes the flood still has.
     var floodsLeft = 1_150
 
@@ -99,7 +99,7 @@ final class World {
             -----END PUBLIC KEY-----
             """
         return [
-            .addTokenSecret(chance.bytes(TokenSeal.secretByteCount)),
+            .addTokenSecret(chance.bytes(DeviceTokenCodec.secretByteCount)),
             .putProviderKey(
                 ProviderKeyRecord(
                     identifier: "KEY0000001", team: "TEAM000001", publicKey: key, addedAt: now)),
@@ -217,7 +217,7 @@ final class World {
     }
 
     /// Connects a client to a shard, unless it has stopped listening.
-    private func connect(_ client: Endpoint, _ accept: (Shard) -> Endpoint) -> Bool {
+    private func connect(_ client: HTTP2Handler, _ accept: (Shard) -> HTTP2Handler) -> Bool {
         guard let shard = chance.pick(relay.shards), !shard.isDraining else { return false }
         findings.count()
         lastWire += 1

@@ -12,10 +12,10 @@ import Synchronization
 final class AgentHouse: Sendable {
     /// What lives on the thread.
     final class Rooms {
-        let desk: AppDesk
-        let door: AppDoor
-        let keeper: AppKeeper
-        let owner: OwnerDesk
+        let desk: AppRouter
+        let door: AppServer
+        let keeper: AppLifecycle
+        let owner: AgentControlHandler
         let presenter: Presenter
         let launcher = RecordedLauncher()
         let runner: ProcessLauncher
@@ -33,12 +33,12 @@ final class AgentHouse: Sendable {
         ) {
             self.loop = loop
             clock.wallMilliseconds = loop.wallMilliseconds + aheadMilliseconds
-            desk = AppDesk(state, declarations: [:], scheduler: clock, log: .none)
-            keeper = AppKeeper(
+            desk = AppRouter(state, declarations: [:], scheduler: clock, log: .none)
+            keeper = AppLifecycle(
                 manifests, state: state, desk: desk, launcher: launcher, scheduler: clock, log: .none,
                 random: { 0 })
-            owner = OwnerDesk(state, desk: desk, keeper: keeper, log: .none)
-            door = AppDoor(
+            owner = AgentControlHandler(state, desk: desk, keeper: keeper, log: .none)
+            door = AppServer(
                 desk: desk, owner: owner, scheduler: clock, readClock: { [clock] in clock.now }, log: .none)
             runner = ProcessLauncher(on: loop, socketPath: "")
             presenter = Presenter(

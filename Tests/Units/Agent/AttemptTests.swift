@@ -100,7 +100,7 @@ struct AttemptTests {
     @Test("stands in one line of the log, whatever the app says of it")
     func log() throws {
         let journal = Journal<String>()
-        let desk = AppDesk(
+        let desk = AppRouter(
             rig.ground.state, declarations: [:], scheduler: rig.clock,
             log: Log { _, text in journal.note(text) })
         let app = RecordedApp()

@@ -28,7 +28,7 @@ final class CenterRig {
         _ = try rig.desk.center.decide(status, about: Self.topic)
     }
 
-    var center: CenterDesk { rig.desk.center }
+    var center: LocalNotifications { rig.desk.center }
     var now: Moment {
         get { Moment(milliseconds: rig.clock.wallMilliseconds) }
         set { rig.clock.wallMilliseconds = newValue.milliseconds }

@@ -95,15 +95,15 @@ struct ConsentTests {
     private final class Question {
         let rig: CenterRig
         let screen = RecordedScreen()
-        private(set) var desk: ConsentDesk
+        private(set) var desk: ConsentRequests
 
         init() throws {
             rig = try CenterRig(status: .notDetermined)
             desk = Self.desk(rig, screen)
         }
 
-        private static func desk(_ rig: CenterRig, _ screen: RecordedScreen) -> ConsentDesk {
-            ConsentDesk(
+        private static func desk(_ rig: CenterRig, _ screen: RecordedScreen) -> ConsentRequests {
+            ConsentRequests(
                 rig.rig.ground.state.consents, center: rig.center, screen: screen, log: .none,
                 name: { _ in "<b>Tea</b>" })
         }

@@ -9,8 +9,8 @@ final class DeskRig {
     let line = RecordedLine()
     let clock = StandingClock()
     let launcher = RecordedLauncher()
-    private(set) var desk: AppDesk
-    private(set) var keeper: AppKeeper
+    private(set) var desk: AppRouter
+    private(set) var keeper: AppLifecycle
     private let declarations: [String: UInt32]
     private var lastDelivery: UInt64 = 0
 
@@ -31,9 +31,9 @@ final class DeskRig {
     private static func furnish(
         _ ground: Ground, _ declarations: [String: UInt32], _ manifests: [AppManifest],
         _ launcher: RecordedLauncher, _ clock: StandingClock, _ log: Log
-    ) -> (AppDesk, AppKeeper) {
-        let desk = AppDesk(ground.state, declarations: declarations, scheduler: clock, log: log)
-        let keeper = AppKeeper(
+    ) -> (AppRouter, AppLifecycle) {
+        let desk = AppRouter(ground.state, declarations: declarations, scheduler: clock, log: log)
+        let keeper = AppLifecycle(
             manifests, state: ground.state, desk: desk, launcher: launcher, scheduler: clock, log: log,
             random: { 0 })
         return (desk, keeper)

@@ -128,7 +128,8 @@ struct HandlerWatchTests {
         let rig = try DeskRig()
         let lines = Journal<String>()
         let watch = HandlerWatch(rig.clock, log: Log { level, line in lines.note("\(level): \(line)") })
-        let owner = OwnerDesk(rig.ground.state, desk: rig.desk, keeper: rig.keeper, log: .none, user: 7)
+        let owner = AgentControlHandler(
+            rig.ground.state, desk: rig.desk, keeper: rig.keeper, log: .none, user: 7)
         func apps() throws -> [AgentControl.App] {
             let answer = owner.handle("GET", "/v1/apps", body: [], from: 7)
             return try JSONDecoder().decode([AgentControl.App].self, from: Data(answer.body))

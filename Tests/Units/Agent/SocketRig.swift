@@ -10,8 +10,8 @@ import PostriderTransport
 /// takes as long as the test says.
 final class SocketRig {
     let rig: DeskRig
-    let door: AppDoor
-    private let owner: OwnerDesk
+    let door: AppServer
+    private let owner: AgentControlHandler
     private let cost: Cost
     private(set) var apps: [SocketApp] = []
 
@@ -30,11 +30,11 @@ final class SocketRig {
     /// - Parameter callsPerTurn: after so many the time of a turn for calls is over.
     init(callsPerTurn: UInt64) throws {
         rig = try DeskRig()
-        owner = OwnerDesk(rig.ground.state, desk: rig.desk, keeper: rig.keeper, log: .none)
+        owner = AgentControlHandler(rig.ground.state, desk: rig.desk, keeper: rig.keeper, log: .none)
         let cost = Cost(rig.clock)
         cost.callNanoseconds = Limits.callNanosecondsPerTurn / callsPerTurn
         self.cost = cost
-        door = AppDoor(
+        door = AppServer(
             desk: rig.desk, owner: owner, scheduler: rig.clock, readClock: { cost.read() }, log: .none)
     }
 
@@ -60,11 +60,11 @@ final class SocketRig {
 }
 
 /// A process at the other end of a connection to the app socket.
-final class SocketApp: SessionHandler, Wire {
+final class SocketApp: SessionHandler, ConnectionOutput {
     let peer = Peer(address: "test")
     let isBlocked = false
-    private let endpoint: Endpoint
-    private(set) lazy var client = PostriderHTTP2.Session(role: .client, handler: self)
+    private let endpoint: HTTP2Handler
+    private(set) lazy var client = HTTP2Connection(role: .client, handler: self)
     private var framings: [Int32: MessageFraming] = [:]
     /// The numbers of the answers to its calls, in order, by stream.
     private(set) var answers: [Int32: [UInt64]] = [:]

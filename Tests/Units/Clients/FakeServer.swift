@@ -62,7 +62,7 @@ final class FakeSession: EndpointOwner {
 
     private unowned let server: FakeServer
     private let settings: SessionSettings
-    private(set) lazy var endpoint = Endpoint(role: .server, settings: settings, owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: settings, owner: self)
     private(set) var requests: [Int32: Request] = [:]
     private(set) var mostRequests = 0
     private(set) var closings: [(stream: Int32, errorCode: UInt32)] = []

@@ -7,7 +7,7 @@ import PostriderCrypto
 /// The socket blocks: a handshake or a read returns when the other side has done its part.
 final class ForeignClient {
     let server: TLSStream
-    let ciphers = RecordCiphers()
+    let ciphers = AEADContexts()
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()

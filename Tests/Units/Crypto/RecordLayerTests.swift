@@ -3,7 +3,7 @@ import Testing
 @testable import PostriderCrypto
 
 @Suite("The records of TLS 1.3") struct RecordLayerTests {
-    private let ciphers = RecordCiphers()
+    private let ciphers = AEADContexts()
 
     @Test("A record of RFC 8448, 3 is opened, and sealed to the byte")
     func vector() throws {

@@ -3,7 +3,7 @@
 /// The far end of a record layer: it seals whatever it is told to, good or bad, and opens what comes back.
 struct RecordPeer {
     let suite: RecordSuite
-    let ciphers: RecordCiphers
+    let ciphers: AEADContexts
     var sending: TrafficKey
     var receiving: TrafficKey
 
@@ -12,7 +12,7 @@ struct RecordPeer {
         _ suite: RecordSuite, contentLimit: Int = RecordLayer.mostContent,
         mostRecords: UInt64 = RecordSuite.mostRecords
     ) -> (peer: RecordPeer, server: RecordLayer) {
-        let ciphers = RecordCiphers()
+        let ciphers = AEADContexts()
         let ofClient = TrafficKey(TrafficKey.Secret(repeating: 1), suite, ciphers.schedule.hkdf)
         let ofServer = TrafficKey(TrafficKey.Secret(repeating: 2), suite, ciphers.schedule.hkdf)
         return (
@@ -46,7 +46,7 @@ struct RecordPeer {
 
 extension RecordLayer {
     /// What comes of the record at the front of `bytes`: its content, or what it was.
-    mutating func take(_ bytes: [UInt8], _ ciphers: RecordCiphers) throws(RecordViolation) -> (
+    mutating func take(_ bytes: [UInt8], _ ciphers: AEADContexts) throws(RecordViolation) -> (
         Arrival, [UInt8]
     )? {
         var bytes = bytes
@@ -59,7 +59,7 @@ extension RecordLayer {
     }
 
     /// The records that say this.
-    mutating func say(_ content: [UInt8], _ ciphers: RecordCiphers) -> [UInt8] {
+    mutating func say(_ content: [UInt8], _ ciphers: AEADContexts) -> [UInt8] {
         unsafe content.withUnsafeBufferPointer { content in
             let count = unsafe seal(content, into: ciphers.room, ciphers)
             return unsafe Array(ciphers.room[..<count])

@@ -6,7 +6,7 @@ final class SocketPair {
     let descriptors: [Int32]
     let server: TLSStream
     let client: TLSStream
-    let ciphers = RecordCiphers()
+    let ciphers = AEADContexts()
 
     init(_ server: TLSContext, _ client: TLSContext, serverName: String = "localhost") throws {
         signal(SIGPIPE, SIG_IGN)

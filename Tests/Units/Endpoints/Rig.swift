@@ -7,7 +7,7 @@ import Testing
 
 /// A server's owner that answers every request when it is complete, if it answers at all.
 final class Owner: EndpointOwner {
-    private(set) lazy var endpoint = Endpoint(role: .server, settings: settings, owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: settings, owner: self)
     private let settings: SessionSettings
     var heads = 0
     var reason: CloseReason?
@@ -37,13 +37,13 @@ final class Owner: EndpointOwner {
 }
 
 /// A peer that says what the test has it say, byte for byte.
-final class ScriptedPeer: PostriderTransport.Session {
-    private(set) var wire: (any Wire)?
+final class ScriptedPeer: ConnectionHandler {
+    private(set) var wire: (any ConnectionOutput)?
     private(set) var input: [UInt8] = []
     private(set) var reason: CloseReason?
     private var output: [UInt8] = []
 
-    func opened(on wire: any Wire) {
+    func opened(on wire: any ConnectionOutput) {
         self.wire = wire
         wire.setNeedsFlush()
     }

@@ -3,10 +3,10 @@ import Testing
 
 @Suite("Header blocks and bodies on closed streams") struct ClosedStreamTests {
     private let handler = Recorder()
-    private let session: Session
+    private let session: HTTP2Connection
 
     init() throws {
-        session = Session(role: .server, settings: SessionSettings(), handler: handler)
+        session = HTTP2Connection(role: .server, settings: SessionSettings(), handler: handler)
         try session.receive(Frame.opening)
     }
 
@@ -30,15 +30,15 @@ import Testing
         #expect(session.isFinished && session.failure != nil)
     }
 
-    private func server(own: Bool) throws -> Session {
+    private func server(own: Bool) throws -> HTTP2Connection {
         var settings = SessionSettings()
         settings.readsHeaderBlocks = own
-        let session = Session(role: .server, settings: settings, handler: handler)
+        let session = HTTP2Connection(role: .server, settings: settings, handler: handler)
         try session.receive(Frame.opening)
         return session
     }
 
-    private func ends(_ session: Session) -> [[UInt8]] {
+    private func ends(_ session: HTTP2Connection) -> [[UInt8]] {
         Frame.all(in: session.drained()).filter { $0.kind == .goaway }.map { Array($0.payload[4..<8]) }
     }
 
@@ -99,7 +99,7 @@ import Testing
         var settings = SessionSettings()
         settings.readsHeaderBlocks = own
         settings.maxConcurrentStreams = 1
-        let session = Session(role: .server, settings: settings, handler: handler)
+        let session = HTTP2Connection(role: .server, settings: settings, handler: handler)
         let numbers = (0..<400).map { UInt32(2 * $0 + 1) }
         try session.receive(
             Frame.opening
@@ -111,7 +111,7 @@ import Testing
         #expect(ends(session).isEmpty && !session.isFinished)
     }
 
-    private func take(_ bytes: [UInt8], by session: Session, _ piece: Int) throws {
+    private func take(_ bytes: [UInt8], by session: HTTP2Connection, _ piece: Int) throws {
         for start in stride(from: 0, to: bytes.count, by: min(piece, bytes.count)) {
             try session.receive(Array(bytes[start..<min(start + min(piece, bytes.count), bytes.count)]))
         }
@@ -144,7 +144,7 @@ import Testing
         for isWhole in [false, true] {
             var settings = SessionSettings()
             settings.maxConcurrentStreams = 1
-            let session = Session(role: .server, settings: settings, handler: handler)
+            let session = HTTP2Connection(role: .server, settings: settings, handler: handler)
             let begin = { (stream: UInt32, flags: UInt8) in
                 Frame(kind: .headers, flags: flags, stream: stream, payload: Frame.postBlock).bytes
             }

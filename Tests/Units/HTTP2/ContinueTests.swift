@@ -12,12 +12,12 @@ import Testing
 
     private final class Server {
         let handler = Recorder()
-        let session: Session
+        let session: HTTP2Connection
 
         init(own: Bool) throws {
             var settings = SessionSettings()
             settings.readsHeaderBlocks = own
-            session = Session(role: .server, settings: settings, handler: handler)
+            session = HTTP2Connection(role: .server, settings: settings, handler: handler)
             handler.onEnded = { [unowned self] in session.respond($0, ok) }
             try session.receive(Frame.opening)
             _ = session.drained()

@@ -4,13 +4,13 @@ import Testing
 @Suite struct HardeningTests {
     private let handler = Recorder()
 
-    private func server(_ change: (inout SessionSettings) -> Void = { _ in }) -> Session {
+    private func server(_ change: (inout SessionSettings) -> Void = { _ in }) -> HTTP2Connection {
         var settings = SessionSettings()
         change(&settings)
-        return Session(role: .server, settings: settings, handler: handler)
+        return HTTP2Connection(role: .server, settings: settings, handler: handler)
     }
 
-    private func goaways(_ session: Session) -> [String] {
+    private func goaways(_ session: HTTP2Connection) -> [String] {
         Frame.all(in: session.drained()).filter { $0.kind == .goaway }
             .map { String(decoding: $0.payload.dropFirst(8), as: UTF8.self) }
     }
@@ -39,7 +39,7 @@ import Testing
     @Test("A hundred fields are taken, one more costs the connection")
     func fieldCount() throws {
         let atClient = Recorder()
-        let (session, client) = (server(), Session(role: .client, handler: atClient))
+        let (session, client) = (server(), HTTP2Connection(role: .client, handler: atClient))
         defer { withExtendedLifetime(atClient) {} }
         var head = post
         for number in head.count..<100 { head.add("x-\(number)", "") }

@@ -2,7 +2,7 @@ import PostriderHTTP2
 import Testing
 
 /// The same numbers for the same seed. Not `SplitMix64`: with it, bytes of two of the 150 seeds break the protocol
-/// twice at once (``HeaderGateTests/twoFaults()``).
+/// twice at once (``HeaderBlockInterceptorTests/twoFaults()``).
 struct Dice: RandomNumberGenerator {
     private var state: UInt64
 
@@ -15,17 +15,17 @@ struct Dice: RandomNumberGenerator {
     }
 }
 
-extension HeaderGateTests {
+extension HeaderBlockInterceptorTests {
     /// A server, and what has come of what it took.
     final class Side {
         let handler = Recorder()
-        let session: Session
+        let session: HTTP2Connection
         var sent: [UInt8] = []
 
         init(mostBytes: Int) {
             var settings = SessionSettings()
             settings.maxHeaderListBytes = mostBytes
-            session = Session(role: .server, settings: settings, handler: handler)
+            session = HTTP2Connection(role: .server, settings: settings, handler: handler)
             handler.onEnded = { [unowned self] in session.respond($0, ok) }
         }
 
@@ -70,11 +70,11 @@ extension HeaderGateTests {
     final class Client {
         var chance: Dice
         let recorder = Recorder()
-        let session: Session
+        let session: HTTP2Connection
 
         init(seed: UInt64) {
             chance = Dice(seed: seed)
-            session = Session(role: .client, handler: recorder)
+            session = HTTP2Connection(role: .client, handler: recorder)
         }
 
         func pick<Element>(_ elements: [Element]) -> Element {

@@ -3,8 +3,8 @@ import Testing
 
 /// Fields that come again byte for byte are not read again, which must not be told either.
 @Suite struct HeldFieldTests {
-    private typealias Twins = HeaderGateTests.Twins
-    private typealias Client = HeaderGateTests.Client
+    private typealias Twins = HeaderBlockInterceptorTests.Twins
+    private typealias Client = HeaderBlockInterceptorTests.Client
 
     @Test("What comes again is told again, and what was changed in between as it is now", arguments: 1...20)
     func repeats(seed: UInt64) throws {

@@ -202,9 +202,9 @@ import Testing
     @Test("A session is freed with streams open and bytes waiting")
     func freed() throws {
         let atClient = Recorder()
-        weak var freed: Session?
+        weak var freed: HTTP2Connection?
         do {
-            let session = Session(role: .client, handler: atClient)
+            let session = HTTP2Connection(role: .client, handler: atClient)
             freed = session
             let stream = try session.openRequest(post)
             session.send(stream, [UInt8](repeating: 1, count: 100_000))

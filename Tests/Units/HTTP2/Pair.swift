@@ -60,8 +60,8 @@ extension String {
 final class Pair {
     let atClient = Recorder()
     let atServer = Recorder()
-    let client: Session
-    let server: Session
+    let client: HTTP2Connection
+    let server: HTTP2Connection
     /// Everything that the server has sent.
     private(set) var fromServer: [UInt8] = []
     private(set) var fromClient: [UInt8] = []
@@ -69,8 +69,8 @@ final class Pair {
     var step = Int.max
 
     init(client clientSettings: SessionSettings = .init(), server serverSettings: SessionSettings = .init()) {
-        client = Session(role: .client, settings: clientSettings, handler: atClient)
-        server = Session(role: .server, settings: serverSettings, handler: atServer)
+        client = HTTP2Connection(role: .client, settings: clientSettings, handler: atClient)
+        server = HTTP2Connection(role: .server, settings: serverSettings, handler: atServer)
     }
 
     /// Carries bytes to and fro until both are silent.
@@ -81,7 +81,7 @@ final class Pair {
         }
     }
 
-    private func carry(_ sender: Session, _ receiver: Session) throws -> [UInt8] {
+    private func carry(_ sender: HTTP2Connection, _ receiver: HTTP2Connection) throws -> [UInt8] {
         let bytes = sender.drained()
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -92,7 +92,7 @@ final class Pair {
     }
 }
 
-extension Session {
+extension HTTP2Connection {
     func receive(_ bytes: [UInt8]) throws(SessionError) { try receive(bytes.span) }
     func send(_ stream: Int32, _ bytes: [UInt8]) { send(stream, bytes.span) }
 

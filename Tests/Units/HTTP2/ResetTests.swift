@@ -4,10 +4,10 @@ import Testing
 @Suite struct ResetTests {
     private let handler = Recorder()
 
-    private func server(judgedStreams: Int = 20) throws -> Session {
+    private func server(judgedStreams: Int = 20) throws -> HTTP2Connection {
         var settings = SessionSettings()
         settings.judgedStreams = judgedStreams
-        let session = Session(role: .server, settings: settings, handler: handler)
+        let session = HTTP2Connection(role: .server, settings: settings, handler: handler)
         try session.receive(Frame.opening)
         return session
     }
@@ -62,8 +62,8 @@ import Testing
         for number in 0..<100 {
             try session.receive(head(number))
             // Seconds.
-            _ = session.look(Patience())
-            _ = session.look(Patience())
+            _ = session.look(Timeouts())
+            _ = session.look(Timeouts())
             try session.receive(reset(number))
         }
         let other = try server()

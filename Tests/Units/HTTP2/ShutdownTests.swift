@@ -69,7 +69,7 @@ import Testing
         arguments: [true, false])
     func silence(settles: Bool) throws {
         pair.server.shutDown(debug: [], settles: settles)
-        let patience = Patience()
+        let patience = Timeouts()
         var looks = 0
         var sent = pair.server.drained()
         while !pair.server.isFinished {

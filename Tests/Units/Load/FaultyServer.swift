@@ -164,7 +164,7 @@ private final class FaultySession: EndpointOwner {
     }
 
     private let server: FaultyServer
-    private(set) lazy var endpoint = Endpoint(role: .server, settings: SessionSettings(), owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: SessionSettings(), owner: self)
     private var requests: [Int32: Request] = [:]
     private var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
     private var link: Int32?

@@ -55,9 +55,9 @@ struct LoadTimelineTests {
         return slice
     }
 
-    @Test("are told when every lane has told its own")
-    func lanes() {
-        var timeline = LoadTimeline(lanes: 2)
+    @Test("are told when every worker has told its own")
+    func workers() {
+        var timeline = LoadTimeline(workers: 2)
         let half = timeline.add(slice(accepted: 3), of: 0, at: 1, phase: "a", residentKiB: nil)
         #expect(half == nil)
         let second = timeline.add(slice(accepted: 4), of: 1, at: 1, phase: "a", residentKiB: 7)
@@ -67,9 +67,9 @@ struct LoadTimelineTests {
         #expect(timeline.seconds.count == 1)
     }
 
-    @Test("have the rates of lanes added up whose seconds are not quite the same")
+    @Test("have the rates of workers added up whose seconds are not quite the same")
     func rates() {
-        var timeline = LoadTimeline(lanes: 2)
+        var timeline = LoadTimeline(workers: 2)
         for accepted in [100, 300] as [UInt64] {
             let early = timeline.add(slice(accepted: accepted), of: 0, at: 1, phase: "a", residentKiB: nil)
             #expect(early == nil)
@@ -79,13 +79,13 @@ struct LoadTimelineTests {
         #expect(second?.accepted == 300)
     }
 
-    @Test("end with their phase, which each lane leaves at its own moment")
+    @Test("end with their phase, which each worker leaves at its own moment")
     func phases() {
-        var timeline = LoadTimeline(lanes: 2)
-        func tell(_ accepted: UInt64, _ seconds: Double, of lane: Int, _ phase: String, isLast: Bool) {
+        var timeline = LoadTimeline(workers: 2)
+        func tell(_ accepted: UInt64, _ seconds: Double, of worker: Int, _ phase: String, isLast: Bool) {
             var slice = slice(accepted: accepted, seconds: seconds)
             slice.isLast = isLast
-            _ = timeline.add(slice, of: lane, at: 1, phase: phase, residentKiB: nil)
+            _ = timeline.add(slice, of: worker, at: 1, phase: phase, residentKiB: nil)
         }
         // The first has begun another second when it is told; the second has not.
         tell(100, 1, of: 0, "a", isLast: false)
@@ -101,7 +101,7 @@ struct LoadTimelineTests {
 
     @Test("show a leak by the slope of the second half")
     func growth() throws {
-        var timeline = LoadTimeline(lanes: 1)
+        var timeline = LoadTimeline(workers: 1)
         for second in 0..<40 {
             // Warm-up: much at first. Then 3 KiB a second.
             let memory = second < 20 ? second * 1000 : 50_000 + second * 3

@@ -122,7 +122,7 @@ struct CertificateScopeTests {
             block.add(":path", "/1/apps/\(app)/all-channels")
             let request = PushRequest()
             request.begin(&block) { NotificationIdentity(high: 3, low: 4) }
-            let admission = ChannelAdmission(
+            let admission = ChannelRequestValidator(
                 authority: Provider.shared.authority, tokens: ProviderTokens(), environment: .production,
                 isStrict: false, now: Samples.now)
             var credentials = ProviderCredentials()

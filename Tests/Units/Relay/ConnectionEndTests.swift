@@ -12,7 +12,7 @@ struct ConnectionEndTests {
         guard let address = try? SocketAddress("192.0.2.1:4711") else {
             preconditionFailure("it is an address")
         }
-        return Peer(address: address.description, source: SourceGate.Source(address))
+        return Peer(address: address.description, source: ConnectionLimiter.Source(address))
     }()
     /// What a provider says, and the name of its error in RFC 9113, section 7.
     static let mistakes: [(said: [UInt8], name: String)] = [

@@ -16,10 +16,11 @@ struct ControlSessionTests {
 
     @Test("tells a copy whose name is taken from one that failed")
     func copies() {
-        #expect(ControlDesk.refusal(ofCopy: StoreError(.conflict, "There is /copy already.")).status == 409)
+        #expect(
+            ControlHandler.refusal(ofCopy: StoreError(.conflict, "There is /copy already.")).status == 409)
         let failures: [StoreError.Kind] = [.unusable, .full, .inputOutput, .busy]
         for kind in failures {
-            #expect(ControlDesk.refusal(ofCopy: StoreError(kind, "It failed.")).status == 503)
+            #expect(ControlHandler.refusal(ofCopy: StoreError(kind, "It failed.")).status == 503)
         }
     }
 }

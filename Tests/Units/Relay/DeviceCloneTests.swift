@@ -17,8 +17,8 @@ struct DeviceCloneTests {
         #expect(again.goodbye?.reason == .duplicated && again.status == .aborted)
         #expect(again.goodbye?.retryAfterMilliseconds == Limits.duplicateRetryMilliseconds)
         #expect(other.goodbye == nil)
-        let seat = try #require(house.shard.seats[DeviceHouse.identity(0)])
-        #expect(seat.session === other.session && seat.duplicate != nil)
+        let entry = try #require(house.shard.entries[DeviceHouse.identity(0)])
+        #expect(entry.session === other.session && entry.duplicate != nil)
     }
 
     @Test("lets the other in when the one is gone", .bug(id: "A9"))
@@ -38,7 +38,7 @@ struct DeviceCloneTests {
     @Test("tells the log of both addresses, and what to do", .bug(id: "A9"))
     func line() {
         let lines = Lines()
-        let seat = DeviceSeat(
+        let entry = DeviceEntry(
             DeviceRecord(
                 identity: Samples.device, secretDigest: [], name: "kiosk", enrolledAt: Samples.now))
         let log = Log { level, line in if level == .warning { lines.all.withLock { $0.append(line) } } }
@@ -46,8 +46,8 @@ struct DeviceCloneTests {
             CloneWatch.Party(instance: 1, address: "10.0.0.1"),
             CloneWatch.Party(instance: 2, address: "10.0.0.2")
         )
-        _ = seat.judge(other, beside: one, at: Samples.now, log: log)
-        _ = seat.judge(one, beside: other, at: Samples.now, log: log)
+        _ = entry.judge(other, beside: one, at: Samples.now, log: log)
+        _ = entry.judge(one, beside: other, at: Samples.now, log: log)
         #expect(
             lines.all.withLock { $0 } == [
                 "two machines use the identity of device \(Samples.device) (kiosk): one at 10.0.0.2, one at "

@@ -18,19 +18,20 @@ final class DeviceHouse {
     let ledger = HandLedger()
     private let complaints = LoggedLines()
     private(set) lazy var shard = makeShard()
-    private let seal: TokenSeal
-    private let admittance: Admittance
+    private let seal: DeviceTokenCodec
+    private let throttle: ReconnectThrottle
     private let hasDevelopment: Bool
     private let rules: DeviceRules
     private var lines: [DeviceLine] = []
 
     /// A house in which so many devices are enrolled, each with both apps.
     init(
-        devices count: Int = 1, admittance: Admittance = Admittance(), hasDevelopment: Bool = true,
+        devices count: Int = 1, throttle: ReconnectThrottle = ReconnectThrottle(),
+        hasDevelopment: Bool = true,
         rules: DeviceRules = DeviceRules()
     ) throws {
-        seal = try TokenSeal(secrets: [Provider.secret])
-        self.admittance = admittance
+        seal = try DeviceTokenCodec(secrets: [Provider.secret])
+        self.throttle = throttle
         self.hasDevelopment = hasDevelopment
         self.rules = rules
         for number in 0..<count { enrol(Self.identity(number)) }
@@ -44,17 +45,17 @@ final class DeviceHouse {
         Shard(
             index: 0,
             scheduler: clock,
-            switchboard: Switchboard(
+            outbox: Outbox(
                 ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) }),
-            rows: RowCounter(after: QueueRow(0)),
+            rows: RowSequence(after: QueueRow(0)),
             seal: seal,
             authority: Provider.shared.authority,
             random: Numbers(),
             deviceRules: rules,
-            admittance: admittance,
+            throttle: throttle,
             hasDevelopment: hasDevelopment,
             log: complaints.log,
-            porter: ConnectionPorter(detach: { _ in nil }, adopt: { _ in nil })
+            porter: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil })
         )
     }
 
@@ -65,7 +66,7 @@ final class DeviceHouse {
     var logged: [Log.Line] { complaints.all }
 
     private func enrol(_ identity: DeviceIdentity) {
-        let seat = DeviceSeat(
+        let entry = DeviceEntry(
             DeviceRecord(
                 identity: identity, secretDigest: SHA256.digest(Self.secret.span).bytes, name: "device",
                 enrolledAt: Samples.now))
@@ -73,8 +74,8 @@ final class DeviceHouse {
             Samples.registration(on: identity),
             Samples.registration(Samples.second, of: Samples.otherTopic, on: identity),
         ]
-        shard.seats[identity] = seat
-        shard.with(seat) { device, _, tally, effects in
+        shard.entries[identity] = entry
+        shard.with(entry) { device, _, tally, effects in
             for record in registrations { device.apply(record, &tally, &effects) }
         }
     }
@@ -95,7 +96,7 @@ final class DeviceHouse {
 
     /// A notification for the first app of a device is offered.
     func push(_ number: UInt64, priority: Priority = .immediate, to device: Int = 0) throws {
-        shard.switchboard.send(
+        shard.outbox.send(
             .deliver(
                 Samples.notification(number, priority: priority, device: Self.identity(device)),
                 Samples.receipt(Int(number))), to: 0)
@@ -116,7 +117,7 @@ final class DeviceHouse {
             identity: NotificationIdentity(high: 8, low: number), channel: Self.channel, topic: Samples.topic,
             payload: Array("{}".utf8), priority: .immediate, expiration: .nowOrNever,
             pushType: .liveactivity, acceptedAt: Samples.now)
-        shard.switchboard.send(.channel(.broadcast(broadcast, QueueRow(Int64(number)))), to: 0)
+        shard.outbox.send(.channel(.broadcast(broadcast, QueueRow(Int64(number)))), to: 0)
         try run()
     }
 
@@ -147,7 +148,7 @@ final class DeviceLine: SessionHandler {
     var isDeaf = false
     private var undelivered: [UInt8] = []
     let session: DeviceSession
-    private lazy var client = PostriderHTTP2.Session(role: .client, handler: self)
+    private lazy var client = HTTP2Connection(role: .client, handler: self)
     private let wire: TestWire
     private var link: DeviceLink
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
@@ -250,7 +251,7 @@ extension [UInt64] {
 
 /// A ledger that does what it is asked to do when the test says so.
 final class HandLedger {
-    private(set) var mail: [LedgerLetter] = []
+    private(set) var mail: [LedgerCommand] = []
     private var disk: [QueueRow: Notification] = [:]
 
     /// The loads that it was asked for and has not answered.
@@ -264,13 +265,13 @@ final class HandLedger {
         }
     }
 
-    fileprivate func take(_ letters: inout [LedgerLetter]) -> Bool {
+    fileprivate func take(_ letters: inout [LedgerCommand]) -> Bool {
         mail += letters
         letters = []
         return true
     }
 
-    fileprivate func work(isDurable: Bool) -> [Letter] {
+    fileprivate func work(isDurable: Bool) -> [ShardMessage] {
         defer { mail = [] }
         return mail.compactMap { letter in
             switch letter {

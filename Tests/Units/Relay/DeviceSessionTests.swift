@@ -82,7 +82,7 @@ struct DeviceSessionTests {
         let line = try house.connect()
         line.say(subscribe())
         try house.run()
-        house.shard.switchboard.send(.channel(.removed(DeviceHouse.channel)), to: 0)
+        house.shard.outbox.send(.channel(.removed(DeviceHouse.channel)), to: 0)
         try house.run()
         #expect(line.news.last == ended("The channel was deleted.", of: Samples.topic))
         #expect(line.session.subscriptions.isEmpty)
@@ -142,7 +142,7 @@ struct DeviceSessionTests {
                 #expect(refused.reason.contains("production"))
             default: Issue.record("no answer")
             }
-            #expect(house.shard.seats[Samples.device]?.device.registration(of: Samples.topic) != nil)
+            #expect(house.shard.entries[Samples.device]?.device.registration(of: Samples.topic) != nil)
         }
     }
 

@@ -11,7 +11,7 @@ struct DeviceWorld {
     /// One push as its provider and the device see it.
     struct Push {
         let notification: Notification
-        var answers: [Verdict] = []
+        var answers: [PushResult] = []
         var isStored = false
         var isAcknowledged = false
         var isRestored = false

@@ -47,7 +47,7 @@ struct EnrolmentTests {
 
 @Suite("An enrolment with a wrong key")
 struct RefusedEnrolmentTests {
-    private static let fleet = SourceGate.Source(address("192.0.2.1:1"))
+    private static let fleet = ConnectionLimiter.Source(address("192.0.2.1:1"))
 
     private static func address(_ text: String) -> SocketAddress {
         guard let address = try? SocketAddress(text) else { preconditionFailure("it is an address") }
@@ -61,7 +61,7 @@ struct RefusedEnrolmentTests {
     }
 
     private func enrol(
-        _ house: DeviceHouse, key: String, from source: SourceGate.Source?
+        _ house: DeviceHouse, key: String, from source: ConnectionLimiter.Source?
     ) throws -> EnrolmentCall {
         let peer = Peer(address: "192.0.2.1:4711", source: source)
         let call = try EnrolmentCall(house.shard, peer: peer)
@@ -90,7 +90,7 @@ struct RefusedEnrolmentTests {
         let slow = try enrol(house, key: "wrong", from: Self.fleet)
         #expect(slow.status == nil)
         // A device from another address, and one without a known address.
-        for source in [SourceGate.Source(Self.address("192.0.2.2:1")), nil] {
+        for source in [ConnectionLimiter.Source(Self.address("192.0.2.2:1")), nil] {
             #expect(try enrol(house, key: "wrong", from: source).status == .unauthenticated)
         }
         let good = try enrol(house, key: Provider.enrolmentKey, from: Self.fleet)
@@ -125,11 +125,11 @@ struct RefusedEnrolmentTests {
         for number in 0..<Limits.sources + 10 {
             let words = [number >> 16, number & 65_535].map { String($0, radix: 16) }
             let text = "[2001:db8:\(words[0]):\(words[1])::]:1"
-            guard let source = SourceGate.Source(Self.address(text)) else { continue }
+            guard let source = ConnectionLimiter.Source(Self.address(text)) else { continue }
             #expect(pace.isMany(from: source, now: 0) == (number >= Limits.sources))
         }
         #expect(pace.sourceCount == Limits.sources)
-        if let late = SourceGate.Source(Self.address("192.0.2.9:1")) {
+        if let late = ConnectionLimiter.Source(Self.address("192.0.2.9:1")) {
             #expect(!pace.isMany(from: late, now: 120_000_000_000))
         }
         #expect(pace.sourceCount == 1)
@@ -152,7 +152,7 @@ private final class EnrolmentCall: SessionHandler {
     private(set) var status: GRPCStatus?
     private(set) var httpStatus: String?
     let session: DeviceSession
-    private lazy var client = PostriderHTTP2.Session(role: .client, handler: self)
+    private lazy var client = HTTP2Connection(role: .client, handler: self)
     private let wire: TestWire
     private var stream: Int32 = 0
 

@@ -6,17 +6,17 @@ import Testing
 
 @Suite("A ledger batch")
 struct LedgerBatchTests {
-    private func batch(_ letters: [LedgerLetter]) -> LedgerBatch {
+    private func batch(_ letters: [LedgerCommand]) -> LedgerBatch {
         var batch = LedgerBatch()
         for letter in letters { batch.add(letter) }
         return batch
     }
 
-    private func store(_ row: Int64) -> LedgerLetter {
+    private func store(_ row: Int64) -> LedgerCommand {
         .store(QueuedNotification(row: QueueRow(row), notification: Samples.notification(UInt64(row))))
     }
 
-    private func settle(_ row: Int64) -> LedgerLetter { .settle(QueueRow(row)) }
+    private func settle(_ row: Int64) -> LedgerCommand { .settle(QueueRow(row)) }
 
     private func enqueued(_ batch: LedgerBatch) -> [Int64] { batch.queue.enqueued.map(\.row.value) }
 

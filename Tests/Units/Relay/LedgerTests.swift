@@ -32,7 +32,7 @@ struct LedgerTests {
         )
     }
 
-    private static func text(_ letter: Letter) -> String {
+    private static func text(_ letter: ShardMessage) -> String {
         switch letter {
         case .stored(let rows, nil): "stored \(rows.map(\.row.value))"
         case .stored(let rows, let failure?): "\(failure.status) \(rows.map(\.row.value))"
@@ -46,14 +46,14 @@ struct LedgerTests {
 
     private static let devices = (0..<4).map { DeviceIdentity(high: 1, low: $0) }
 
-    private func stored(_ row: Int64, for device: Int = 0) -> LedgerLetter {
+    private func stored(_ row: Int64, for device: Int = 0) -> LedgerCommand {
         let notification = Samples.notification(UInt64(row), device: Self.devices[device])
         return .store(QueuedNotification(row: QueueRow(row), notification: notification))
     }
 
-    private func settle(_ row: Int64) -> LedgerLetter { .settle(QueueRow(row)) }
+    private func settle(_ row: Int64) -> LedgerCommand { .settle(QueueRow(row)) }
 
-    private func load(_ rows: Int64...) -> LedgerLetter {
+    private func load(_ rows: Int64...) -> LedgerCommand {
         .load(Self.devices[0], rows.map { QueueRow($0) })
     }
 
@@ -244,7 +244,7 @@ struct LedgerTests {
     func registryTogether() {
         let changes = Self.devices.map { RegistryChange.removeDevice($0) }
         let orders = changes.enumerated().map { number, change in
-            LedgerLetter.apply([change], shard: number % 2, ticket: UInt64(number))
+            LedgerCommand.apply([change], shard: number % 2, ticket: UInt64(number))
         }
         ledger.receive(orders)
         #expect(store.transactions == [4])

@@ -225,7 +225,7 @@ struct LibraryTokenTests {
         -----END PUBLIC KEY-----
         """
 
-    private static let authority = Authority(
+    private static let authority = AccessPolicy(
         generation: 1,
         providerKeys: [
             ProviderKeyRecord(

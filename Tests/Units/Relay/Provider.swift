@@ -15,7 +15,7 @@ struct Provider {
     let otherKey = ES256.PrivateKey.generate()
     let now = Samples.now
     /// Two teams; the second one owns the second key and the second topic.
-    let authority: Authority
+    let authority: AccessPolicy
 
     private init() {
         authority = Self.authority(
@@ -24,7 +24,7 @@ struct Provider {
 
     static func authority(
         generation: UInt64, keys: [(identifier: String, team: String, key: ES256.PrivateKey)]
-    ) -> Authority {
+    ) -> AccessPolicy {
         authority(
             generation: generation,
             records: keys.map {
@@ -34,8 +34,8 @@ struct Provider {
             })
     }
 
-    static func authority(generation: UInt64, records: [ProviderKeyRecord]) -> Authority {
-        Authority(
+    static func authority(generation: UInt64, records: [ProviderKeyRecord]) -> AccessPolicy {
+        AccessPolicy(
             generation: generation,
             providerKeys: records,
             topics: [
@@ -108,26 +108,30 @@ struct Provider {
         return fields.compactMap { name, value in value.map { (name, $0) } }
     }
 
-    static let secret = [UInt8](repeating: 5, count: TokenSeal.secretByteCount)
+    static let secret = [UInt8](repeating: 5, count: DeviceTokenCodec.secretByteCount)
     static let goodToken = shared.token()
     static let deviceToken: String = {
-        guard let seal = try? TokenSeal(secrets: [secret]) else { preconditionFailure("the secret is good") }
+        guard let seal = try? DeviceTokenCodec(secrets: [secret]) else {
+            preconditionFailure("the secret is good")
+        }
         return seal.seal(Samples.device, Samples.first).hex
     }()
 
     /// What admission makes of a request.
     func admit(
         _ fields: [(String, String)], body: [UInt8] = Array("{}".utf8),
-        environment: PostriderNotifications.Environment = .production, fidelity: Fidelity = Fidelity(),
-        authority: Authority? = nil, certificate: PeerCertificate? = nil
+        environment: PostriderNotifications.Environment = .production,
+        fidelity: APNsCompatibility = APNsCompatibility(),
+        authority: AccessPolicy? = nil, certificate: PeerCertificate? = nil
     ) throws -> Result<Notification, Rejection> {
         var block = HeaderBlock()
         for (name, value) in fields { block.add(name, value) }
         let request = PushRequest()
         request.begin(&block) { NotificationIdentity(high: 3, low: 4) }
         request.append(body.span)
-        let admission = Admission(
-            tokens: ProviderTokens(), seal: try TokenSeal(secrets: [Self.secret]), topics: TopicReader(),
+        let admission = PushValidator(
+            tokens: ProviderTokens(), seal: try DeviceTokenCodec(secrets: [Self.secret]),
+            topics: TopicCache(),
             environment: environment, fidelity: fidelity)
         var credentials = ProviderCredentials()
         do throws(Rejection) {

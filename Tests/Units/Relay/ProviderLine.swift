@@ -8,12 +8,12 @@ final class ProviderLine {
     private var credentials = ProviderCredentials()
     private let tokens = ProviderTokens()
     private let environment: PostriderNotifications.Environment
-    var authority: Authority
+    var authority: AccessPolicy
     /// What the last push that was authenticated may do.
-    private(set) var permission: ProviderPermission?
+    private(set) var permission: ProviderGrant?
 
     init(
-        _ authority: Authority = Provider.shared.authority,
+        _ authority: AccessPolicy = Provider.shared.authority,
         in environment: PostriderNotifications.Environment = .production
     ) {
         self.authority = authority

@@ -17,43 +17,44 @@ final class ProviderRig {
     private let shard: Shard
     private let wire: TestWire
     private let session: ProviderSession
-    private let client: PostriderHTTP2.Session
+    private let client: HTTP2Connection
     private let ledger = LedgerBox()
 
     init(
-        _ environment: PostriderNotifications.Environment = .production, fidelity: Fidelity = Fidelity(),
+        _ environment: PostriderNotifications.Environment = .production,
+        fidelity: APNsCompatibility = APNsCompatibility(),
         idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test"),
         client settings: SessionSettings = SessionSettings()
     ) throws {
         shard = Shard(
             index: 0,
             scheduler: clock,
-            switchboard: Switchboard(
+            outbox: Outbox(
                 ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) }),
-            rows: RowCounter(after: QueueRow(0)),
-            seal: try TokenSeal(secrets: [Provider.secret]),
+            rows: RowSequence(after: QueueRow(0)),
+            seal: try DeviceTokenCodec(secrets: [Provider.secret]),
             authority: Provider.shared.authority,
             random: Numbers(),
             fidelity: fidelity,
             providerIdleMilliseconds: idleMilliseconds,
             log: logged.log,
-            porter: ConnectionPorter(detach: { _ in nil }, adopt: { _ in nil })
+            porter: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil })
         )
-        let seat = DeviceSeat(Samples.record)
+        let entry = DeviceEntry(Samples.record)
         var (tally, effects) = (Tally(), [Device.Effect]())
         for number in [Samples.first, Self.development] {
-            seat.device.apply(Samples.registration(number), &tally, &effects)
+            entry.device.apply(Samples.registration(number), &tally, &effects)
         }
-        shard.seats[Samples.device] = seat
+        shard.entries[Samples.device] = entry
         session = ProviderSession(number: 1, environment: environment, shard: shard)
-        client = PostriderHTTP2.Session(role: .client, settings: settings, handler: answers)
+        client = HTTP2Connection(role: .client, settings: settings, handler: answers)
         wire = TestWire(session.endpoint, peer: peer)
         session.endpoint.opened(on: wire)
     }
 
     static let development = RegistrationNumber(1, in: .development)
     static let developmentToken: String = {
-        guard let seal = try? TokenSeal(secrets: [Provider.secret]) else {
+        guard let seal = try? DeviceTokenCodec(secrets: [Provider.secret]) else {
             preconditionFailure("the secret is good")
         }
         return seal.seal(Samples.device, development).hex
@@ -109,7 +110,7 @@ final class ProviderRig {
     /// The ledger takes nothing any more, and its mailbox is full.
     func stopLedger() {
         ledger.isStopped = true
-        for number in 1...Limits.letters { shard.switchboard.send(.settle(QueueRow(Int64(number)))) }
+        for number in 1...Limits.letters { shard.outbox.send(.settle(QueueRow(Int64(number)))) }
     }
 
     /// Carries bytes to and fro until both ends are silent.
@@ -127,7 +128,7 @@ final class ProviderRig {
     /// The ledger has made everything durable that it was asked to.
     func commit() {
         turn {
-            var letters: [Letter] = [.stored(ledger.takeStored(), failure: nil)]
+            var letters: [ShardMessage] = [.stored(ledger.takeStored(), failure: nil)]
             shard.receive(&letters)
         }
     }
@@ -205,13 +206,13 @@ final class Answers: SessionHandler {
 }
 
 /// A wire that notes what it is asked for.
-final class TestWire: Wire {
+final class TestWire: ConnectionOutput {
     let peer: Peer
     var isDirty = false
     private(set) var closed: CloseReason?
     let isBlocked = false
 
-    init(_ endpoint: Endpoint, peer: Peer) { self.peer = peer }
+    init(_ endpoint: HTTP2Handler, peer: Peer) { self.peer = peer }
 
     func setNeedsFlush() { isDirty = true }
 
@@ -241,7 +242,7 @@ private final class LedgerBox {
     var isStopped = false
     private var stored: [StoredRow] = []
 
-    func take(_ letters: inout [LedgerLetter]) -> Bool {
+    func take(_ letters: inout [LedgerCommand]) -> Bool {
         guard !isStopped else { return false }
         for case .store(let queued) in letters {
             stored.append(StoredRow(device: queued.notification.device, row: queued.row))

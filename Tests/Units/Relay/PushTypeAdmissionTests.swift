@@ -6,8 +6,8 @@ import Testing
 /// Push types, topics and priorities that belong together or do not (the contract's section 2.3).
 @Suite("Admission by push type")
 struct PushTypeAdmissionTests {
-    private static let strict: Fidelity = {
-        var fidelity = Fidelity()
+    private static let strict: APNsCompatibility = {
+        var fidelity = APNsCompatibility()
         fidelity.isStrict = true
         return fidelity
     }()
@@ -24,7 +24,9 @@ struct PushTypeAdmissionTests {
         ("controls", ".push-type.controls", ["1", "5", "10"]),
     ]
 
-    private func outcome(_ type: String?, _ suffix: String, _ priority: String?, _ fidelity: Fidelity) throws
+    private func outcome(
+        _ type: String?, _ suffix: String, _ priority: String?, _ fidelity: APNsCompatibility
+    ) throws
         -> Result<Notification, Rejection>
     {
         let provider = Provider.shared
@@ -50,7 +52,9 @@ struct PushTypeAdmissionTests {
             for suffix in Set(Self.table.map(\.suffix)) {
                 let strict = rejection(try outcome(type, suffix, nil, Self.strict))
                 #expect(strict == (suffix == own ? nil : .badTopic), "\(type) for \(suffix)")
-                #expect(rejection(try outcome(type, suffix, nil, Fidelity())) == nil, "\(type) for \(suffix)")
+                #expect(
+                    rejection(try outcome(type, suffix, nil, APNsCompatibility())) == nil,
+                    "\(type) for \(suffix)")
                 #expect(rejection(try outcome(nil, suffix, nil, Self.strict)) == nil)
             }
         }
@@ -63,7 +67,7 @@ struct PushTypeAdmissionTests {
                 let strict = rejection(try outcome(type, suffix, priority, Self.strict))
                 #expect(
                     strict == (priorities.contains(priority) ? nil : .badPriority), "\(type) at \(priority)")
-                #expect(rejection(try outcome(type, suffix, priority, Fidelity())) == nil)
+                #expect(rejection(try outcome(type, suffix, priority, APNsCompatibility())) == nil)
             }
         }
     }
@@ -71,9 +75,9 @@ struct PushTypeAdmissionTests {
     @Test("never treats a background push as immediate")
     func background() throws {
         #expect(try outcome("background", "", nil, Self.strict).get().priority == .considerate)
-        #expect(try outcome("background", "", nil, Fidelity()).get().priority == .considerate)
-        #expect(try outcome("background", "", "10", Fidelity()).get().priority == .considerate)
-        #expect(try outcome("background", "", "1", Fidelity()).get().priority == .low)
+        #expect(try outcome("background", "", nil, APNsCompatibility()).get().priority == .considerate)
+        #expect(try outcome("background", "", "10", APNsCompatibility()).get().priority == .considerate)
+        #expect(try outcome("background", "", "1", APNsCompatibility()).get().priority == .low)
         #expect(try outcome("alert", "", nil, Self.strict).get().priority == .immediate)
         #expect(try outcome(nil, "", nil, Self.strict).get().priority == .immediate)
     }
@@ -107,7 +111,7 @@ struct PushTypeAdmissionTests {
         #expect(authority.team(of: Samples.named("com.example.other.voip")) == "TEAM000002")
         #expect(authority.team(of: Samples.named("com.example.app.push-type.unheard")) == nil)
         #expect(authority.team(of: Samples.named(".voip")) == nil)
-        let given = Authority(
+        let given = AccessPolicy(
             generation: 1, providerKeys: [],
             topics: [
                 TopicRecord(topic: Samples.topic, team: "A"),
@@ -115,7 +119,7 @@ struct PushTypeAdmissionTests {
             ], enrolmentKeys: [], log: .none)
         #expect(given.team(of: Samples.named("com.example.app.voip")) == "B")
         #expect(given.team(of: Samples.named("com.example.app.voip-ptt")) == "A")
-        let outcome = try outcome("voip", ".voip", nil, Fidelity()).get()
+        let outcome = try outcome("voip", ".voip", nil, APNsCompatibility()).get()
         #expect(outcome.topic == Samples.named("com.example.app.voip"))
     }
 

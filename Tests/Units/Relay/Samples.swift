@@ -66,7 +66,9 @@ enum Samples {
             notification: notification(UInt64(row), expiration: .at(expiresAt), device: device))
     }
 
-    static func receipt(_ stream: Int) -> Receipt { Receipt(shard: 0, stream: Int32(stream), connection: 1) }
+    static func receipt(_ stream: Int) -> ReplyAddress {
+        ReplyAddress(shard: 0, stream: Int32(stream), connection: 1)
+    }
 }
 
 extension SplitMix64 {

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("The stream limit of a provider's connection")
 struct StreamLimitTests {
-    private static let ramp: Fidelity = {
-        var fidelity = Fidelity()
+    private static let ramp: APNsCompatibility = {
+        var fidelity = APNsCompatibility()
         fidelity.rampsStreamLimit = true
         return fidelity
     }()

@@ -4,8 +4,8 @@ import Testing
 @testable import PostriderTransport
 
 /// An echo that moves to another loop whenever it has received the byte 255, and counts what it has seen.
-private final class Wanderer: Session {
-    var wire: (any Wire)?
+private final class Wanderer: ConnectionHandler {
+    var wire: (any ConnectionOutput)?
     var openings = 0
     var closings = 0
     var flushes = 0
@@ -13,7 +13,7 @@ private final class Wanderer: Session {
     /// Called last in `received`.
     var onMove: (Wanderer) -> Void = { _ in }
 
-    func opened(on wire: any Wire) {
+    func opened(on wire: any ConnectionOutput) {
         self.wire = wire
         openings += 1
     }
@@ -43,7 +43,7 @@ private final class Wanderer: Session {
 }
 
 private enum Letter: Sendable {
-    case adopt(ConnectionCrate)
+    case adopt(DetachedConnection)
     case stop
 }
 
@@ -127,7 +127,7 @@ private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
         limits.readsPerTurn = 1
         let pair = try Pair(serverLimits: limits, tls: tls)
         let server = try #require(pair.server.wire as? Connection)
-        var crate: ConnectionCrate?
+        var crate: DetachedConnection?
         pair.server.onInput = { _ in crate = crate ?? server.detach() }
         // More than one read takes: what it ends with is a record that has begun.
         server.setReading(false)
@@ -190,7 +190,7 @@ private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
     func forAnother(usesTLS: Bool) throws {
         let (server, first, second) = (Probe(), Probe(), Probe())
         server.onOpen = { $0.send([1, 2, 3]) }
-        var crate: ConnectionCrate?
+        var crate: DetachedConnection?
         first.onOpen = { crate = ($0.wire as? Connection)?.detach() }
         let pair = try Pair(server: server, client: first, tls: usesTLS ? try TestTLS() : nil)
         pair.loop.turnAFewTimes()

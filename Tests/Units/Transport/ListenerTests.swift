@@ -11,14 +11,13 @@ import Testing
         let path = TemporaryPath()
         let loop = try EventLoop()
         let address: SocketAddress
+        // A bound socket that does not listen keeps its port from the other tests.
+        let bound = try Socket.make(family == .ipv6 ? AF_INET6 : AF_INET)
         switch family {
         case .unix: address = try path.address
         case .ipv4, .ipv6:
-            let free = try loop.listen(try SocketAddress(family == .ipv4 ? "127.0.0.1:0" : "[::1]:0")) { _ in
-                nil
-            }
-            address = free.address
-            free.close()
+            try Socket.bind(bound.number, to: try SocketAddress(family == .ipv4 ? "127.0.0.1:0" : "[::1]:0"))
+            address = try #require(Socket.localAddress(bound.number))
         }
         let probe = Probe()
         loop.connect(to: address, session: probe)

@@ -80,11 +80,11 @@ struct PreambleTests {
 struct SourceTests {
     @Test("is an IPv4 address or an IPv6 /64", .bug(id: "R15"))
     func description() throws {
-        #expect(SourceGate.Source(try SocketAddress("192.0.2.7:4711"))?.description == "192.0.2.7")
+        #expect(ConnectionLimiter.Source(try SocketAddress("192.0.2.7:4711"))?.description == "192.0.2.7")
         let one = try SocketAddress("[2001:db8:1:2::7]:1")
         let other = try SocketAddress("[2001:db8:1:2:9::]:2")
-        #expect(SourceGate.Source(one)?.description == "2001:db8:1:2::/64")
-        #expect(SourceGate.Source(one) == SourceGate.Source(other))
-        #expect(SourceGate.Source(try SocketAddress("unix:/a")) == nil)
+        #expect(ConnectionLimiter.Source(one)?.description == "2001:db8:1:2::/64")
+        #expect(ConnectionLimiter.Source(one) == ConnectionLimiter.Source(other))
+        #expect(ConnectionLimiter.Source(try SocketAddress("unix:/a")) == nil)
     }
 }

@@ -4,8 +4,8 @@ import Testing
 @testable import PostriderTransport
 
 /// A session that remembers what it was told, and can be made to do things.
-final class Probe: Session {
-    var wire: (any Wire)?
+final class Probe: ConnectionHandler {
+    var wire: (any ConnectionOutput)?
     var openings = 0
     var input: [UInt8] = []
     var inputEnds = 0
@@ -18,7 +18,7 @@ final class Probe: Session {
     var onEnd: (Probe) -> Void = { $0.wire?.close(.peerClosed) }
     var onFlush: (Probe) -> Void = { _ in }
 
-    func opened(on wire: any Wire) {
+    func opened(on wire: any ConnectionOutput) {
         self.wire = wire
         openings += 1
         onOpen(self)

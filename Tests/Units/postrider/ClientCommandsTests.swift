@@ -40,7 +40,7 @@ struct ClientCommandsTests {
     /// A device that takes its token and leaves.
     private func enrol(_ folder: DevFolder, state: String) async throws -> String {
         let options = try DeviceCommand.table.parse(["-d", folder.path, "--state", state])
-        let order = try DeviceOrder(options, environment: [:])
+        let order = try DeviceArguments(options, environment: [:])
         let kept = try await DeviceCommand.enrol(order)
         try order.write(kept)
         return try await LoopThread.run("device") { loop in

@@ -36,7 +36,7 @@ struct SettingsTests {
         #expect(settings.relay.providerAddresses.map(\.description) == ["0.0.0.0:2197"])
         #expect(settings.relay.developmentProviderAddresses.isEmpty)
         #expect(settings.relay.deviceAddresses.map(\.description) == ["0.0.0.0:5223"])
-        #expect(settings.relay.fidelity == Fidelity())
+        #expect(settings.relay.fidelity == APNsCompatibility())
         #expect(settings.relay.providerIdleSeconds == 3600)
         #expect(settings.relay.traceSample == 1)
         #expect(settings.relay.controlAddress.description == "unix:d/control.sock")
@@ -95,12 +95,12 @@ struct SettingsTests {
 
     @Test("of fidelity are options of postrider dev too, and change what --apple says")
     func devFidelity() throws {
-        func fidelity(_ arguments: String...) throws -> Fidelity {
+        func fidelity(_ arguments: String...) throws -> APNsCompatibility {
             try DevCommand.fidelity(DevCommand.table.parse(arguments))
         }
-        #expect(try fidelity() == Fidelity())
+        #expect(try fidelity() == APNsCompatibility())
         #expect(try fidelity("--apple") == .apple)
-        var expected = Fidelity.apple
+        var expected = APNsCompatibility.apple
         expected.storage = .queue
         #expect(try fidelity("--storage", "queue", "--apple") == expected)
         let error = #expect(throws: UsageError.self) { try fidelity("--spellings", "old") }

@@ -116,7 +116,7 @@ enum ContractBody: Equatable, Sendable {
 
 /// How the relay is set up, where that is not what it does by itself.
 struct ContractSetting: Hashable, Sendable {
-    var fidelity = Fidelity()
+    var fidelity = APNsCompatibility()
     var pushesPerSecond: Int?
     var deviceExpiryDays: Int?
     /// How the store fails; nil: it does not.

@@ -122,8 +122,8 @@ private struct ContractDevices {
     let values: [String: String]
 
     init() throws {
-        let secret = [UInt8](repeating: 5, count: TokenSeal.secretByteCount)
-        let seal = try TokenSeal(secrets: [secret])
+        let secret = [UInt8](repeating: 5, count: DeviceTokenCodec.secretByteCount)
+        let seal = try DeviceTokenCodec(secrets: [secret])
         let enrolledAt = Moment(milliseconds: ContractHouse.seenAt)
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let (present, absent) = (DeviceIdentity(high: 1, low: 1), DeviceIdentity(high: 1, low: 2))

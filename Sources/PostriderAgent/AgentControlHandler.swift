@@ -1,0 +1,289 @@
+import Foundation
+import PostriderCourier
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
+
+/// Where the commands of the device's owner are worked off: what `postrider agent status` and the like ask on the app
+/// socket. Only the agent's own user and root are heard.
+final class AgentControlHandler {
+    typealias Answer = (status: Int, body: [UInt8])
+
+    private let state: AgentState
+    private let desk: AppRouter
+    private let keeper: AppLifecycle
+    private let log: Log
+    private let user: UInt32
+    /// What shows alerts; its owner, which also owns this, sets it.
+    weak var presenter: Presenter?
+    /// Whether the link to the relay is up.
+    var isLinked: () -> Bool = { false }
+
+    /// - Parameter user: who is heard besides root.
+    init(
+        _ state: AgentState, desk: AppRouter, keeper: AppLifecycle, log: Log, user: UInt32 = UserAccount.own
+    ) {
+        self.state = state
+        self.desk = desk
+        self.keeper = keeper
+        self.log = log
+        self.user = user
+    }
+
+    /// Works off one request of a process of this user.
+    func handle(_ method: String, _ path: String, body: [UInt8], from caller: UInt32) -> Answer {
+        guard caller == user || caller == 0 else {
+            log.warning(
+                "user \(caller) was refused: commands are for the agent's own user and root",
+                kind: "command refused", from: "\(caller)")
+            return Self.refusal(403, "Only root and the agent's own user may give the agent commands.")
+        }
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).map(String.init)
+        do throws(StoreError) {
+            switch (method, parts.first, parts.dropFirst().first) {
+            case ("GET", "status", nil): return Self.answer(try status())
+            case ("GET", "apps", nil): return Self.answer(try apps())
+            case ("GET", "inbox", nil): return Self.answer(try inbox())
+            case ("GET", "pending", nil): return Self.answer(try pending())
+            case ("GET", "dead-letters", nil): return Self.answer(try deadLetters())
+            case ("GET", "alerts", nil): return Self.answer(alerts())
+            case ("PUT", "responses", let topic?): return try respond(topic, body)
+            case ("PUT", "retried-letters", let number?): return try retry(number)
+            case ("DELETE", "dead-letters", let number?): return try drop(number)
+            case ("DELETE", "apps", let topic?): return try forget(topic)
+            case ("PUT", "authorizations", let topic?): return try decide(topic, body)
+            case ("PUT", "active-apps", let topic?): return tell(.activate, topic)
+            case ("DELETE", "active-apps", let topic?): return tell(.suspend, topic)
+            default: return Self.refusal(404, "The agent knows no \(method) \(path).")
+            }
+        } catch {
+            desk.trouble.note(error)
+            return Self.refusal(503, error.description)
+        }
+    }
+
+    // MARK: What there is
+
+    private func status() throws(StoreError) -> AgentControl.Status {
+        let apps = try apps()
+        return AgentControl.Status(
+            device: try state.device()?.deviceIdentity.description,
+            isConnected: isLinked(),
+            apps: apps.count,
+            running: apps.count { ["active", "background"].contains($0.state) },
+            inbox: apps.reduce(0) { $0 + $1.inbox },
+            pending: try pending().count,
+            deadLetters: try state.deadLetters.letters().count)
+    }
+
+    private func apps() throws(StoreError) -> [AgentControl.App] {
+        var apps: [AgentControl.App] = []
+        let topics = Set(state.apps.records.keys).union(keeper.topics).union(state.consents.decided)
+        for topic in topics.sorted() {
+            let record = state.apps[topic]
+            let kept = keeper.status(of: topic)
+            var waiting = 0
+            if let record { waiting = try state.inbox.count(of: record.number) }
+            let business = desk.attachments[topic]?.streams.last?.business(at: desk.scheduler.now)
+            let stay = business.flatMap { $0.milliseconds < Limits.handlerNoticeMilliseconds ? nil : $0 }
+            apps.append(
+                AgentControl.App(
+                    topic: topic, user: kept?.supervisor.manifest.user ?? record?.user,
+                    state: kept?.supervisor.word ?? word(of: record),
+                    process: kept?.process, isDeclared: kept != nil, isRegistered: record?.token != nil,
+                    notifications: (record.map { desk.center.status(of: $0) } ?? state.consents[topic].status)
+                        .word,
+                    inbox: waiting, busySeconds: stay.map { $0.milliseconds / 1000 },
+                    underWay: stay?.count))
+        }
+        return apps
+    }
+
+    /// How an app without a manifest is.
+    private func word(of record: AppRecord?) -> String {
+        guard let record else { return "not seen yet" }
+        return desk.attachments[record.topic.text] == nil ? "not running" : "active"
+    }
+
+    private func inbox() throws(StoreError) -> [AgentControl.Letter] {
+        var letters: [AgentControl.Letter] = []
+        for record in state.apps.records.values.sorted(by: { $0.number < $1.number }) {
+            let attempts = try state.inbox.attempts(of: record.number)
+            try state.inbox.forEachPending(of: record.number, after: 0) { row, parcel in
+                letters.append(AgentControl.Letter(row, parcel, attempts: attempts[row] ?? 0))
+                return true
+            }
+        }
+        return letters
+    }
+
+    private func pending() throws(StoreError) -> [AgentControl.Pending] {
+        var pending: [AgentControl.Pending] = []
+        for record in state.apps.records.values {
+            for notice in try state.timetable.notices(of: record.number, .pending) {
+                pending.append(
+                    AgentControl.Pending(
+                        topic: record.topic.text, identifier: notice.request.identifier,
+                        title: notice.request.content.title, at: notice.at.milliseconds))
+            }
+        }
+        return pending.sorted { ($0.at, $0.topic) < ($1.at, $1.topic) }
+    }
+
+    private func deadLetters() throws(StoreError) -> [AgentControl.Letter] {
+        try state.deadLetters.letters().map { letter in
+            var told = AgentControl.Letter(letter.row, letter.parcel, attempts: letter.attempts)
+            told.reason = letter.reason
+            told.diedAt = letter.diedAt.milliseconds
+            return told
+        }
+    }
+
+    private func alerts() -> [AgentControl.Alert] {
+        (presenter?.alerts ?? []).map { alert in
+            AgentControl.Alert(
+                topic: alert.key.topic, identifier: alert.key.identifier, title: alert.content.title,
+                category: alert.content.category)
+        }
+    }
+
+    // MARK: What is to be done
+
+    private func respond(_ topic: String, _ body: [UInt8]) throws(StoreError) -> Answer {
+        guard let response = try? JSONDecoder().decode(AgentControl.Response.self, from: Data(body)) else {
+            return Self.refusal(400, "A response says the identifier of the alert.")
+        }
+        guard
+            presenter?.respond(
+                to: response.identifier, of: topic, action: response.action, text: response.text) == true
+        else { return Self.refusal(404, "There is no alert \(response.identifier) of \(topic).") }
+        return Self.done
+    }
+
+    private func retry(_ number: String) throws(StoreError) -> Answer {
+        guard let row = Int64(number), try desk.retryDeadLetter(row) else { return Self.noLetter(number) }
+        return Self.done
+    }
+
+    private func drop(_ number: String) throws(StoreError) -> Answer {
+        guard let row = Int64(number), try state.deadLetters.drop(row) else { return Self.noLetter(number) }
+        return Self.done
+    }
+
+    private func forget(_ topic: String) throws(StoreError) -> Answer {
+        try desk.forgetApp(topic) ? Self.done : Self.refusal(404, "The agent knows of no app \(topic).")
+    }
+
+    private func decide(_ topic: String, _ body: [UInt8]) throws(StoreError) -> Answer {
+        guard let decision = try? JSONDecoder().decode(AgentControl.Decision.self, from: Data(body)) else {
+            return Self.refusal(400, "A decision says whether the app isAllowed to notify.")
+        }
+        guard Topic(topic) != nil else {
+            return Self.refusal(400, "'\(topic)' is not a topic: give the app's bundle identifier.")
+        }
+        var granted: NotificationOptions? = decision.options == nil ? nil : []
+        for name in decision.options ?? [] {
+            guard let option = NotificationOptions(word: name) else {
+                return Self.refusal(
+                    400, "'\(name)' is not an option: alert, sound, badge, critical and settings are.")
+            }
+            granted = (granted ?? []).union(option)
+        }
+        guard granted == nil || state.apps[topic] != nil else {
+            return Self.refusal(
+                404, "\(topic) has not come yet: allow it as a whole, or choose options when it has come.")
+        }
+        let status = decision.isAllowed ? AuthorizationStatus.authorized : .denied
+        guard try desk.center.decide(status, about: topic, granting: granted) else {
+            return Self.refusal(
+                409,
+                "The owner has decided about \(Limits.decisionsInAdvance) apps that have not come yet: "
+                    + "'postrider agent forget TOPIC' drops one.")
+        }
+        return Self.done
+    }
+
+    private func tell(_ event: AppSupervisor.Event, _ topic: String) -> Answer {
+        guard keeper.handle(event, topic) else {
+            return Self.refusal(404, "No manifest declares an app \(topic).")
+        }
+        // Whoever turns to an app uses the device.
+        if event == .activate { desk.line?.fetch() }
+        return Self.done
+    }
+
+    // MARK: Answers
+
+    private static let done: Answer = (200, Array("{}".utf8))
+
+    private static func noLetter(_ number: String) -> Answer {
+        refusal(404, "There is no dead letter \(number).")
+    }
+
+    private static func answer(_ value: some Encodable) -> Answer {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(value) else {
+            preconditionFailure("control messages are plain values")
+        }
+        return (200, Array(data))
+    }
+
+    private static func refusal(_ status: Int, _ sentence: String) -> Answer {
+        (status, answer(AgentControl.Refusal(sentence: sentence)).body)
+    }
+}
+
+extension AgentControl.Letter {
+    /// What lies in a row.
+    fileprivate init(_ row: Int64, _ parcel: Parcel, attempts: Int) {
+        let kind =
+            switch parcel {
+            case .remote: "push"
+            case .fired: "local"
+            case .responded: "response"
+            }
+        self.init(
+            number: row, topic: parcel.topic, kind: kind, identity: parcel.identity.description,
+            attempts: attempts)
+    }
+}
+
+extension AppSupervisor {
+    /// The word for its state.
+    fileprivate var word: String {
+        switch state {
+        case .idle: "not running"
+        case .resting: isCrashLooping ? "crash loop" : "waiting"
+        case .starting: "starting"
+        case .running: isActive ? "active" : "background"
+        case .ending: "ending"
+        }
+    }
+}
+
+extension NotificationOptions {
+    /// The option of a word; nil: there is none.
+    fileprivate init?(word: String) {
+        switch word {
+        case "alert": self = .alert
+        case "sound": self = .sound
+        case "badge": self = .badge
+        case "critical": self = .criticalAlert
+        case "settings": self = .providesSettings
+        default: return nil
+        }
+    }
+}
+
+extension AuthorizationStatus {
+    /// The word for it, as in the agent's setting.
+    fileprivate var word: String {
+        switch self {
+        case .notDetermined: "ask"
+        case .authorized: "allow"
+        case .denied: "deny"
+        case .provisional: "quiet"
+        }
+    }
+}

@@ -1,0 +1,259 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
+
+/// Keeps the declared apps: starts them, tells them what happens to them, and ends them, as their supervisors say.
+final class AppLifecycle {
+    /// A declared app.
+    private final class KeptApp {
+        var supervisor: AppSupervisor
+        var process: (any AppProcess)?
+        /// The number of the process that has ended last.
+        var formerProcess: Int32?
+        var timer: (any LoopTimer)?
+        /// What has happened while something else was being worked off.
+        var events: [AppSupervisor.Event] = []
+        var isBusy = false
+        /// Whether its manifest is gone: it is forgotten when its process has ended.
+        var isLeaving = false
+        /// The manifest that has come back meanwhile.
+        var successor: AppManifest?
+
+        init(_ supervisor: AppSupervisor) { self.supervisor = supervisor }
+    }
+
+    private let state: AgentState
+    private unowned let desk: AppRouter
+    private let launcher: any AppLauncher
+    private let scheduler: any Scheduler
+    private let log: Log
+    private let random: () -> UInt64
+    private var apps: [String: KeptApp] = [:]
+    private var whenStopped: (() -> Void)?
+
+    init(
+        _ manifests: [AppManifest], state: AgentState, desk: AppRouter, launcher: any AppLauncher,
+        scheduler: any Scheduler, log: Log, random: @escaping () -> UInt64
+    ) {
+        self.state = state
+        self.desk = desk
+        self.launcher = launcher
+        self.scheduler = scheduler
+        self.log = log
+        self.random = random
+        for manifest in manifests { add(manifest) }
+    }
+
+    private func add(_ manifest: AppManifest) {
+        let (app, topic) = (KeptApp(AppSupervisor(manifest)), manifest.topic)
+        app.timer = scheduler.makeTimer { [unowned self] in timeIsUp(topic) }
+        apps[topic] = app
+    }
+
+    /// These are the manifests from now on. An app whose manifest is gone is ended if the agent has started it; one
+    /// whose manifest is another follows it from its next start on. The answer is who was added, and who removed.
+    func declare(_ manifests: [AppManifest]) -> (added: [String], removed: [String]) {
+        let declared = Dictionary(uniqueKeysWithValues: manifests.map { ($0.topic, $0) })
+        let present = Set(apps.filter { !$0.value.isLeaving || $0.value.successor != nil }.keys)
+        for (topic, manifest) in declared {
+            guard let app = apps[topic] else {
+                add(manifest)
+                greet(topic)
+                continue
+            }
+            if app.isLeaving { app.successor = manifest } else { app.supervisor.manifest = manifest }
+        }
+        desk.isReceptionStale = true
+        let removed = present.subtracting(declared.keys).sorted()
+        for topic in removed {
+            apps[topic]?.successor = nil
+            apps[topic]?.isLeaving = true
+            handle(.stop, topic)
+        }
+        return (Set(declared.keys).subtracting(present).sorted(), removed)
+    }
+
+    /// An app whose manifest is gone is forgotten, once its process has ended.
+    private func checkLeave(_ topic: String, _ app: KeptApp) {
+        guard app.isLeaving, app.process == nil else { return }
+        apps[topic] = nil
+        guard let manifest = app.successor else { return }
+        add(manifest)
+        greet(topic)
+        desk.stir(topic)
+    }
+
+    /// A new declaration may be of an app that runs already.
+    private func greet(_ topic: String) {
+        if desk.attachments[topic] != nil { handle(.attached, topic) }
+    }
+
+    /// Whether an app is attached, and not by the process of the agent's that has ended: somebody else has started it.
+    private func isAttachedElsewhere(_ topic: String, _ app: KeptApp) -> Bool {
+        guard let streams = desk.attachments[topic]?.streams else { return false }
+        return streams.contains { $0.process == nil || $0.process != app.formerProcess }
+    }
+
+    /// What the app was started for still waits where it has ended without attaching: somebody has to say so again.
+    private func timeIsUp(_ topic: String) {
+        handle(.timeIsUp, topic)
+        desk.stir(topic)
+    }
+
+    /// Takes over the processes that an earlier agent has left behind.
+    func start() {
+        for (topic, record) in state.processes.records {
+            guard let app = apps[topic],
+                let process = launcher.adopt(record, ended: { [unowned self] in ended($0, topic) })
+            else {
+                keep(nil, of: topic)
+                continue
+            }
+            log.notice("\(topic) still runs as process \(record.identifier)")
+            app.process = process
+            app.supervisor = AppSupervisor(app.supervisor.manifest, isActive: record.isActive)
+            app.timer?.arm(afterMilliseconds: Limits.attachMilliseconds)
+        }
+    }
+
+    /// Whether there is a manifest of this topic.
+    func isDeclared(_ topic: String) -> Bool { apps[topic].map { !$0.isLeaving } ?? false }
+
+    /// Whether an app's supervisor would do something about what waits for it.
+    func heedsNeed(_ topic: String) -> Bool { apps[topic]?.supervisor.heedsNeed == true }
+
+    /// The topics of all declared apps.
+    var topics: [String] { Array(apps.keys) }
+
+    /// What is known of an app: how it is, and its process.
+    func status(of topic: String) -> (supervisor: AppSupervisor, process: Int32?)? {
+        apps[topic].map { ($0.supervisor, $0.process?.identifier) }
+    }
+
+    /// Whether the process at the other end of a stream is the one that the agent has started for an app.
+    func isProcess(_ process: Int32?, of topic: String) -> Bool {
+        guard let own = apps[topic]?.process?.identifier else { return false }
+        return process == nil || process == own
+    }
+
+    /// Something has happened; false: there is no such app.
+    @discardableResult
+    func handle(_ event: AppSupervisor.Event, _ topic: String) -> Bool {
+        guard let app = apps[topic] else { return false }
+        switch (event, app.supervisor.state) {
+        case (.needed, .idle), (.activate, .idle), (.activate, .resting):
+            // It runs all the same, where another process of it goes on beside the agent's that has ended.
+            if isAttachedElsewhere(topic, app) { app.events.append(.attached) }
+        case (.needed, .resting): if isAttachedElsewhere(topic, app) { return true }
+        default: break
+        }
+        app.events.append(event)
+        guard !app.isBusy else { return true }
+        let wasLooping = app.supervisor.isCrashLooping
+        app.isBusy = true
+        while !app.events.isEmpty {
+            let event = app.events.removeFirst()
+            let now = Int(scheduler.now / 1_000_000)
+            for action in app.supervisor.handle(event, now: now, random: random()) {
+                perform(action, topic, app)
+            }
+        }
+        app.isBusy = false
+        if let process = app.process {
+            keep(process, app.supervisor.isActive, of: topic)
+        }
+        checkLeave(topic, app)
+        if app.supervisor.isCrashLooping != wasLooping { desk.isReceptionStale = true }
+        checkEnd()
+        return true
+    }
+
+    /// Ends the apps that the agent has started; `whenStopped` is called when they are gone.
+    func stop(_ whenStopped: @escaping () -> Void) {
+        for topic in apps.keys { handle(.stop, topic) }
+        self.whenStopped = whenStopped
+        checkEnd()
+    }
+
+    private func checkEnd() {
+        guard let whenStopped, apps.values.allSatisfy({ $0.process == nil }) else { return }
+        self.whenStopped = nil
+        whenStopped()
+    }
+
+    private func perform(_ action: AppSupervisor.Action, _ topic: String, _ app: KeptApp) {
+        switch action {
+        case .start: start(topic, app)
+        case .tell(let event):
+            var launch = LaunchReason.itself
+            if event == .didFinishLaunching, app.process != nil {
+                launch = app.supervisor.isLaunchedForUse ? .activation : desk.firstParcel(of: topic)
+            }
+            desk.tell(topic, .lifeCycle(LifeCycle(topic: topic, event: event, launch: launch)))
+        case .terminate: app.process?.terminate()
+        case .kill: app.process?.kill()
+        case .arm(let milliseconds): app.timer?.arm(afterMilliseconds: milliseconds)
+        case .disarm: app.timer?.disarm()
+        case .note(let sentence): log.info("\(topic) \(sentence)", kind: "\(topic) \(sentence)")
+        case .report(let sentence): log.warning("\(topic) \(sentence)", kind: "\(topic) \(sentence)")
+        }
+    }
+
+    private func start(_ topic: String, _ app: KeptApp) {
+        let reason = app.supervisor.isLaunchedForUse ? LaunchReason.activation : desk.firstParcel(of: topic)
+        do {
+            let process = try launcher.start(app.supervisor.manifest, reason: reason.word) {
+                [unowned self] in ended($0, topic)
+            }
+            app.process = process
+            log.notice(
+                "started \(topic) as process \(process.identifier): \(reason.word)", kind: "started \(topic)")
+            app.events.append(.started)
+        } catch {
+            app.events.append(.notStarted("does not run: \(error)"))
+        }
+    }
+
+    private func ended(_ ending: ProcessEnding, _ topic: String) {
+        guard let app = apps[topic] else { return }
+        app.formerProcess = app.process?.identifier
+        app.process = nil
+        keep(nil, of: topic)
+        handle(.exited(ending), topic)
+    }
+
+    private func keep(_ process: (any AppProcess)?, _ isActive: Bool = false, of topic: String) {
+        let record = process.map {
+            ProcessRegister.Record(identifier: $0.identifier, startedAt: $0.startedAt, isActive: isActive)
+        }
+        // Without the record, the next agent learns of the process when it comes back.
+        do throws(StoreError) { try state.processes.put(record, of: topic) } catch {
+            desk.trouble.note(error)
+        }
+    }
+}
+
+extension AppSupervisor {
+    /// Whether ``Event/needed`` would change anything.
+    var heedsNeed: Bool {
+        switch state {
+        case .idle: !isStopping
+        case .running: !isActive && !manifest.mayRunInBackground
+        case .resting, .starting, .ending: !isNeeded
+        }
+    }
+}
+
+extension LaunchReason {
+    /// The word for it in a program's environment.
+    var word: String {
+        switch self {
+        case .itself: "none"
+        case .remote: "remote-notification"
+        case .fired: "local-notification"
+        case .responded: "response"
+        case .activation: "activation"
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
+
+// What becomes of what an app does not handle, and of apps that do not run.
+extension AppRouter {
+    /// An app decides how the alerts of a topic of its user's are presented, or does not.
+    func wish(_ wish: PresentationWish, from stream: AppStream) {
+        guard let record = state.apps[wish.topic], owner(of: record) == stream.user else { return }
+        if wish.decides { stream.decisions.insert(wish.topic) } else { stream.decisions.remove(wish.topic) }
+    }
+
+    /// Every app's topic may have something that waits.
+    func stirAll() {
+        for topic in state.apps.records.keys { stir(topic) }
+    }
+
+    /// A dead letter is to be handed over again; false: there is none in this row.
+    func retryDeadLetter(_ row: Int64) throws(StoreError) -> Bool {
+        guard let app = try state.deadLetters.retry(row) else { return false }
+        if let record = state.apps.record(numbered: app) { retry([record.topic.text]) }
+        return true
+    }
+
+    /// What waits first for an app, as the reason of its start.
+    func firstParcel(of topic: String) -> LaunchReason {
+        guard let record = state.apps[topic] else { return .itself }
+        var reason = LaunchReason.itself
+        do throws(StoreError) {
+            try state.inbox.forEachPending(of: record.number, after: 0) { row, parcel in
+                guard !sickbay.holds(row) else { return true }
+                reason = parcel.launch
+                return false
+            }
+        } catch {
+            trouble.note(error)
+        }
+        return reason
+    }
+
+    /// Has a declared app started that something waits for.
+    func callApp(_ topic: String) {
+        guard let keeper, keeper.heedsNeed(topic), firstParcel(of: topic) != .itself else { return }
+        keeper.handle(.needed, topic)
+    }
+
+    func makeHandlerWatch(_ scheduler: any Scheduler) -> HandlerWatch {
+        let watch = HandlerWatch(scheduler, log: log)
+        watch.boundMilliseconds = { [unowned self] topic in
+            guard let manifest = keeper?.status(of: topic)?.supervisor.manifest else {
+                return Limits.handlerSeconds.usual * 1000
+            }
+            return manifest.handlerSeconds.map { $0 * 1000 }
+        }
+        watch.stuck = { [unowned self] in stuck($0, $1) }
+        return watch
+    }
+
+    /// An app does not come back from what it was given: that has failed, as if the app had crashed. A process that the
+    /// agent has started is ended; any other loses its stream, so that it, or another one of the app, can come anew.
+    private func stuck(_ stream: AppStream, _ business: AppStream.Business) {
+        let topic = business.topic
+        // A stream that is the newest of no topic holds nothing up. One handler holds up all topics of its stream.
+        guard attachments.values.contains(where: { $0.streams.last === stream }),
+            let oldest = stream.oldestUnderWay
+        else { return }
+        stream.isStuck = true
+        let reason = "The app had not handled it after \(business.milliseconds / 1000) s."
+        failures.append(Inbox.Failure(row: oldest.row, topic: topic, reason: reason))
+        if keeper?.isProcess(stream.process, of: topic) == true {
+            keeper?.handle(.stuck("\(business), and is ended"), topic)
+        } else {
+            log.warning("\(topic) \(business), and is disconnected")
+            stream.end(
+                .deadlineExceeded,
+                "The app \(business): it is disconnected, and is handed over again what it holds.")
+        }
+    }
+
+    private func isUnderWay(_ row: Int64) -> Bool {
+        attachments.values.contains { $0.streams.contains { $0.isUnderWay(row) } }
+    }
+
+    /// These topics' rows are looked through from the first again.
+    func retry(_ topics: Set<String>) {
+        for topic in topics {
+            attachments[topic]?.lastRow = 0
+            stir(topic)
+        }
+    }
+
+    /// Failures are safe: their next attempts are waited for, or there is none.
+    func told(_ outcome: Inbox.Outcome) {
+        for merged in outcome.merged { reporter.note(.merged, of: merged.push, mergedWith: merged.other) }
+        for failure in outcome.again where sickbay.holds(failure.row) {
+            let reason = DesktopNotification.line(failure.reason)
+            log.info(
+                "\(failure.topic) has failed (attempt \(failure.attempts)): \(reason)",
+                kind: "failed: \(failure.topic)")
+            sickbay.rest(failure.row, of: failure.topic, attempts: failure.attempts)
+        }
+        for row in outcome.gone { sickbay.discharge(row) }
+        for (app, count) in outcome.dropped { noteDrop(count, of: app) }
+        for replaced in outcome.replaced {
+            sickbay.discharge(replaced.row)
+            // The relay hears of what an app has been told when the app has handled it.
+            guard let push = replaced.reported, !isUnderWay(replaced.row) else { continue }
+            reporter.note(.replaced, of: push)
+        }
+        for failure in outcome.dead {
+            sickbay.discharge(failure.row)
+            log.warning(
+                "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "
+                    + "'postrider agent dead-letters'", kind: "dead letter: \(failure.topic)")
+        }
+    }
+
+    private func noteDrop(_ count: Int, of app: Int64) {
+        let topic = state.apps.record(numbered: app)?.topic.text ?? "an app"
+        let number = count == 1 ? "1 notification" : "\(count) notifications"
+        log.write(
+            .warning, "\(number) of \(topic) dropped: its inbox is full (\(Limits.inboxPerTopic))",
+            kind: "inbox full", from: topic, count: count)
+    }
+}
+
+/// Rows of the inbox that an app has failed at, until their next attempt: longer after each.
+final class RedeliveryQueue {
+    private let scheduler: any Scheduler
+    private let release: (Set<String>) -> Void
+    /// The topic of each row, and in which nanosecond it is let go; nil: the failure is not counted yet.
+    private var rows: [Int64: (topic: String, until: UInt64?)] = [:]
+    private lazy var timer = scheduler.makeTimer { [unowned self] in letGo() }
+
+    /// - Parameter release: is told the topics of rows that were let go.
+    init(_ scheduler: any Scheduler, release: @escaping (Set<String>) -> Void) {
+        self.scheduler = scheduler
+        self.release = release
+    }
+
+    /// Whether it holds nothing.
+    var isEmpty: Bool { rows.isEmpty }
+
+    /// Whether a row is not to be handed over.
+    func holds(_ row: Int64) -> Bool { rows[row] != nil }
+
+    /// Holds a row until it is said for how long.
+    func admit(_ row: Int64, of topic: String) { rows[row] = (topic, nil) }
+
+    /// Lets a row go when so many attempts have earned it.
+    func rest(_ row: Int64, of topic: String, attempts: Int) {
+        let milliseconds = Limits.redeliveryMilliseconds << min(max(attempts - 1, 0), 9)
+        rows[row] = (topic, scheduler.now + UInt64(milliseconds) * 1_000_000)
+        arm()
+    }
+
+    /// Forgets a row.
+    func discharge(_ row: Int64) { rows[row] = nil }
+
+    /// Lets go whatever has waited long enough.
+    func letGo() {
+        let due = rows.filter { $0.value.until.map { $0 <= scheduler.now } ?? false }
+        for row in due.keys { rows[row] = nil }
+        if !due.isEmpty { release(Set(due.values.map(\.topic))) }
+        arm()
+    }
+
+    private func arm() {
+        guard let next = rows.values.compactMap(\.until).min() else { return timer.disarm() }
+        let wait = next > scheduler.now ? next - scheduler.now : 0
+        timer.arm(afterMilliseconds: Int(wait / 1_000_000) + 1)
+    }
+}

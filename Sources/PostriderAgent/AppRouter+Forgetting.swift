@@ -1,0 +1,97 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderStorage
+
+// How apps are forgotten that are gone from the device.
+extension AppRouter {
+    /// These are the declared topics from now on. Whoever is attached to one that is another user's now is given
+    /// nothing of it any more.
+    func declare(_ declarations: [String: UInt32]) {
+        self.declarations = declarations
+        for (topic, present) in attachments {
+            guard let record = state.apps[topic] else { continue }
+            let refusal = AppRefusal.notYours(record.topic)
+            for stream in present.streams where stream.user != owner(of: record) {
+                log.notice(
+                    "user \(stream.user) has lost a topic: \(refusal.reason)", kind: "topic lost",
+                    from: "\(stream.user)")
+                detach(stream, from: topic)
+                stream.tell(.refused(Refused(topic: topic, reason: refusal.reason)))
+            }
+        }
+    }
+
+    /// The owner of the device has the agent forget an app: its registration, its channels, what waits for it, what it
+    /// has scheduled and may. False: nobody knows of such an app. It may come back, as one that was never here.
+    func forgetApp(_ topic: String) throws(StoreError) -> Bool {
+        let wasDecided = state.consents[topic] != ConsentRegister.Record()
+        presenter?.consent.withdraw(topic)
+        try state.consents.put(ConsentRegister.Record(), of: topic)
+        guard let record = state.apps[topic] else { return wasDecided }
+        try state.clear(record)
+        arrivals.removeAll { $0.app == record.number }
+        try center.setAlarm()
+        center.waiting[topic] = nil
+        presenter?.revoke(nil, of: topic)
+        presenter?.showBadge(of: topic)
+        log.notice("\(topic) is forgotten", kind: "forgotten", from: topic)
+        if record.isWanted || record.token != nil {
+            give(up: record)
+        } else if !leaving.contains(topic) {
+            try state.apps.remove(record)
+        }
+        return true
+    }
+
+    /// An app whose manifest is gone. It is forgotten where nothing waits for it and nobody is attached for it.
+    func forgetUndeclared(_ topic: String) {
+        guard let record = state.apps[topic] else { return }
+        do throws(StoreError) {
+            let waiting = try state.inbox.count(of: record.number)
+            let pending = try state.timetable.notices(of: record.number, .pending).count
+            if waiting > 0 || pending > 0 {
+                log.notice(
+                    "\(topic) is not declared any more; it is kept, because \(waiting + pending) "
+                        + "notifications wait for it: 'postrider agent forget \(topic)' drops them")
+            } else if attachments[topic] != nil, keeper?.status(of: topic)?.process == nil {
+                log.notice("\(topic) is not declared any more; it is kept, because somebody has started it")
+            } else {
+                _ = try forgetApp(topic)
+            }
+        } catch {
+            trouble.note(error)
+        }
+    }
+
+    /// An app's topic is given up: its streams are told, the one that asked for it last, and the relay. False: it could
+    /// not be stored.
+    @discardableResult
+    func give(up record: AppRecord, for asker: AppStream? = nil) -> Bool {
+        let topic = record.topic.text
+        var gone = record
+        gone.isWanted = false
+        gone.token = nil
+        guard keep(gone) else { return false }
+        // What came in this turn waits for it too.
+        arrivals.removeAll { $0.app == record.number }
+        let others = attachments[topic]?.streams.filter { $0 !== asker } ?? []
+        if state.centers[record.number] == nil, keeper?.isDeclared(topic) != true { attachments[topic] = nil }
+        for stream in others + (asker.map { [$0] } ?? []) { stream.tell(.unregistered(topic: topic)) }
+        leaving.insert(topic)
+        line?.unregister(topic)
+        return true
+    }
+
+    /// From now on a stream is given nothing of what there is for a topic.
+    func detach(_ stream: AppStream, from topic: String) {
+        guard var remaining = attachments[topic],
+            let index = remaining.streams.firstIndex(where: { $0 === stream })
+        else { return }
+        remaining.streams.remove(at: index)
+        if index == remaining.streams.count { remaining.lastRow = 0 }
+        attachments[topic] = remaining.streams.isEmpty ? nil : remaining
+        isReceptionStale = true
+        stirred.insert(topic)
+        if remaining.streams.isEmpty { keeper?.handle(.detached, topic) }
+    }
+}

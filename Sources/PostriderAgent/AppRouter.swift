@@ -1,0 +1,290 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
+
+/// Where the link to the relay and the apps of the device meet: the agent's heart. It does no I/O but the state's.
+///
+///     relay ─delivered─▶ arrivals ─┬─ endTurn: one transaction ─▶ acknowledge ─▶ hand over to the topic's stream
+///     app ───handled───▶ handled ──┘
+///
+/// Everything of one turn of the loop is made safe together. A topic belongs to one user; the newest stream of a topic
+/// is given its notifications, in order.
+final class AppRouter {
+    let state: AgentState
+    /// Whose the topics are that the operator has declared.
+    var declarations: [String: UInt32]
+    let scheduler: any Scheduler
+    let log: Log
+    /// The link; its owner, which also owns this, sets it.
+    weak var line: (any RelayLine)? { didSet { reporter.line = line } }
+    /// What tells the relay what became of notifications.
+    let reporter: Reporter
+    /// The apps' user notification centres.
+    private(set) lazy var center = LocalNotifications(state, desk: self, scheduler: scheduler, log: log)
+
+    /// What the log is told while the disk refuses changes.
+    let trouble: StateTrouble
+    /// Whether the relay should hear anew how the device wants to be sent what waits.
+    var isReceptionStale = true
+    /// Whether the device does with as little of its battery as it can.
+    var savesPower = false {
+        didSet { isReceptionStale = true }
+    }
+    /// What shows their alerts; its owner, which also owns this, sets it.
+    weak var presenter: Presenter?
+    /// What happens to the device.
+    private(set) lazy var system = SystemEvents(self, scheduler: scheduler, log: log)
+
+    /// The streams of each topic, the newest last, and how far the newest has come in the inbox.
+    var attachments: [String: Attachments] = [:]
+    var arrivals: [Inbox.Arrival] = []
+    var acknowledgements: [UInt64] = []
+    private var handled: [Int64] = []
+    /// Their topics, until that is safe.
+    private var unsettled: Set<String> = []
+    var failures: [Inbox.Failure] = []
+    /// How often an app is handed over what it does not handle.
+    var mostAttempts = Limits.deliveryAttempts.usual
+    /// What failed, and waits for its next attempt.
+    private(set) lazy var sickbay = RedeliveryQueue(scheduler) { [unowned self] in retry($0) }
+    /// What finds apps that are stuck.
+    private(set) lazy var handlers = makeHandlerWatch(scheduler)
+    /// The declared apps; its owner, which also owns this, sets it.
+    weak var keeper: AppLifecycle?
+    /// Topics that may have something to be handed over.
+    var stirred: Set<String> = []
+    /// Topics of which the relay has yet to say that they are unregistered as it was asked to; an app may have come
+    /// back.
+    var leaving: Set<String> = []
+    /// Armed while the disk refuses what has to be written.
+    private lazy var retry = scheduler.makeTimer { [unowned self] in endTurn() }
+
+    /// Armed while the disk has no room for what the log holds.
+    private lazy var copying = scheduler.makeTimer { [unowned self] in endTurn(copiesLog: true) }
+
+    struct Attachments {
+        var streams: [AppStream] = []
+        var lastRow: Int64 = 0
+    }
+
+    private static let retryMilliseconds = 1000
+
+    /// A desk over this state.
+    init(_ state: AgentState, declarations: [String: UInt32], scheduler: any Scheduler, log: Log) {
+        self.state = state
+        self.declarations = declarations
+        self.scheduler = scheduler
+        self.log = log
+        reporter = Reporter(scheduler)
+        trouble = StateTrouble(state, scheduler: scheduler, log: log)
+    }
+
+    /// All streams that have attached something, each once.
+    var streams: [AppStream] {
+        var seen: Set<ObjectIdentifier> = []
+        return attachments.values.flatMap(\.streams).filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+
+    var now: Moment { Moment(milliseconds: scheduler.wallMilliseconds) }
+
+    // MARK: Apps
+
+    /// An app asks for its topic's token and notifications. A topic has the environment that was asked for last.
+    func register(_ text: String, in environment: Environment = .production, for stream: AppStream) {
+        do {
+            let record = try admit(text, in: environment, for: stream)
+            try center.applyDecision(about: record)
+            attach(stream, to: text)
+            center.tellStatus(of: record, to: stream)
+            if let token = record.token {
+                stream.tell(
+                    .registered(Registered(topic: text, deviceToken: token, environment: environment)))
+            } else {
+                line?.register(text, in: environment)
+            }
+        } catch let refusal as AppRefusal {
+            log.notice(
+                "user \(stream.user) was refused: \(refusal.reason)", kind: "app refused",
+                from: "\(stream.user)")
+            stream.tell(.refused(Refused(topic: text, reason: refusal.reason)))
+        } catch {
+            trouble.note(error)
+            stream.tell(
+                .refused(Refused(topic: text, reason: "The agent cannot store the registration now.")))
+        }
+    }
+
+    /// An app gives its topic up, with all that waits for it. The topic is anybody's once the relay has heard of it.
+    func unregister(_ text: String, for stream: AppStream) {
+        guard let record = state.apps[text], owner(of: record) == stream.user else {
+            stream.tell(.unregistered(topic: text))
+            return
+        }
+        if !give(up: record, for: stream) {
+            stream.tell(.refused(Refused(topic: text, reason: "The agent cannot store the change now.")))
+        }
+    }
+
+    /// An app is done with deliveries. False: one of them was never sent to it.
+    func handled(_ deliveries: [UInt64], by stream: AppStream) -> Bool {
+        guard let rows = stream.settle(deliveries, at: scheduler.now) else { return false }
+        handled += rows.map(\.row)
+        unsettled.formUnion(rows.map(\.topic))
+        for push in rows.compactMap(\.reported) { reporter.note(.handedOver, of: push) }
+        for topic in Set(rows.map(\.topic)) { keeper?.handle(.handled, topic) }
+        for (topic, attachments) in attachments where attachments.streams.last === stream {
+            stirred.insert(topic)
+        }
+        return true
+    }
+
+    /// An app could not handle a delivery. False: it was never sent to it.
+    func failed(_ failed: Failed, by stream: AppStream) -> Bool {
+        guard let rows = stream.settle([failed.delivery], at: scheduler.now) else { return false }
+        for handover in rows {
+            // Nothing of this row is handed over before the failure is counted.
+            sickbay.admit(handover.row, of: handover.topic)
+            failures.append(
+                Inbox.Failure(row: handover.row, topic: handover.topic, reason: failed.reason))
+            stirred.insert(handover.topic)
+        }
+        return true
+    }
+
+    /// Whether apps have handled something that is not safe yet.
+    var hasHandled: Bool { !handled.isEmpty }
+
+    /// An app's stream is gone. What was under way on it is pending again, for the stream that now is the newest.
+    /// Where it broke, what had been under way for longest has failed: apps handle one after the other.
+    func left(_ stream: AppStream, isBroken: Bool = false) {
+        center.left(stream)
+        system.left(stream)
+        handlers.forget(stream)
+        if isBroken, !stream.isStuck, let oldest = stream.oldestUnderWay,
+            attachments[oldest.topic]?.streams.last === stream
+        {
+            failures.append(Inbox.Failure(row: oldest.row, topic: oldest.topic, reason: Self.brokenReason))
+        }
+        for topic in attachments.keys { detach(stream, from: topic) }
+    }
+
+    private static let brokenReason = "The app ended, or lost its connection, without having handled it."
+
+    /// The app of a topic, if it may be that of the stream's user, with a token in this environment; nil: it asks for
+    /// none.
+    func admit(_ text: String, in environment: Environment?, for stream: AppStream) throws -> AppRecord {
+        guard let topic = Topic(text) else { throw AppRefusal.notATopic }
+        if let user = declarations[text], user != stream.user { throw AppRefusal.notYours(topic) }
+        guard var record = state.apps[text] else {
+            guard hasRoom(for: text) else { throw AppRefusal.tooMany }
+            return try state.apps.add(
+                topic, user: stream.user, in: environment ?? .production, isWanted: environment != nil)
+        }
+        guard owner(of: record) == stream.user else { throw AppRefusal.notYours(topic) }
+        let isSame = environment ?? record.environment == record.environment
+        record = AppRecord(
+            number: record.number, topic: topic, user: stream.user,
+            environment: environment ?? record.environment, token: isSame ? record.token : nil,
+            isWanted: environment != nil || record.isWanted)
+        try state.apps.put(record)
+        return record
+    }
+
+    /// Whether another app may be known. The declared ones have their places, whoever else is there.
+    private func hasRoom(for topic: String) -> Bool {
+        let others = state.apps.records.keys.count { declarations[$0] == nil }
+        return declarations[topic] != nil || others + declarations.count < Limits.registrationsPerDevice
+    }
+
+    func owner(of record: AppRecord) -> UInt32 { declarations[record.topic.text] ?? record.user }
+
+    /// From now on the stream is given what there is for a topic.
+    func attach(_ stream: AppStream, to topic: String) {
+        if !stream.isGreeted { system.endMovement() }
+        var present = attachments[topic] ?? Attachments()
+        guard present.streams.last !== stream else { return }
+        present.streams.removeAll { $0 === stream }
+        present.streams.append(stream)
+        present.lastRow = 0
+        attachments[topic] = present
+        isReceptionStale = true
+        stirred.insert(topic)
+        keeper?.handle(.attached, topic)
+        // Before all that is handed over, which comes at the end of the turn.
+        system.greet(stream)
+    }
+
+    // MARK: Time
+
+    /// The clock was set by so much, or the device has slept, or may be in another zone.
+    func clockChanged(byMilliseconds shift: Int64) {
+        center.clockChanged(byMilliseconds: shift)
+        system.clockChanged(byMilliseconds: shift, zone: center.zoneName)
+    }
+
+    // MARK: The end of a turn
+
+    /// There may be something new for a topic in the inbox.
+    func stir(_ topic: String) { stirred.insert(topic) }
+
+    /// Makes safe what this turn has brought, then answers for it, then hands over what is due.
+    func endTurn(copiesLog: Bool = false) {
+        let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
+        if isChanged || !acknowledgements.isEmpty { commit() }
+        if state.boundLog(isAnotherAttempt: copiesLog), !copying.isArmed {
+            copying.arm(afterMilliseconds: Limits.logRetryMilliseconds)
+        }
+        trouble.look()
+        presenter?.present()
+        for topic in stirred where !unsettled.contains(topic) {
+            callApp(topic)
+            handOver(topic)
+        }
+        // Where the disk refuses what an app has handled, it is given nothing new: an agent that is killed hands over
+        // again what is not safe, and apps remember no more than a window.
+        stirred.formIntersection(unsettled)
+        sayReception()
+    }
+
+    /// What cannot be stored is not acknowledged. The relay keeps it, and is asked for it again on a new link.
+    private func commit() {
+        defer {
+            arrivals.removeAll(keepingCapacity: true)
+            acknowledgements.removeAll(keepingCapacity: true)
+        }
+        do throws(StoreError) {
+            if !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty {
+                let outcome = try state.inbox.commit(
+                    arrivals, handled: handled, failures: failures, mostAttempts: mostAttempts, now: now)
+                told(outcome)
+            }
+            handled.removeAll(keepingCapacity: true)
+            unsettled.removeAll(keepingCapacity: true)
+            failures.removeAll(keepingCapacity: true)
+            if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
+        } catch {
+            trouble.note(error)
+            retry.arm(afterMilliseconds: Self.retryMilliseconds)
+            if !arrivals.isEmpty || !acknowledgements.isEmpty { line?.startAnew() }
+        }
+    }
+
+    /// Sends a topic's newest stream what it has room for, in order.
+    private func handOver(_ topic: String) {
+        guard let record = state.apps[topic], var present = attachments[topic],
+            let stream = present.streams.last, stream.hasRoom
+        else { return }
+        do throws(StoreError) {
+            try state.inbox.forEachPending(of: record.number, after: present.lastRow) { row, parcel in
+                if !sickbay.holds(row) { stream.send(parcel, from: row, at: scheduler.now) }
+                present.lastRow = row
+                return stream.hasRoom
+            }
+        } catch {
+            trouble.note(error)
+        }
+        attachments[topic] = present
+        handlers.watch(stream)
+    }
+}

@@ -1,0 +1,215 @@
+import PostriderCourier
+import PostriderDBus
+import PostriderNotifications
+import PostriderStorage
+
+/// Asks the user of the desktop whether an app may notify, and hears the answer: a notification with Allow and Deny.
+/// Users are asked about apps of their own.
+///
+///     LocalNotifications ─ask─▶ due ─▶ sent ─▶ shown ─chosen─▶ LocalNotifications.decide       closed: asked at the
+/// next request
+final class ConsentRequests {
+    private enum State: Equatable {
+        /// Waits for a screen; or is on its way to one; or is there.
+        case due, sent
+        case shown(AlertRegister.Place)
+    }
+
+    private let consents: ConsentRegister
+    private unowned let center: LocalNotifications
+    private weak var screen: (any PromptScreen)?
+    private let log: Log
+    /// The questions that have no answer yet, by topic.
+    private var questions: [String: State] = [:]
+    /// Those that the user has been asked, and not only shown again.
+    private var counted: Set<String> = []
+    private var server: String?
+    private let name: (_ topic: String) -> String
+
+    /// - Parameters:
+    ///   - screen: where users are asked; nil: nowhere.
+    ///   - name: what an app is called on a screen.
+    init(
+        _ consents: ConsentRegister, center: LocalNotifications, screen: (any PromptScreen)?, log: Log,
+        name: @escaping (_ topic: String) -> String
+    ) {
+        self.name = name
+        self.consents = consents
+        self.center = center
+        self.screen = screen
+        self.log = log
+        // Questions of an earlier agent can still be answered.
+        for (topic, record) in consents.records {
+            guard let place = record.place else { continue }
+            questions[topic] = .shown(place)
+            counted.insert(topic)
+        }
+    }
+
+    /// An app of this user asks, and nobody has decided. A user who has closed the question without an answer is asked
+    /// again at a later request, ``Notifications/Limits/promptsPerTopic`` times in all.
+    func ask(about topic: String, of user: UInt32) {
+        guard questions[topic] == nil, let screen else { return }
+        guard consents[topic].prompts < Limits.promptsPerTopic else {
+            return log.notice(
+                "\(topic): its user has closed the question \(Limits.promptsPerTopic) times and is not asked "
+                    + "again; see 'postrider agent allow'")
+        }
+        // Where nothing is there yet, it is looked at when it comes.
+        if let other = screen.user, other != user { return }
+        questions[topic] = .due
+        show(topic)
+    }
+
+    /// The question has an answer, or none is wanted any more.
+    func withdraw(_ topic: String) {
+        guard let state = questions.removeValue(forKey: topic) else { return }
+        if case .shown(let place) = state, place.server == server { screen?.close(place.number) }
+        // One on its way is closed when its number is known.
+        forgetPlace(of: topic)
+    }
+
+    /// Something happens on the screen; false: it is about something else.
+    func heard(_ event: DesktopScreen.Event) -> Bool {
+        switch event {
+        case .came(let server):
+            self.server = server
+            for topic in questions.keys.sorted() { came(server, topic) }
+            return false
+        case .went:
+            server = nil
+            for (topic, state) in questions where state == .sent { questions[topic] = .due }
+            return false
+        case .chosen(let number, let key): return topic(of: number).map { chosen(key, $0) } != nil
+        case .closed(let number, _): return topic(of: number).map { closed($0) } != nil
+        case .replied: return false
+        }
+    }
+
+    // MARK: -
+
+    /// What another server showed went with it.
+    private func came(_ server: String, _ topic: String) {
+        if case .shown(let place) = questions[topic], place.server != server { questions[topic] = .due }
+        show(topic)
+    }
+
+    private func show(_ topic: String) {
+        guard let screen, let server, questions[topic] == .due else { return }
+        guard let user = screen.user, user == center.owner(of: topic) else {
+            log.notice("\(topic) is not the app of the user whose desktop this is, who is not asked about it")
+            questions[topic] = nil
+            return
+        }
+        guard screen.capabilities.contains("actions") else {
+            questions[topic] = nil
+            return log.notice("\(topic) cannot be decided about on this desktop: its server shows no actions")
+        }
+        questions[topic] = .sent
+        let question = DesktopNotification.question(
+            about: topic, called: name(topic), capabilities: screen.capabilities)
+        screen.show(question, replacing: 0) { [weak self] number in self?.shown(number, topic, server) }
+    }
+
+    private func shown(_ number: UInt32?, _ topic: String, _ server: String) {
+        guard let number else {
+            // The server has not shown it: the app is told that nobody has decided, and may ask again.
+            guard questions[topic] == .sent else { return }
+            questions[topic] = nil
+            center.unanswered(topic)
+            return
+        }
+        // It was answered elsewhere meanwhile.
+        guard questions[topic] == .sent else {
+            screen?.close(number)
+            return
+        }
+        let place = AlertRegister.Place(number: number, server: server)
+        questions[topic] = .shown(place)
+        var record = consents[topic]
+        if counted.insert(topic).inserted { record.prompts += 1 }
+        record.place = place
+        keep(record, of: topic)
+    }
+
+    private func topic(of number: UInt32) -> String? {
+        guard let server else { return nil }
+        let place = AlertRegister.Place(number: number, server: server)
+        return questions.first { $0.value == .shown(place) }?.key
+    }
+
+    private func chosen(_ key: String, _ topic: String) {
+        let answers = [DesktopNotification.allowKey: true, DesktopNotification.denyKey: false]
+        guard let isAllowed = answers[key] else { return }
+        do throws(StoreError) {
+            log.notice("the user has \(isAllowed ? "allowed" : "denied") \(topic) to notify")
+            // This takes the question away, too.
+            _ = try center.decide(isAllowed ? .authorized : .denied, about: topic)
+        } catch {
+            center.desk.trouble.note(error)
+            withdraw(topic)
+            center.unanswered(topic)
+        }
+    }
+
+    private func closed(_ topic: String) {
+        questions[topic] = nil
+        forgetPlace(of: topic)
+        center.unanswered(topic)
+    }
+
+    private func forgetPlace(of topic: String) {
+        counted.remove(topic)
+        var record = consents[topic]
+        record.place = nil
+        keep(record, of: topic)
+    }
+
+    /// What is not on the disk costs a question more after the agent's next start.
+    private func keep(_ record: ConsentRegister.Record, of topic: String) {
+        do throws(StoreError) { try consents.put(record, of: topic) } catch {
+            center.desk.trouble.note(error)
+        }
+    }
+}
+
+/// Where users are asked.
+protocol PromptScreen: AnyObject {
+    /// The user whose desktop it is; nil: it is not there.
+    var user: UInt32? { get }
+    /// What the server says that it can do.
+    var capabilities: Set<String> { get }
+    /// Shows something, as ``DesktopScreen`` does.
+    func show(
+        _ notification: DesktopNotification, replacing number: UInt32, _ shown: @escaping (UInt32?) -> Void)
+    /// Takes something away.
+    func close(_ number: UInt32)
+}
+
+extension DesktopScreen: PromptScreen {}
+
+extension DesktopNotification {
+    private init(appName: String, summary: String, body: String, actions: [String]) {
+        self.appName = appName
+        self.summary = summary
+        self.body = body
+        self.actions = actions
+        hints = [("urgency", .byte(1))]
+        // It stays until it is answered or closed.
+        timeout = 0
+    }
+
+    /// The keys of the answers to ``question(about:called:capabilities:)``.
+    static let allowKey = "allow"
+    static let denyKey = "deny"
+
+    /// Whether an app may notify. It names the topic: what an app is called, another one may be called as well.
+    static func question(about topic: String, called name: String, capabilities: Set<String>) -> Self {
+        let name = line(name)
+        var body = "\(topic) asks to show you notifications."
+        if capabilities.contains("body-markup") { body = escaped(body) }
+        return DesktopNotification(
+            appName: name, summary: "Allow notifications of \(name)?", body: body,
+            actions: [allowKey, "Allow", denyKey, "Deny"])
+    }
+}

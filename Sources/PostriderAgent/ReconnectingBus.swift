@@ -1,0 +1,127 @@
+import PostriderCourier
+import PostriderDBus
+import PostriderNotifications
+import PostriderTransport
+
+/// A connection to a bus on the agent's loop, which is made again whenever it is gone: a desktop session comes and
+/// goes, and so does its bus.
+final class ReconnectingBus {
+    /// Nil: there is no bus, ever.
+    private let address: BusAddress?
+    private unowned let loop: EventLoop
+    private let log: Log
+    private let random: () -> UInt64
+    private var connection: BusConnection?
+    private var watch: ExternalDescriptor?
+    private var backoff = Backoff(baseMilliseconds: 1000, capMilliseconds: 60_000)
+    private var readySince: UInt64?
+    private var isInProcess = false
+    /// What was told last, so that a bus that is not there fills no log.
+    private var lastError: BusError?
+    /// Whether it is to be there.
+    private var isWanted = false
+
+    /// Called with each new connection, before it is ready: here one listens and calls.
+    var opened: ((BusConnection) -> Void)?
+    /// Called when a connection has ended. Whoever waited for an answer on it has been told so.
+    var lost: (() -> Void)?
+
+    private lazy var timer = loop.makeTimer { [unowned self] in process() }
+    private lazy var retry = loop.makeTimer { [unowned self] in connect() }
+
+    init(
+        to address: BusAddress?, on loop: EventLoop, log: Log, random: @escaping () -> UInt64
+    ) {
+        self.address = address
+        self.loop = loop
+        self.log = log
+        self.random = random
+    }
+
+    /// The connection, where there is one now.
+    var current: BusConnection? { connection }
+
+    /// Goes for the bus, until ``stop()``.
+    func start() {
+        isWanted = true
+        connect()
+    }
+
+    /// Lets go of the bus.
+    func stop() {
+        isWanted = false
+        retry.disarm()
+        drop()
+    }
+
+    private func connect() {
+        guard isWanted, connection == nil, let address else { return }
+        do {
+            let connection = try BusConnection(address, mostValues: Limits.busMessageValues)
+            watch = try loop.watch(foreign: connection.descriptor) { [unowned self] in process() }
+            self.connection = connection
+            connection.changed = { [unowned self] in look() }
+            opened?(connection)
+            process()
+        } catch let error as BusError {
+            failed(error)
+        } catch {
+            log.error("\(error)", kind: "\(error)")
+            tryAgain()
+        }
+    }
+
+    private func process() {
+        guard let connection, !isInProcess else { return }
+        isInProcess = true
+        defer { isInProcess = false }
+        do throws(BusError) {
+            try connection.process()
+            if connection.isReady, readySince == nil {
+                readySince = loop.now
+                lastError = nil
+            }
+        } catch {
+            return failed(error)
+        }
+        look()
+    }
+
+    /// Waits for what the connection waits for.
+    private func look() {
+        guard let connection, let watch, self.connection === connection else { return }
+        var interest: ExternalDescriptor.Interest = []
+        if connection.interest.contains(.readable) { interest.insert(.readable) }
+        if connection.interest.contains(.writable) { interest.insert(.writable) }
+        watch.want(interest)
+        guard let deadline = connection.deadline else { return timer.disarm() }
+        let wait = deadline > loop.now ? (deadline - loop.now + 999_999) / 1_000_000 : 0
+        timer.arm(afterMilliseconds: Int(clamping: wait))
+    }
+
+    private func failed(_ error: BusError) {
+        if error != lastError { log.info("\(error)") }
+        lastError = error
+        drop()
+        tryAgain()
+    }
+
+    private func tryAgain() {
+        guard isWanted else { return }
+        let up = readySince.map { Int((loop.now - $0) / 1_000_000) } ?? 0
+        readySince = nil
+        retry.arm(
+            afterMilliseconds: backoff.delayMilliseconds(
+                afterLinkUp: up, retryAfterMilliseconds: 0, random: random()))
+    }
+
+    private func drop() {
+        timer.disarm()
+        watch?.end()
+        watch = nil
+        guard let connection else { return }
+        self.connection = nil
+        connection.close()
+        lost?()
+    }
+}

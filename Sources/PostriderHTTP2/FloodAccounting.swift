@@ -1,0 +1,107 @@
+/// Reads along with the library, frame heads only (RFC 9113, section 4.1): whether the peer has begun, whether it is
+/// in the middle of a header block, how much it asks for, and whether what it sends carries anything.
+///
+/// The library tells of complete and valid frames only. What a connection is charged for must not depend on that:
+/// frames of unknown types, blocks of streams that are refused and frames that never end count as well.
+struct FloodAccounting {
+    /// Whether the peer's preface and its first frame are complete.
+    private(set) var hasPreface = false
+    /// Whether a header block has begun and not ended, CONTINUATION included.
+    private(set) var isInsideHeaderBlock = false
+    /// HEADERS frames that have begun.
+    private(set) var headerBlocks = 0
+    /// Frames without content, against which those with content are set off.
+    private(set) var emptyFrames = 0
+
+    /// Bytes of the preface or of a payload that are still to come.
+    private var rest: Int
+    private var headBytes = 0
+    private var length = 0
+    private var kind: UInt8 = 0
+    private var flags: UInt8 = 0
+
+    /// Bytes of a client's connection preface (RFC 9113, section 3.4), which is no frame.
+    static let magicBytes = 24
+    /// How many frames without content one with content pays for.
+    private static let worth = 100
+
+    /// For what a peer of `role` receives.
+    init(role: HTTP2Connection.Role) {
+        rest = role == .server ? Self.magicBytes : 0
+    }
+
+    /// Takes the next bytes. False: the peer has sent more than `mostEmptyFrames` frames without content.
+    mutating func advance(over bytes: Span<UInt8>, mostEmptyFrames: Int) -> Bool {
+        var next = 0
+        while next < bytes.count {
+            if rest > 0 {
+                let step = min(rest, bytes.count - next)
+                next += step
+                rest -= step
+                if rest == 0 { endPayload() }
+            } else {
+                if headBytes == 0, bytes.count - next >= FrameHead.byteCount {
+                    length = Int(bytes.bigEndianWord(at: next) >> 8)
+                    kind = bytes[next + 3]
+                    flags = bytes[next + 4]
+                    next += FrameHead.byteCount
+                    beginPayload()
+                } else {
+                    takeHead(bytes[next])
+                    next += 1
+                }
+                if emptyFrames > mostEmptyFrames { return false }
+            }
+        }
+        return true
+    }
+
+    /// Whether everything so far belongs to frames that are complete.
+    var isBetweenFrames: Bool { hasPreface && rest == 0 && headBytes == 0 && !isInsideHeaderBlock }
+
+    /// Takes back what frames without content have cost the peer so far.
+    mutating func forgiveEmptyFrames() { emptyFrames = 0 }
+
+    /// The peer was asked for a frame that carries nothing.
+    mutating func expectEmptyFrame() { emptyFrames -= 1 }
+
+    /// A frame with content came, or left for the peer: it pays for others.
+    mutating func countUsefulFrame() { emptyFrames = max(min(emptyFrames, 0), emptyFrames - Self.worth) }
+
+    private mutating func takeHead(_ byte: UInt8) {
+        switch headBytes {
+        case 0...2: length = length << 8 | Int(byte)
+        case 3: kind = byte
+        case 4: flags = byte
+        default: break
+        }
+        headBytes += 1
+        if headBytes == FrameHead.byteCount { beginPayload() }
+    }
+
+    private mutating func beginPayload() {
+        headBytes = 0
+        switch FrameHead.Kind(rawValue: kind) {
+        case .headers:
+            headerBlocks += 1
+            isInsideHeaderBlock = true
+            countUsefulFrame()
+        case .data where length > 0 || flags & FrameHead.endStream != 0: countUsefulFrame()
+        case .continuation where length > 0: break
+        default: emptyFrames += 1
+        }
+        rest = length
+        length = 0
+        if rest == 0 { endPayload() }
+    }
+
+    private mutating func endPayload() {
+        // The end of the magic is the end of no frame: no kind has been read yet, and the first frame is SETTINGS.
+        let kind = FrameHead.Kind(rawValue: kind)
+        guard hasPreface || kind != .data else { return }
+        hasPreface = true
+        if kind == .headers || kind == .continuation, flags & FrameHead.endHeaders != 0 {
+            isInsideHeaderBlock = false
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// Streams that are closed but were not ended by their peer, who may have sent more before it learned of it.
+struct RecentlyClosedStreams {
+    /// The youngest last.
+    private var streams: [Int32] = []
+    /// The youngest one that is not remembered any more.
+    private var lastForgotten: Int32 = 0
+
+    /// How many are remembered; 4 bytes each.
+    private static let most = 100
+
+    /// A stream is closed that the peer has neither ended nor reset.
+    mutating func remember(_ stream: Int32) {
+        if streams.count == Self.most { lastForgotten = max(lastForgotten, streams.removeFirst()) }
+        streams.append(stream)
+    }
+
+    /// Whether the peer may not have ended a closed stream before it was closed: what comes on it is borne. Of old ones
+    /// nothing is known.
+    func mayHold(_ stream: Int32) -> Bool { stream <= lastForgotten || streams.contains(stream) }
+
+    /// HEADERS come on a closed stream. True, once for each that is remembered: the peer may have sent them before, and
+    /// they end it.
+    mutating func forgive(_ stream: Int32) -> Bool {
+        guard let index = streams.firstIndex(of: stream) else { return false }
+        streams.remove(at: index)
+        return true
+    }
+}

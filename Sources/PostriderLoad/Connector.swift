@@ -1,0 +1,157 @@
+import PostriderTransport
+
+/// The second thread of a worker. It connects devices and shakes hands with the server, for which a processor is busy a
+/// millisecond each time. The worker's own thread, which goes first, reads the clock of pushes meanwhile, and takes
+/// over connections that are established.
+final class Connector {
+    /// What it is told to do.
+    enum Order: Sendable {
+        /// A device, by its index, wants a connection.
+        case connect(device: Int)
+        /// The worker has ended.
+        case end
+    }
+
+    /// What came of a connection: one for each that was wanted.
+    struct Greeting: Sendable {
+        let device: Int
+        let outcome: Outcome
+    }
+
+    enum Outcome: Sendable {
+        case connected(DetachedConnection)
+        case failed(CloseReason)
+    }
+
+    private let loop: EventLoop
+    private let port: LoadTarget.DevicePort
+    private let sources: Int
+    private let firstSource: Int
+    private let greetings: Mailbox<Greeting>
+    /// Devices that wait until others are done, from `firstWaiting` on.
+    private var waiting: [Int] = []
+    private var firstWaiting = 0
+    private var underWay = 0
+    /// A thousand at once would all be slow to answer, and the server would lose patience with them.
+    private let most: Int
+    /// Nil: there is none.
+    private var pace: ConnectPace?
+    /// Rings when the pace allows the next connection.
+    private var pacer: PreciseTimer?
+
+    private init(
+        _ setup: Worker.Setup, _ port: LoadTarget.DevicePort, on loop: EventLoop,
+        _ greetings: Mailbox<Greeting>
+    ) throws(TransportError) {
+        self.loop = loop
+        self.port = port
+        self.greetings = greetings
+        firstSource = setup.index
+        let part = LoadRun.part(of: setup.fleet.handshakes, for: setup.index, of: setup.fleet.threads)
+        most = max(1, part)
+        sources = port.address.host?.hasPrefix("127.") == true ? setup.fleet.sources : 1
+        guard let rate = setup.fleet.connectionsPerSecond else { return }
+        pace = ConnectPace(perSecond: Double(rate) / Double(setup.fleet.threads))
+        pacer = try loop.makePreciseTimer { [unowned self] in connectNext() }
+    }
+
+    /// Starts a thread, and answers where it takes its orders.
+    /// - Parameter greetings: gets what comes of them. A device is to be named again when its last greeting is there.
+    static func start(
+        _ setup: Worker.Setup, _ port: LoadTarget.DevicePort, greetings: Mailbox<Greeting>
+    ) throws(TransportError) -> Mailbox<Order> {
+        let orders = try Mailbox<Order>(capacity: setup.devices + 1)
+        _ = try Thread.spawn(name: "load-\(setup.index)-hands", processor: setup.processor) {
+            Thread.stepBack()
+            do throws(TransportError) {
+                let loop = try EventLoop()
+                let greeter = try Connector(setup, port, on: loop, greetings)
+                try loop.attach(orders) { [unowned greeter] orders in
+                    for order in orders { greeter.obey(order) }
+                }
+                loop.turnEnded = { [unowned greeter] in greeter.connectNext() }
+                loop.run()
+                withExtendedLifetime(greeter) {}
+            } catch {
+                setup.report(.failed(error.description))
+            }
+        }
+        return orders
+    }
+
+    private func obey(_ order: Order) {
+        switch order {
+        case .connect(let device): waiting.append(device)
+        case .end: loop.stop()
+        }
+    }
+
+    private func connectNext() {
+        while underWay < most, firstWaiting < waiting.count, mayConnect() {
+            let device = waiting[firstWaiting]
+            firstWaiting += 1
+            underWay += 1
+            loop.connect(
+                to: port.address, tls: (port.tls, port.name), from: origin(of: device), limits: .storm,
+                session: Handshake(of: device, by: self))
+        }
+        if firstWaiting == waiting.count {
+            waiting.removeAll(keepingCapacity: true)
+            firstWaiting = 0
+        }
+    }
+
+    /// Whether the pace allows one more now.
+    private func mayConnect() -> Bool {
+        guard pace?.take(at: EventLoop.monotonicNanoseconds) == false else { return true }
+        pacer?.arm(at: pace?.next)
+        return false
+    }
+
+    fileprivate func greet(_ device: Int, _ outcome: Outcome) {
+        underWay -= 1
+        precondition(
+            greetings.post(Greeting(device: device, outcome: outcome)), "bug: a device is greeted twice")
+    }
+
+    /// Where a device connects from: one address has only so many connections.
+    private func origin(of device: Int) -> SocketAddress? {
+        guard sources > 1 else { return nil }
+        let number = (device + firstSource) % sources + 1
+        return try? SocketAddress(host: "127.0.\(number / 250).\(number % 250 + 1)", port: 0)
+    }
+}
+
+/// A connection until its handshake is done.
+private final class Handshake: ConnectionHandler {
+    private let device: Int
+    private unowned let greeter: Connector
+
+    init(of device: Int, by greeter: Connector) {
+        self.device = device
+        self.greeter = greeter
+    }
+
+    func opened(on wire: any ConnectionOutput) {
+        guard let crate = (wire as? Connection)?.detach() else {
+            preconditionFailure("bug: it has just opened")
+        }
+        greeter.greet(device, .connected(crate))
+    }
+
+    func closed(_ reason: CloseReason) { greeter.greet(device, .failed(reason)) }
+
+    // Nothing is said before the connection has moved.
+    func received(_ bytes: Span<UInt8>) {}
+    func inputEnded() {}
+    func flush(into output: inout [UInt8]) {}
+}
+
+extension ConnectionLimits {
+    /// In a storm the server is slow, and that is to be measured.
+    fileprivate static var storm: ConnectionLimits {
+        var limits = ConnectionLimits.client
+        limits.handshakeMilliseconds = 30_000
+        return limits
+    }
+}

@@ -1,0 +1,44 @@
+import FoundationEssentials
+import PostriderHTTP2
+import PostriderNotifications
+
+/// Copies of the store.
+extension ControlHandler {
+    /// Has the ledger copy the store into a directory of the relay's machine, and answers when the copy is durable.
+    func backUp(_ body: [UInt8], _ respond: @escaping Respond) {
+        guard let order = try? JSONDecoder().decode(Control.Backup.self, from: Data(body)),
+            Self.isPath(order.directory)
+        else {
+            respond(Self.refusal(400, "The directory of a backup is an absolute path."))
+            return
+        }
+        shard.backUp(to: order.directory) { [log = shard.log] result in
+            switch result {
+            case .success:
+                log.notice("the store was copied to \(order.directory)")
+                respond((200, Array("{}".utf8)))
+            case .failure(let error):
+                log.error("the store was not copied to \(order.directory): \(error)")
+                respond(Self.refusal(ofCopy: error))
+            }
+        }
+    }
+
+    /// A name that is taken is the asker's fault, all else the store's or its disk's.
+    static func refusal(ofCopy error: StoreError) -> Answer {
+        refusal(error.kind == .conflict ? 409 : 503, error.description)
+    }
+
+    private static func isPath(_ text: String) -> Bool {
+        text.hasPrefix("/") && !text.hasSuffix("/") && text.utf8.count < 4000 && !text.utf8.contains(0)
+    }
+}
+
+extension Shard {
+    /// Has the ledger copy the store, and goes on at the copy's end.
+    func backUp(to directory: String, then: @escaping (Result<Void, StoreError>) -> Void) {
+        let ticket = drawNumber()
+        applications[ticket] = then
+        outbox.send(.backUp(BackupOrder(directory: directory, shard: index, ticket: ticket)))
+    }
+}

@@ -1,0 +1,63 @@
+import PostriderNotifications
+
+/// What the operator asks of the trace (docs/trace.md).
+extension ControlHandler {
+    /// `GET /v1/trace?id=…&device=…&topic=…&last=…`, or `?follow` and `?follow=CURSOR`.
+    func trace(_ query: Substring, _ respond: @escaping Respond) {
+        do throws(QueryError) {
+            shard.trace.ask(try Self.question(query), respond)
+        } catch {
+            respond(Self.refusal(400, error.sentence))
+        }
+    }
+
+    private struct QueryError: Error {
+        let sentence: String
+    }
+
+    private static func question(_ query: Substring) throws(QueryError) -> TraceQuestion {
+        var filter = TraceFilter()
+        var last = 50
+        for part in query.split(separator: "&") {
+            let pair = part.split(separator: "=", maxSplits: 1).map(String.init)
+            let value = pair.count == 2 ? pair[1] : ""
+            switch pair.first {
+            case "refused" where value.isEmpty: filter.isAboutRefusals = true
+            case "follow" where value.isEmpty: return .feed(after: nil)
+            case "follow": return .feed(after: try position(value))
+            case "id":
+                filter.identity = NotificationIdentity(value)
+                guard filter.identity != nil else {
+                    throw QueryError(sentence: "An apns-id is a UUID of 36 characters, not '\(value)'.")
+                }
+            case "device":
+                filter.device = DeviceIdentity(hex: value)
+                guard filter.device != nil else {
+                    throw QueryError(sentence: "A device identity has 24 hexadecimal digits.")
+                }
+            case "topic":
+                filter.topic = Topic(value)
+                guard filter.topic != nil else {
+                    throw QueryError(sentence: "A topic is a bundle identifier, not '\(value)'.")
+                }
+            case "last":
+                guard let number = Int(value), 1...Limits.tracedPushes ~= number else {
+                    throw QueryError(sentence: "'last' is a number from 1 to \(Limits.tracedPushes).")
+                }
+                last = number
+            default:
+                throw QueryError(
+                    sentence: "The trace is asked with id, device, topic, last and refused, or with follow.")
+            }
+        }
+        return .search(filter, last: last)
+    }
+
+    private static func position(_ cursor: String) throws(QueryError) -> TracePosition {
+        let numbers = cursor.split(separator: ":").compactMap { Int($0) }
+        guard numbers.count == 2, numbers[0] >= 0, numbers[1] >= 0 else {
+            throw QueryError(sentence: "A cursor is what the last answer gave, not '\(cursor)'.")
+        }
+        return TracePosition(segment: numbers[0], offset: numbers[1])
+    }
+}

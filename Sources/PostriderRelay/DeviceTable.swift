@@ -1,0 +1,98 @@
+import PostriderNotifications
+
+/// The devices whose home a shard is, by their identities. The relay draws these at random: they are hashes already,
+/// and nobody can choose them so that they meet.
+struct DeviceTable {
+    private typealias Entry = (identity: DeviceIdentity, entry: DeviceEntry)
+
+    /// Each one stands at the place that its identity names, or at the next that was free; three of four are taken at
+    /// most.
+    private var places: [Entry?] = []
+    private(set) var count = 0
+
+    /// All entries, in no order.
+    var values: some Sequence<DeviceEntry> { places.lazy.compactMap { $0?.entry } }
+
+    /// The entry of a device.
+    subscript(identity: DeviceIdentity) -> DeviceEntry? {
+        get { places.isEmpty ? nil : places[place(of: identity)]?.entry }
+        set {
+            guard let entry = newValue else { return remove(identity) }
+            if 4 * (count + 1) > 3 * places.count { grow() }
+            put((identity, entry))
+        }
+    }
+
+    /// Hands to each device the notifications queued for it, in their order and all at once, so that room is made for
+    /// them once; returns those whose device is unknown.
+    func distribute(_ entries: [QueueEntry], to receive: (DeviceEntry, [QueueEntry]) -> Void) -> [QueueEntry]
+    {
+        guard !places.isEmpty else { return entries }
+        // For each place the number of its entries and the first of them; for each entry the next of the same place.
+        var chains = [(count: Int, first: Int)](repeating: (0, -1), count: places.count)
+        var following = [Int](repeating: -1, count: entries.count)
+        var strays: [QueueEntry] = []
+        for number in entries.indices.reversed() {
+            let place = place(of: entries[number].device)
+            guard places[place] != nil else {
+                strays.append(entries[number])
+                continue
+            }
+            following[number] = chains[place].first
+            chains[place] = (chains[place].count + 1, number)
+        }
+        for case (let chain, let (_, entry)?) in zip(chains, places) where chain.count > 0 {
+            var own: [QueueEntry] = []
+            own.reserveCapacity(chain.count)
+            var number = chain.first
+            while number >= 0 {
+                own.append(entries[number])
+                number = following[number]
+            }
+            receive(entry, own)
+        }
+        return strays.reversed()
+    }
+
+    /// Where a device stands, or where it would.
+    private func place(of identity: DeviceIdentity) -> Int {
+        var place = first(for: identity)
+        while let other = places[place]?.identity, other != identity { place = next(place) }
+        return place
+    }
+
+    private func first(for identity: DeviceIdentity) -> Int {
+        Int(truncatingIfNeeded: identity.high) & (places.count - 1)
+    }
+
+    private func next(_ place: Int) -> Int { (place + 1) & (places.count - 1) }
+
+    private mutating func put(_ entry: Entry) {
+        let place = place(of: entry.identity)
+        if places[place] == nil { count += 1 }
+        places[place] = entry
+    }
+
+    /// Takes one out, and moves those up that stand behind it because of it.
+    private mutating func remove(_ identity: DeviceIdentity) {
+        guard !places.isEmpty, case var free = place(of: identity), places[free] != nil else { return }
+        count -= 1
+        var place = next(free)
+        while let other = places[place] {
+            let mask = places.count - 1
+            if (place - first(for: other.identity)) & mask >= (place - free) & mask {
+                places[free] = other
+                free = place
+            }
+            place = next(place)
+        }
+        places[free] = nil
+    }
+
+    private mutating func grow() {
+        let old = places
+        places = Array(repeating: nil, count: max(16, 2 * old.count))
+        count = 0
+        for case let entry? in old { put(entry) }
+    }
+}

@@ -1,0 +1,40 @@
+import PostriderCrypto
+import PostriderNotifications
+
+/// Makes and opens device tokens: `AES-SIV(secret, device identity 12 bytes ‖ registration number 4 bytes)`.
+///
+/// A token needs no look-up to be refused when forged and to find its home when true. The secrets are a list:
+/// the newest seals, all of them open, so that a secret can be rotated without invalidating a token. One per
+/// shard, because the cipher contexts are confined to a thread.
+final class DeviceTokenCodec {
+    private let ciphers: [SyntheticIV]
+
+    /// The number of bytes in a secret: two AES-256 keys.
+    static let secretByteCount = 64
+
+    /// A seal with these secrets, newest last.
+    init(secrets: [[UInt8]]) throws(CryptoError) {
+        precondition(!secrets.isEmpty, "the relay draws a secret before its first start ends")
+        var ciphers: [SyntheticIV] = []
+        for secret in secrets.reversed() { ciphers.append(try SyntheticIV(key: secret)) }
+        self.ciphers = ciphers
+    }
+
+    /// The token of a registration.
+    func seal(_ device: DeviceIdentity, _ registration: RegistrationNumber) -> DeviceToken {
+        let plain = SIMD2(device.high, UInt64(device.low) << 32 | UInt64(registration.value))
+        return DeviceToken(words: ciphers[0].seal(plain))
+    }
+
+    /// The registration that a token names, or nil when the token is not one of ours.
+    func open(_ token: DeviceToken) -> (device: DeviceIdentity, registration: RegistrationNumber)? {
+        for cipher in ciphers {
+            guard let plain = cipher.open(token.words) else { continue }
+            return (
+                DeviceIdentity(high: plain[0], low: UInt32(truncatingIfNeeded: plain[1] >> 32)),
+                RegistrationNumber(UInt32(truncatingIfNeeded: plain[1]))
+            )
+        }
+        return nil
+    }
+}

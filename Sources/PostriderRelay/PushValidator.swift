@@ -1,0 +1,194 @@
+import PostriderCrypto
+import PostriderHTTP2
+import PostriderJSON
+import PostriderNotifications
+
+/// Whether a push is taken on, in the order of checks that the contract prescribes (section 4.4). The
+/// device's home completes it: only the home knows whether the registration inside the token is good.
+///
+/// A connection has one, and asks it about every push.
+final class PushValidator {
+    private let tokens: ProviderTokens
+    private let seal: DeviceTokenCodec
+    private let topics: TopicCache
+    private let environment: Environment
+    private let fidelity: APNsCompatibility
+    /// What was allowed last: to whom, and by which authority.
+    private var allowed: (key: ProviderKey, topic: Topic, generation: UInt64)?
+
+    init(
+        tokens: ProviderTokens, seal: DeviceTokenCodec, topics: TopicCache, environment: Environment,
+        fidelity: APNsCompatibility
+    ) {
+        self.tokens = tokens
+        self.seal = seal
+        self.topics = topics
+        self.environment = environment
+        self.fidelity = fidelity
+    }
+
+    /// The notification that a complete request stands for.
+    ///
+    /// - Throws: the first rejection in the order of checks.
+    func admit(
+        _ request: PushRequest, _ credentials: inout ProviderCredentials, by authority: AccessPolicy,
+        now: Moment
+    ) throws(Rejection) -> Notification {
+        let fields = request.values
+        let values = fields.span
+
+        // 1, 2 · What is asked for.
+        guard let method = request.range(.method), values.extracting(method).matches("POST") else {
+            throw .methodNotAllowed
+        }
+        guard let path = request.range(.path), Self.isDevicePath(values.extracting(path)) else {
+            throw .badPath
+        }
+
+        // 3 · Nothing is said twice.
+        guard !request.hasDuplicates else { throw .duplicateHeaders }
+
+        // 4 · Who asks.
+        let permission = try credentials.authenticate(
+            request.range(.authorization), in: values, of: environment, tokens, authority, now: now)
+
+        // 5 to 9 · How the notification is to be treated.
+        guard let identity = request.identity else { throw .badMessageIdentifier }
+        let expiration = try Self.expiration(request, now)
+        let statedPriority = try Self.priority(request, values)
+        let pushType = try Self.pushType(request, values)
+        let priority = try priority(statedPriority, for: pushType)
+        let collapseIdentifier = try Self.collapseIdentifier(request, values)
+
+        // 10 · For which app.
+        let topic = try topic(request, values, for: pushType, permission.defaultTopic)
+        guard allows(permission, topic, pushType, by: authority) else { throw .topicDisallowed }
+
+        // 11 · For which device.
+        let digits = path.lowerBound + Self.devicePath.utf8CodeUnitCount..<path.upperBound
+        guard !digits.isEmpty else { throw .missingDeviceToken }
+        let token = DeviceToken(hex: values.extracting(digits))
+        guard token != nil || Self.isToken(values.extracting(digits)) else { throw .badDeviceToken }
+
+        // 12 · What it says.
+        guard Self.fits(request.bodyByteCount, pushType, topic) else { throw .payloadTooLarge }
+        let payload = request.takeBody()
+        guard !payload.isEmpty, JSONSyntax.isObject(payload.span) else { throw .payloadEmpty }
+
+        // 13 · Whether the token is ours; the device's home goes on from here.
+        guard let token, let (device, registration) = seal.open(token),
+            registration.environment == environment
+        else { throw .badDeviceToken }
+
+        return Notification(
+            identity: identity,
+            device: device,
+            registration: registration,
+            topic: topic,
+            pushType: pushType,
+            priority: priority,
+            expiration: expiration,
+            collapseIdentifier: collapseIdentifier,
+            payload: payload,
+            acceptedAt: now,
+            uniqueIdentity: request.uniqueIdentity,
+            proof: permission.proof
+        )
+    }
+
+    /// Whether the provider may push to a topic. What was found out last is remembered: most providers have one app.
+    private func allows(
+        _ permission: ProviderGrant, _ topic: Topic, _ pushType: PushType?, by authority: AccessPolicy
+    ) -> Bool {
+        guard case .token(let key) = permission else {
+            return permission.allows(topic, pushType, by: authority)
+        }
+        if allowed?.generation == authority.generation, allowed?.key === key, allowed?.topic == topic {
+            return true
+        }
+        guard permission.allows(topic, pushType, by: authority) else { return false }
+        allowed = (key, topic, authority.generation)
+        return true
+    }
+
+    private static var devicePath: StaticString { "/3/device/" }
+
+    private static func isDevicePath(_ path: Span<UInt8>) -> Bool {
+        let byteCount = devicePath.utf8CodeUnitCount
+        return path.count >= byteCount && path.extracting(..<byteCount).matches(devicePath)
+    }
+
+    /// Whether this is how a device token is written: any even number of digits up to the most. Apple's tokens are
+    /// of any length; that ours are of one is found out where they are opened.
+    private static func isToken(_ digits: Span<UInt8>) -> Bool {
+        guard digits.count.isMultiple(of: 2), digits.count <= Limits.deviceTokenDigits else { return false }
+        for index in digits.indices where Hexadecimal.value(digits[index]) == nil { return false }
+        return true
+    }
+
+    /// Whether a payload may be as large as this. Old libraries know no push type and tell Voice over IP by the
+    /// topic's suffix only.
+    private static func fits(_ byteCount: Int, _ type: PushType?, _ topic: Topic) -> Bool {
+        if byteCount <= (type ?? .alert).rule.payloadBytes { return true }
+        return byteCount <= PushType.voip.rule.payloadBytes && topic.suffixType == .voip
+    }
+
+    /// `apns-expiration`, or the storage limit.
+    private static func expiration(_ request: PushRequest, _ now: Moment) throws(Rejection) -> Expiration {
+        let latest = now.advanced(byMilliseconds: Limits.storedDays * 24 * 60 * 60 * 1000)
+        guard let moment = try request.expirationMoment() else { return .at(latest) }
+        return Expiration(moment, now: now, latest: latest)
+    }
+
+    private static func priority(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> Priority?
+    {
+        guard let range = request.range(.priority) else { return nil }
+        guard let priority = Priority(values.extracting(range)) else { throw .badPriority }
+        return priority
+    }
+
+    /// What a priority comes to with a push type. A background push is never immediate: without the header it is
+    /// considerate, and one that says 10 all the same is treated so unless the relay is strict.
+    private func priority(_ stated: Priority?, for type: PushType?) throws(Rejection) -> Priority {
+        guard let allowed = type?.rule.priorities else { return stated ?? .immediate }
+        guard let stated else { return allowed.upperBound }
+        guard !fidelity.isStrict || allowed.contains(stated) else { throw .badPriority }
+        return min(stated, allowed.upperBound)
+    }
+
+    private static func pushType(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection) -> PushType?
+    {
+        guard let range = request.range(.pushType) else { return nil }
+        guard let type = PushType(values.extracting(range)) else { throw .invalidPushType }
+        return type
+    }
+
+    private static func collapseIdentifier(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection)
+        -> String?
+    {
+        guard let range = request.range(.collapseIdentifier), !range.isEmpty else { return nil }
+        guard range.count <= Limits.collapseIdentifierBytes,
+            let text = String(validating: request.values[range], as: UTF8.self)
+        else { throw .badCollapseIdentifier }
+        return text
+    }
+
+    /// `apns-topic`, or the one that goes without saying. A strict relay wants the suffix that the push type
+    /// prescribes, and no other.
+    private func topic(
+        _ request: PushRequest, _ values: Span<UInt8>, for type: PushType?, _ usual: Topic?
+    ) throws(Rejection) -> Topic {
+        let topic: Topic
+        if let range = request.range(.topic), !range.isEmpty {
+            guard let named = topics.topic(values.extracting(range)) else { throw .badTopic }
+            topic = named
+        } else {
+            guard let usual else { throw .missingTopic }
+            topic = usual
+        }
+        if fidelity.isStrict, let type, topic.suffixType != (type.rule.topicSuffix.isEmpty ? nil : type) {
+            throw .badTopic
+        }
+        return topic
+    }
+}

@@ -1,0 +1,41 @@
+import PostriderNotifications
+
+/// Reads topics, and remembers those that it met last: to make the same text again for each push, and to look at each
+/// of its letters, costs more than to find out that it is the same. One per shard.
+final class TopicCache {
+    private struct Memory {
+        var text: [UInt8] = []
+        var topic: Topic?
+    }
+
+    /// A topic has one place, by its length and its last letters.
+    private var memories = [Memory](repeating: Memory(), count: TopicCache.places)
+
+    private static let places = 64
+
+    /// The topic that these bytes spell, or nil.
+    func topic(_ text: Span<UInt8>) -> Topic? {
+        guard text.count > 1 else { return Topic(text) }
+        let ending = Int(text[text.count - 1]) &+ 31 &* Int(text[text.count - 2])
+        let place = (ending &+ 7 &* text.count) % Self.places
+        if isKnown(text, at: place) { return memories[place].topic }
+        guard let topic = Topic(text) else { return nil }
+        memories[place] = Memory(text: Array(topic.text.utf8), topic: topic)
+        return topic
+    }
+
+    private func isKnown(_ text: Span<UInt8>, at place: Int) -> Bool {
+        let known = memories[place].text
+        guard known.count == text.count else { return false }
+        let span = known.span
+        for index in text.indices where text[index] != span[index] { return false }
+        return true
+    }
+}
+
+extension Topic {
+    fileprivate init?(_ text: Span<UInt8>) {
+        guard let text = try? UTF8Span(validating: text) else { return nil }
+        self.init(String(copying: text))
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import PostriderLoad
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
+import PostriderYAML
+
+/// What `postrider load` is to do.
+struct LoadArguments: Sendable {
+    /// Where the server is that is driven.
+    enum Place: Equatable {
+        /// A relay that is started for it, with these settings.
+        case own(folder: String?, settings: [String], processors: String?)
+        /// That of `postrider dev` in a folder.
+        case dev(DevValues)
+        /// A relay that runs: where its providers and its devices connect, and who may tell it whom to let in.
+        case relay(provider: String, device: String, control: SocketAddress)
+        /// Any server with the APNs provider API: its port, and a file with device tokens.
+        case providerOnly(String, tokens: String?)
+
+        /// Whether the fleet has devices there.
+        fileprivate var hasDevices: Bool { if case .providerOnly = self { false } else { true } }
+    }
+
+    let plan: LoadPlan
+    let place: Place
+    let processors: [Int]
+    let expectations: [Expectation]
+    let isJSON: Bool
+    let saveFile: String?
+    /// Where a page with plots is written.
+    let reportFile: String?
+    /// An earlier result.
+    let baseline: LoadResult?
+    let options: ParsedOptions
+
+    /// Understands the options.
+    init(_ options: ParsedOptions) throws {
+        self.options = options
+        plan = try Self.plan(options)
+        place = try Self.place(options)
+        try Self.check(plan, at: place, options)
+        processors = try Self.processors(options)
+        isJSON = options.isSet("json")
+        saveFile = try Self.file("save", options)
+        reportFile = try Self.file("report", options)
+        baseline = try options.string("baseline").map(Self.baseline)
+        do throws(Expectation.Mistake) {
+            var expectations: [Expectation] = []
+            for text in options.list("expect") { expectations += try Expectation.parse(text) }
+            for expectation in expectations { try expectation.check(for: plan) }
+            self.expectations = expectations
+        } catch {
+            throw options.error("--expect: \(error)")
+        }
+    }
+
+    /// A file that is written at the end. A run may take hours: what is known to be in the way is told before it.
+    private static func file(_ name: String, _ options: ParsedOptions) throws -> String? {
+        guard let path = options.string(name) else { return nil }
+        let file = URL(filePath: path)
+        let folder = file.deletingLastPathComponent().path
+        let isFolder = (try? file.resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory ?? false
+        guard FileManager.default.isWritableFile(atPath: folder), !isFolder else {
+            throw options.error("--\(name) must be a file in a directory that can be written, not '\(path)'")
+        }
+        return path
+    }
+
+    private static func baseline(_ file: String) throws -> LoadResult {
+        let text = try FileText.read(file, "The earlier result")
+        guard let result = try? JSONDecoder().decode(LoadResult.self, from: Data(text.utf8)),
+            result.schema == LoadResult.schemaVersion
+        else {
+            throw CommandFailure(
+                "The file \(file) holds no result of this version: give one that --save or --json wrote.",
+                exitCode: 2)
+        }
+        return result
+    }
+
+    // MARK: The plan
+
+    private static func plan(_ options: ParsedOptions) throws -> LoadPlan {
+        let word = options.operands.first ?? LoadScenario.push.rawValue
+        let plan: LoadPlan
+        if word.contains(".") || word.contains("/") {
+            plan = try filePlan(word, options)
+        } else if let scenario = LoadScenario(rawValue: word) {
+            if let name = unheard(by: scenario).first(where: options.isSet) {
+                throw options.error("--\(name) says nothing to the scenario \(word); leave it out")
+            }
+            plan = scenario.plan(try settings(options))
+        } else {
+            let known = LoadScenario.allCases.map(\.rawValue).joined(separator: ", ")
+            throw options.error("there is no scenario '\(word)'; there are \(known), and files: give a path")
+        }
+        return plan
+    }
+
+    /// Options that a scenario would pass over in silence.
+    private static func unheard(by scenario: LoadScenario) -> [String] {
+        switch scenario {
+        case .push: []
+        case .idle: ["rate", "in-flight", "count", "warm-up", "payload", "absent", "now-or-never"]
+        case .fanout: ["in-flight", "warm-up", "absent", "now-or-never"]
+        case .storm, .offline, .mixed, .soak: ["warm-up", "absent"]
+        }
+    }
+
+    private static func check(_ plan: LoadPlan, at place: Place, _ options: ParsedOptions) throws {
+        var most = plan.fleet.providers
+        if place.hasDevices {
+            most = min(most, plan.fleet.devices)
+        } else if plan.needsDevices {
+            throw options.error(
+                "a server that has no devices can take pushes only, such as the scenario push")
+        }
+        guard plan.fleet.threads <= most else {
+            throw options.error(
+                "\(plan.fleet.threads) threads are too many: each needs a provider and a device of its own")
+        }
+        let connections = plan.fleet.providers + (place.hasDevices ? plan.fleet.devices : 0)
+        try DescriptorNeed.fleet(connections: connections).check()
+    }
+
+    /// What a file says stands there, and not in options.
+    private static func filePlan(_ path: String, _ options: ParsedOptions) throws -> LoadPlan {
+        if let name = LoadCommand.planOptions.map(\.name).first(where: options.isSet) {
+            throw options.error("--\(name) does not go with a scenario file: write it there")
+        }
+        let text = try FileText.read(path, "The scenario file")
+        do throws(YAMLError) {
+            return try LoadPlan(text: text, file: path)
+        } catch {
+            throw CommandFailure("\(error)", exitCode: 2)
+        }
+    }
+
+    private static func settings(_ options: ParsedOptions) throws -> LoadScenario.Settings {
+        var settings = LoadScenario.Settings()
+        settings.devices = try options.integer("devices", in: 1...1_000_000)
+        settings.apps = try options.integer("apps", in: 1...64)
+        settings.providers = try options.integer("providers", in: 1...10_000)
+        settings.streams = try options.integer("streams", in: 1...10_000)
+        settings.threads = try options.integer("threads", in: 1...64)
+        settings.sources = try options.integer("sources", in: 1...60_000)
+        settings.connectionsPerSecond = try options.integer("connect-rate", in: 1...1_000_000)
+        settings.inFlight = try options.integer("in-flight", in: 1...10_000_000)
+        settings.count = try options.integer("count", in: 1...1_000_000_000)
+        settings.payloadBytes = try options.integer("payload", in: 32...Limits.payloadBytes)
+        settings.seed = try options.integer("seed", in: 0...Int.max).map { UInt64($0) }
+        settings.areAbsent = options.isSet("absent")
+        settings.isNowOrNever = options.isSet("now-or-never")
+        settings.milliseconds = try time(options, "for")
+        settings.warmUpMilliseconds = try time(options, "warm-up")
+        if let text = options.string("rate") {
+            guard let rate = Double(text), rate >= 0.001, rate <= 10_000_000 else {
+                throw options.error(
+                    "--rate must be a number of pushes a second from 0.001 to 10000000, not '\(text)'")
+            }
+            settings.perSecond = rate
+        }
+        guard settings.perSecond == nil || settings.inFlight == nil else {
+            throw options.error("--rate and --in-flight are two ways to pace pushes; give one of them")
+        }
+        return settings
+    }
+
+    private static func time(_ options: ParsedOptions, _ name: String) throws -> Int? {
+        guard let text = options.string(name) else { return nil }
+        let units = [("ms", 1.0), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
+        for (unit, worth) in units where text.hasSuffix(unit) {
+            guard let number = Double(text.dropLast(unit.count)), number >= 0 else { continue }
+            guard number * worth <= Double(LoadPlan.longestStepMilliseconds) else {
+                throw options.error("--\(name) may be three days at most, not '\(text)'")
+            }
+            return Int(number * worth)
+        }
+        throw options.error("--\(name) must be a length of time such as 500ms, 10s, 5m or 2h, not '\(text)'")
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import PostriderClients
+import PostriderCrypto
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
+
+/// Which relay the commands of a provider or a device talk to: one that is named, or that of `postrider dev`.
+struct RelayResolver {
+    /// Where it is and whom to trust.
+    let server: Server
+    /// What `postrider dev` said, if it is its relay.
+    let dev: DevValues?
+
+    /// Where a command knocks.
+    enum Door {
+        case provider
+        case device
+
+        fileprivate var usualPort: Int { self == .provider ? 2197 : 5223 }
+
+        fileprivate func port(_ dev: DevValues, _ environment: Environment) -> UInt16 {
+            switch self {
+            case .provider: environment == .production ? dev.providerPort : dev.developmentProviderPort
+            case .device: dev.devicePort
+            }
+        }
+    }
+
+    /// The options of every such command.
+    static func options(_ door: Door) -> [Option] {
+        [
+            .value("relay", "HOST:PORT", "The relay, also as [IPv6]:PORT."),
+            .value("host", "HOST", "The relay's host, in place of --relay."),
+            .value("port", "NUMBER", "The port that goes with --host; \(door.usualPort) if not given."),
+            .file(
+                "ca", "The certificate authority to trust, PEM; if not given, those of this system."),
+            .value("server-name", "NAME", "The name in the relay's certificate, if it is not the host."),
+            .file(
+                "directory", short: "d", as: "FOLDER",
+                "The folder of 'postrider dev', whose relay is meant if no other is named; "
+                    + "\(DevFolder.usualPath) if not given."),
+        ]
+    }
+
+    /// Finds the relay that the user means.
+    ///
+    /// - Parameter environment: which of the providers' ports of `postrider dev`.
+    init(_ options: ParsedOptions, _ door: Door, environment: Environment = .production) throws {
+        if let text = try Self.named(options, door) {
+            guard !options.isSet("directory") else {
+                throw options.error("--directory means the relay of 'postrider dev'; name no other with it")
+            }
+            dev = nil
+            server = try Self.server(options, text, authorityFile: options.string("ca"))
+            return
+        }
+        let folder = DevFolder(options.string("directory") ?? DevFolder.usualPath)
+        guard let values = try DevValues.read(from: folder) else {
+            throw options.isSet("directory")
+                ? options.withoutDev(in: folder.path)
+                : options.knowingNo("relay", give: "--relay HOST:PORT")
+        }
+        dev = values
+        let host = values.host.contains(":") ? "[\(values.host)]" : values.host
+        server = try Self.server(
+            options, "\(host):\(door.port(values, environment))",
+            authorityFile: options.string("ca") ?? values.authorityFile)
+    }
+
+    private static func named(_ options: ParsedOptions, _ door: Door) throws -> String? {
+        let port = try options.integer("port", in: 1...65_535)
+        guard let host = options.string("host") else {
+            guard port == nil else { throw options.error("--port goes with --host; give both, or --relay") }
+            return options.string("relay")
+        }
+        guard !options.isSet("relay") else {
+            throw options.error("--relay and --host say the same; give one of them")
+        }
+        return "\(host.contains(":") ? "[\(host)]" : host):\(port ?? door.usualPort)"
+    }
+
+    private static func server(
+        _ options: ParsedOptions, _ text: String, authorityFile: String?
+    ) throws -> Server {
+        let destination: Destination
+        do throws(TransportError) {
+            destination = try Destination(text)
+        } catch {
+            throw options.error(error.description)
+        }
+        guard destination.host != nil else {
+            throw options.error("a relay is not behind a Unix socket: \(text)")
+        }
+        do throws(CryptoError) {
+            let tls = try TLSContext.client(trustFile: authorityFile, alpn: ["h2"])
+            return Server(destination, tls: tls, name: options.string("server-name"))
+        } catch {
+            throw CommandFailure("\(error).")
+        }
+    }
+}
+
+extension CommandFailure {
+    /// There is no connection to a relay; one that shook hands is there.
+    static func notConnected(to relay: Destination, _ reason: CloseReason) -> CommandFailure {
+        if case .handshakeFailed(let sentence, _) = reason {
+            return CommandFailure("There is no connection to the relay at \(relay): \(sentence).")
+        }
+        return CommandFailure("No relay answers at \(relay) (\(reason)): check that it runs there.")
+    }
+}

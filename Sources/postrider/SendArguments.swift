@@ -1,0 +1,157 @@
+import Foundation
+import PostriderClients
+import PostriderCrypto
+import PostriderNotifications
+import PostriderOptions
+
+/// What `postrider send` is to do.
+struct SendArguments: Sendable {
+    let relay: Server
+    let signer: ProviderTokenMaker
+    let tokens: [String]
+    /// In place of device tokens: the channels that it is broadcast to.
+    let channels: [String]
+    let timeoutMilliseconds: Int
+    private let template: Push
+
+    /// Understands the options. Files are read here.
+    init(_ options: ParsedOptions) throws {
+        channels = try options.list("channel").map { "\(try options.channel($0))" }
+        tokens = try channels.isEmpty ? Self.tokens(options) : Self.noTokens(options)
+        var template = try Self.template(options)
+        if !channels.isEmpty { template.becomeBroadcast() }
+        timeoutMilliseconds = (try options.integer("timeout", in: 1...3600) ?? 20) * 1000
+        let choice = try Self.choice(options)
+        relay = choice.server
+        signer = try Self.signer(options, choice.dev)
+        if template.topic == nil { template.topic = choice.dev?.topics.first.flatMap { Topic($0) } }
+        self.template = template
+    }
+
+    /// Whom it goes to: devices or channels.
+    var addressees: [String] { channels.isEmpty ? tokens : channels }
+
+    /// The push to one of them.
+    func push(to addressee: String) -> Push {
+        var push = template
+        if channels.isEmpty {
+            push.deviceToken = addressee
+        } else {
+            push.channel = ChannelIdentity(addressee)
+        }
+        return push
+    }
+
+    /// The relay that is meant, and of that of `postrider dev` which port.
+    static func choice(_ options: ParsedOptions) throws -> RelayResolver {
+        let environment = try options.choice("environment", of: Environment.self)
+        let choice = try RelayResolver(options, .provider, environment: environment ?? .production)
+        guard choice.dev != nil || environment == nil else {
+            throw options.error(
+                "--environment chooses a port of 'postrider dev'; name the relay's port for the environment")
+        }
+        return choice
+    }
+
+    private static func noTokens(_ options: ParsedOptions) throws -> [String] {
+        guard options.list("token").isEmpty, options.operands.isEmpty else {
+            throw options.error("a push goes to devices or to channels; give DEVICE-TOKEN or --channel")
+        }
+        return []
+    }
+
+    private static func tokens(_ options: ParsedOptions) throws -> [String] {
+        let tokens = options.list("token") + options.operands
+        guard !tokens.isEmpty else {
+            throw options.error("DEVICE-TOKEN is missing; usage: \(options.table.usage)")
+        }
+        if tokens.count > 1, options.isSet("apns-id") {
+            throw options.error("--apns-id names one notification; push to one device with it")
+        }
+        for token in tokens where !token.utf8.allSatisfy({ Hexadecimal.value($0) != nil }) || token.isEmpty {
+            throw options.error("a device token is written in hexadecimal digits, unlike '\(token)'")
+        }
+        return tokens
+    }
+
+    private static func template(_ options: ParsedOptions) throws -> Push {
+        var push = Push(to: "", topic: nil, payload: try payload(options))
+        if let text = options.string("topic") {
+            guard let topic = Topic(text) else {
+                throw options.error(
+                    "--topic must be made of letters, digits, '.', '-' and '_', unlike '\(text)'")
+            }
+            push.topic = topic
+        }
+        let isRaw = options.isSet("payload") || options.isSet("payload-file")
+        push.pushType = try options.choice("push-type", of: PushType.self) ?? (isRaw ? nil : .alert)
+        if let text = options.string("priority") {
+            guard let priority = UInt8(text).flatMap(Priority.init(rawValue:)) else {
+                throw options.error("--priority must be 10, 5 or 1, not '\(text)'")
+            }
+            push.priority = priority
+        }
+        if let seconds = try options.integer("expiration", in: 0...9_999_999_999) {
+            push.expiration = seconds == 0 ? .nowOrNever : .at(Moment(seconds: Int64(seconds)))
+        }
+        push.collapseIdentifier = options.string("collapse-id")
+        if let text = options.string("apns-id") {
+            guard let identity = NotificationIdentity(text) else {
+                throw options.error("--apns-id must be a UUID, such as 123E4567-E89B-12D3-A456-42665544000A")
+            }
+            push.identity = identity
+        }
+        return push
+    }
+
+    private static func payload(_ options: ParsedOptions) throws -> [UInt8] {
+        let isAlert = options.isSet("title") || options.isSet("body")
+        let kinds = ["alert", "payload", "payload-file"].filter(options.isSet) + (isAlert ? ["title"] : [])
+        guard kinds.count == 1 else {
+            throw options.error(
+                "give one of --alert, --title with --body, --payload and --payload-file to say what is pushed"
+            )
+        }
+        if let text = options.string("payload") { return Array(text.utf8) }
+        if let file = options.string("payload-file") {
+            return Array(try FileText.read(file, "The payload").utf8)
+        }
+        if let text = options.string("alert") { return try json(["aps": ["alert": text]]) }
+        let alert = ["title", "body"].reduce(into: [String: String]()) { $0[$1] = options.string($1) }
+        return try json(["aps": ["alert": alert]])
+    }
+
+    private static func json(_ value: some Encodable) throws -> [UInt8] {
+        Array(try Console.json(value).utf8)
+    }
+
+    /// The provider's key.
+    static func signer(_ options: ParsedOptions, _ dev: DevValues?) throws -> ProviderTokenMaker {
+        let file = try options.string("key-file") ?? dev?.keyFile ?? options.requiredString("key-file")
+        let identifier =
+            try options.string("key-id") ?? dev?.keyIdentifier ?? options.requiredString("key-id")
+        let team = try options.string("team-id") ?? dev?.team ?? options.requiredString("team-id")
+        return try .reading(file, key: identifier, team: team)
+    }
+}
+
+extension ProviderTokenMaker {
+    /// Signs with the key in a file.
+    static func reading(_ file: String, key: String, team: String) throws -> ProviderTokenMaker {
+        let text = try FileText.read(file, "The key file")
+        do throws(CryptoError) {
+            return ProviderTokenMaker(key: try ES256.PrivateKey(pem: text), keyIdentifier: key, team: team)
+        } catch {
+            throw CommandFailure("The key file \(file) cannot sign: \(error).")
+        }
+    }
+}
+
+extension Push {
+    /// What every broadcast must have, where it was not said.
+    fileprivate mutating func becomeBroadcast() {
+        pushType = .liveactivity
+        priority = priority ?? .immediate
+        expiration = expiration ?? .nowOrNever
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import PostriderClients
+import PostriderCrypto
+import PostriderNotifications
+import PostriderRelay
+
+/// What a load run needs of a relay that it did not start and knows no key of: topics and a provider key of its own,
+/// and what its devices need, made through the control socket and taken away again.
+struct TemporaryCredentials: Sendable {
+    /// The topics of the apps.
+    let topics: [Topic]
+    /// Signs provider tokens with the key.
+    let signer: ProviderTokenMaker
+    /// What lets devices in.
+    let enrolment: FleetEnrolment
+    private let client: ControlClient
+    private let keyIdentifier: String
+
+    /// Makes all of it, under names that no other run has.
+    static func make(_ client: ControlClient, apps: Int) async throws -> TemporaryCredentials {
+        let run = FleetEnrolment.newRun()
+        let (team, keyIdentifier) = ("LOA" + run.uppercased(), "LOK" + run.uppercased())
+        let topics = (0..<apps).compactMap { Topic("load.\(run).app-\($0)") }
+        let key = ES256.PrivateKey.generate()
+        let provision = TemporaryCredentials(
+            topics: topics,
+            signer: ProviderTokenMaker(key: key, keyIdentifier: keyIdentifier, team: team),
+            enrolment: try await .make(client, name: "load-\(run)"), client: client,
+            keyIdentifier: keyIdentifier)
+        do {
+            for topic in topics {
+                let addition = Control.TopicAddition(team: team)
+                _ = try await client.request("PUT", "/v1/topics/\(topic.text)", body: encode(addition))
+            }
+            let addition = Control.ProviderKeyAddition(team: team, publicKey: key.publicKey.pem)
+            _ = try await client.request("PUT", "/v1/keys/\(keyIdentifier)", body: encode(addition))
+        } catch {
+            _ = await provision.remove()
+            throw error
+        }
+        return provision
+    }
+
+    /// Takes it away again. Where that cannot be done it says what is left, and answers false, for what was measured
+    /// is to be told all the same.
+    func remove() async -> Bool {
+        let isRidOfDevices = await enrolment.remove()
+        let paths = ["/v1/keys/\(keyIdentifier)"] + topics.map { "/v1/topics/\($0.text)" }
+        guard (try? await client.delete(paths, withinSeconds: 10)) != 0 else { return isRidOfDevices }
+        Console.complain(
+            "postrider: The key \(keyIdentifier) and topics such as \(topics.first?.text ?? "") may still be "
+                + "at the relay; remove them with the operator's commands.")
+        return false
+    }
+
+    private static func encode(_ body: some Encodable) throws -> [UInt8] {
+        Array(try JSONEncoder().encode(body))
+    }
+}

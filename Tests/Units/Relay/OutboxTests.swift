@@ -1,0 +1,121 @@
+import PostriderNotifications
+import Testing
+
+@testable import PostriderRelay
+
+/// A mailbox with so much room.
+private final class Box<ShardMessage> {
+    var letters: [ShardMessage] = []
+    var room: Int
+
+    init(room: Int = .max) { self.room = room }
+
+    func post(_ batch: inout [ShardMessage]) -> Bool {
+        let count = min(room, batch.count)
+        letters += batch[..<count]
+        batch.removeFirst(count)
+        room -= count
+        return batch.isEmpty
+    }
+}
+
+@Suite("The switchboard")
+struct OutboxTests {
+    private let shards = [Box<ShardMessage>(), Box<ShardMessage>(), Box<ShardMessage>()]
+    private let ledger = Box<LedgerCommand>()
+
+    private func outbox(of index: Int? = 1) -> Outbox {
+        Outbox(
+            ownIndex: index, shards: shards.map { box in { box.post(&$0) } },
+            ledger: { [ledger] in ledger.post(&$0) })
+    }
+
+    private func answer(_ stream: Int) -> ShardMessage { .answer(Samples.receipt(stream), .accepted) }
+
+    private func streams(_ letters: [ShardMessage]) -> [Int32] {
+        letters.map { if case .answer(let receipt, _) = $0 { receipt.stream } else { -1 } }
+    }
+
+    @Test("posts to others in order, and keeps what is its own")
+    func order() {
+        let outbox = outbox()
+        for stream in 0..<6 { outbox.send(answer(stream), to: stream % 3) }
+        outbox.send(.settle(QueueRow(1)))
+        #expect(shards.map(\.letters.count) == [0, 0, 0])
+        #expect(outbox.post())
+        #expect(streams(shards[0].letters) == [0, 3])
+        #expect(streams(shards[1].letters) == [])
+        #expect(streams(shards[2].letters) == [2, 5])
+        #expect(ledger.letters.count == 1)
+        var own: [ShardMessage] = []
+        outbox.takeOwn(into: &own)
+        #expect(streams(own) == [1, 4])
+        own = []
+        outbox.takeOwn(into: &own)
+        #expect(own.isEmpty)
+    }
+
+    @Test("keeps what a full mailbox does not take, in order, and loses nothing of the others")
+    func fullMailbox() {
+        let outbox = outbox()
+        shards[0].room = 2
+        for stream in 0..<4 {
+            outbox.send(answer(stream), to: 0)
+            outbox.send(answer(10 + stream), to: 2)
+        }
+        #expect(!outbox.post())
+        #expect(streams(shards[0].letters) == [0, 1])
+        #expect(streams(shards[2].letters) == [10, 11, 12, 13])
+        outbox.send(answer(4), to: 0)
+        #expect(!outbox.post())
+        shards[0].room = 9
+        #expect(outbox.post())
+        #expect(streams(shards[0].letters) == [0, 1, 2, 3, 4])
+    }
+
+    @Test("keeps what a full ledger does not take, and posts to shards all the same")
+    func fullLedger() {
+        let outbox = outbox()
+        ledger.room = 1
+        for row in 1...3 { outbox.send(.settle(QueueRow(Int64(row)))) }
+        outbox.send(answer(1), to: 0)
+        #expect(!outbox.post())
+        #expect(ledger.letters.count == 1 && shards[0].letters.count == 1)
+        ledger.room = 2
+        #expect(outbox.post())
+        #expect(ledger.letters.count == 3)
+    }
+
+    @Test(
+        "is congested for a shard whose letters wait, and for all while the ledger is behind"
+    )
+    func congestion() {
+        let outbox = outbox()
+        for stream in 0..<Limits.letters { outbox.send(answer(stream), to: 0) }
+        #expect(outbox.isCongested(0) && !outbox.isCongested(2))
+        #expect(outbox.post())
+        #expect(!outbox.isCongested(0))
+        ledger.room = 0
+        for _ in 0..<Limits.letters { outbox.send(.settle(QueueRow(1))) }
+        #expect(!outbox.post())
+        #expect(outbox.isCongested(0) && outbox.isCongested(1) && outbox.isCongested(2))
+    }
+
+    @Test("says to all: the own shard, too")
+    func sendToAll() {
+        let outbox = outbox()
+        outbox.sendToAll(.drain)
+        #expect(outbox.post())
+        var own: [ShardMessage] = []
+        outbox.takeOwn(into: &own)
+        #expect([shards[0].letters.count, own.count, shards[2].letters.count] == [1, 1, 1])
+    }
+
+    @Test("of the ledger posts to every shard")
+    func ofLedger() {
+        let outbox = outbox(of: nil)
+        outbox.sendToAll(.stop)
+        #expect(outbox.post())
+        #expect(shards.map(\.letters.count) == [1, 1, 1])
+    }
+}
