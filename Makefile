@@ -94,11 +94,11 @@ costs: release ## Measure what one device, one push and one provider cost, and d
 	python3 Tests/Benchmark/costs.py "$$(swift build --configuration release --show-bin-path)"
 
 # An hour or so, on a machine that does nothing else.
-figures: release ## Measure all of it, and write the tables of docs/benchmarks.md and docs/scaling.md anew
+figures: release ## Measure all of it, and write the tables of docs/reference/benchmarks.md and docs/operate/scaling.md anew
 	programs="$$(swift build --configuration release --show-bin-path)" && \
-		python3 Tests/Benchmark/bench.py "$$programs" --document docs/benchmarks.md && \
-		python3 Tests/Benchmark/growth.py "$$programs" --document docs/scaling.md --plot docs/growth.svg && \
-		python3 Tests/Benchmark/costs.py "$$programs" --document docs/scaling.md
+		python3 Tests/Benchmark/bench.py "$$programs" --document docs/reference/benchmarks.md && \
+		python3 Tests/Benchmark/growth.py "$$programs" --document docs/operate/scaling.md --plot docs/images/growth.svg && \
+		python3 Tests/Benchmark/costs.py "$$programs" --document docs/operate/scaling.md
 
 format: ## Format every Swift file
 	swift format --in-place --parallel --recursive $(SOURCES)
@@ -109,10 +109,10 @@ format-check: ## Say which Swift files are not formatted
 demo: deps build ## Show what reaches an app: pushes, its own notifications, responses, news of the device
 	deploy/demo.sh
 
-provider-api: ## Write the cases of docs/provider-api.md anew, from the table that the tests run
+provider-api: ## Write the cases of docs/reference/provider-api.md anew, from the table that the tests run
 	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter ProviderContractTests/document
 
-screenshot: deps ## Make the picture of docs/agent.md anew: an alert on a virtual screen
+screenshot: deps ## Make the picture of docs/operate/agent.md anew: an alert on a virtual screen
 	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter DesktopTests
 
 clean: ## Remove everything that was built

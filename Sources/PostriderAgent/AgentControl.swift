@@ -1,5 +1,5 @@
-/// What the owner's commands and the agent say to each other on the app socket, as JSON (docs/agent.md). Times are
-/// milliseconds since the epoch.
+/// What the owner's commands and the agent say to each other on the app socket, as JSON (docs/operate/agent.md).
+/// Times are milliseconds since the epoch.
 public enum AgentControl {
     /// `GET /v1/status`.
     public struct Status: Codable, Sendable {

@@ -4,8 +4,8 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// One connection to the app socket: the gRPC service `postrider.agent.v1.Apps` (docs/agent.proto). Who is at the
-/// other end is what the kernel says of the socket, not what the app says of itself.
+/// One connection to the app socket: the gRPC service `postrider.agent.v1.Apps` (docs/reference/agent.proto). Who is at
+/// the other end is what the kernel says of the socket, not what the app says of itself.
 final class AppSession: EndpointOwner {
     /// The user at the other end.
     let user: UInt32

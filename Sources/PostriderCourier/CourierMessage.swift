@@ -1,7 +1,7 @@
 import PostriderNotifications
 
-/// A message of the device protocol or of the app socket: proto3 on the wire (docs/courier.proto,
-/// docs/agent.proto), a value here.
+/// A message of the device protocol or of the app socket: proto3 on the wire (docs/reference/courier.proto,
+/// docs/reference/agent.proto), a value here.
 ///
 /// Decoders pass over fields that they do not know and take the last of a field that comes twice; encoders
 /// leave out fields that have their default, and write the others in the order of their numbers.

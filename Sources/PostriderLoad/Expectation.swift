@@ -114,7 +114,7 @@ public struct Expectation: Sendable, Equatable {
             throw Mistake(
                 description:
                     "'\(text)' asks for '\(name)', which is no figure of this scenario; its phases are "
-                    + "\(phases), and docs/load.md has the figures")
+                    + "\(phases), and docs/operate/load.md has the figures")
         }
         if case .microseconds = bound, let unit = metrics[metric]?.unit, !unit.isTime {
             throw Mistake(description: "'\(text)' compares with a time, and \(metric) is none")

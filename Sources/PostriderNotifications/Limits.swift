@@ -221,7 +221,7 @@ public enum Limits {
     /// Bytes that the disk must have left for anything to be reserved: 16 MiB.
     public static let logReserveLeastFree = 16 * 1024 * 1024
 
-    // What is remembered of pushes that are done with (docs/trace.md).
+    // What is remembered of pushes that are done with (docs/operate/trace.md).
 
     /// Bytes of one segment of the trace, and segments: 256 MiB of disk. A push takes about 200 bytes.
     public static let traceSegmentBytes = 16 * 1024 * 1024

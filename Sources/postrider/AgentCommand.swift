@@ -107,7 +107,7 @@ enum AgentCommand: Command {
             Run the agent until SIGTERM or SIGINT. Every setting can stand in the configuration file, in the \
             environment, or here; what stands here wins over the environment, which wins over the file. The \
             first start needs an enrolment key: in a file, or in POSTRIDER_ENROLMENT_KEY. SIGHUP has it read \
-            the manifests of the apps again, their users, and a few other settings (docs/agent.md).
+            the manifests of the apps again, their users, and a few other settings (docs/operate/agent.md).
             """,
         options: [AgentSettings.fileOption] + AgentSetting.allCases.map(\.option),
         sections: [

@@ -5,7 +5,8 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// The operator's end of a control socket: the relay's (`docs/control.md`) or the agent's (`docs/agent.md`).
+/// The operator's end of a control socket: the relay's (`docs/reference/control.md`) or the agent's
+/// (`docs/operate/agent.md`).
 struct ControlClient: Sendable {
     /// Who listens.
     enum Party: String {

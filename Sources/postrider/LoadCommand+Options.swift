@@ -64,7 +64,7 @@ extension LoadCommand {
         .value(
             "for", "TIME",
             "How long the main phase lasts, such as 500ms, 10s, 5m; in 'storm' each of those around it, in "
-                + "'mixed' the day. What there is without it is in docs/load.md."),
+                + "'mixed' the day. What there is without it is in docs/operate/load.md."),
         .value(
             "count", "NUMBER",
             "Pushes, or broadcasts, after which no more are made; in 'push', 'offline' and 'fanout' in place "
@@ -122,7 +122,7 @@ extension LoadCommand {
         ]
 
     private static let report: [Option] = [
-        .flag("json", "Print the result as one line of JSON (docs/load.md)."),
+        .flag("json", "Print the result as one line of JSON (docs/operate/load.md)."),
         .file("save", "Write the result as JSON, besides."),
         .file("report", "Write a page of HTML with plots, besides."),
         .file("baseline", "Compare with an earlier result, of --save or --json."),

@@ -1,7 +1,8 @@
 import PostriderRelay
 import PostriderTransport
 
-/// What a relay that is driven has given up by its own counts (docs/control.md): they tell why something was lost.
+/// What a relay that is driven has given up by its own counts (docs/reference/control.md): they tell why something was
+/// lost.
 enum RelayLosses {
     /// By reason, since the relay was started; nil where it does not say.
     static func counted(at control: SocketAddress) async -> [String: UInt64]? {

@@ -37,7 +37,7 @@ enum Setting: String, SettingName {
         .providerAddress, .developmentProviderAddress, .deviceAddress, .privateKeyGroup,
     ]
 
-    /// How closely the relay keeps to Apple (docs/fidelity.md).
+    /// How closely the relay keeps to Apple (docs/concepts/fidelity.md).
     static let fidelity: [Setting] = [.strictness, .storage, .spellings, .streamLimitRamp]
 
     /// What the environment calls it.

@@ -127,7 +127,7 @@ struct Desktop {
         let program = Place.programs.appending(path: "screenshot.py").path
         try await stage.repeats("python3 \(program) \(stage.path("screen/Xvfb_screen0")) \(path) 2>&1")
         guard ProcessInfo.processInfo.environment["POSTRIDER_WRITE_DOCUMENTS"] != nil else { return }
-        let document = Place.root.appending(path: "docs/desktop.png")
+        let document = Place.root.appending(path: "docs/images/desktop.png")
         try Data(contentsOf: URL(filePath: path)).write(to: document)
     }
 }

@@ -2,14 +2,15 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// The code blocks of docs/apps.md, as a reader copies them.
-    @Suite("The first app of docs/apps.md", .serialized)
+    /// The code blocks of docs/reference/apps.md, as a reader copies them.
+    @Suite("The first app of docs/reference/apps.md", .serialized)
     struct FirstAppTests {
         private static let topic = "com.example.tea"
 
         /// The code under a title of the page, in a language; each block begins with its first line.
         private func block(_ language: String, beginning: String) throws -> String {
-            let page = try String(contentsOf: Place.root.appending(path: "docs/apps.md"), encoding: .utf8)
+            let path = Place.root.appending(path: "docs/reference/apps.md")
+            let page = try String(contentsOf: path, encoding: .utf8)
             let fence = "```\(language)\n" + beginning
             let start = try #require(page.range(of: fence), "no block begins with \(beginning)")
             let end = try #require(page[start.upperBound...].range(of: "\n```"))

@@ -3,7 +3,7 @@ import Foundation
 /// Holds the page of cases from the field and the tests to each other: every case on the page has a test that names its
 /// number with `.bug(id:)`, and every number that a test names is on the page.
 struct FieldCases {
-    static let path = "docs/field-cases.md"
+    static let path = "docs/internals/field-cases.md"
 
     private let page: TextFile
     /// Each case with its line.

@@ -206,9 +206,9 @@ struct ImportTableTests {
         let cases = try #require(FieldCases([page, test]))
         #expect(
             cases.findings.map(\.description) == [
-                "docs/field-cases.md:2: has the case R2, which no test names",
-                "docs/field-cases.md:3: has the case R1 twice",
-                "Tests/Units/A.swift: names the case K9, which is not in docs/field-cases.md",
+                "docs/internals/field-cases.md:2: has the case R2, which no test names",
+                "docs/internals/field-cases.md:3: has the case R1 twice",
+                "Tests/Units/A.swift: names the case K9, which is not in docs/internals/field-cases.md",
             ])
         #expect(FieldCases([test]) == nil)
     }

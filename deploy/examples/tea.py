@@ -18,7 +18,7 @@ import grpc
 import payload
 
 # Where agent.proto and courier.proto are; a real app generates its code when it is built.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "reference"))
 courier, _ = grpc.protos_and_services("courier.proto")
 pb, rpc = grpc.protos_and_services("agent.proto")
 

@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// What the operator asks of the trace (docs/trace.md).
+/// What the operator asks of the trace (docs/operate/trace.md).
 extension ControlHandler {
     /// `GET /v1/trace?id=…&device=…&topic=…&last=…`, or `?follow` and `?follow=CURSOR`.
     func trace(_ query: Substring, _ respond: @escaping Respond) {

@@ -1,6 +1,6 @@
 public import PostriderNotifications
 
-/// What is said on the control socket, as JSON (`docs/control.md`). Times are milliseconds since the epoch.
+/// What is said on the control socket, as JSON (`docs/reference/control.md`). Times are milliseconds since the epoch.
 public enum Control {
     /// `GET /v1/status`.
     public struct Status: Codable, Sendable {

@@ -1,4 +1,4 @@
-"""Every abuse of docs/hardening.md against a live relay: each is met as it says there. A good provider and a good
+"""Every abuse of docs/internals/hardening.md against a live relay: each is met as it says there. A good provider and a good
 device beside them miss nothing, and the relay is afterwards what it was before.
 
 usage: abuse.py RELAY.json

@@ -19,7 +19,7 @@ from burning import PATIENCE, BurningRelay
 from provider import make_provider
 from relay import require, say
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "docs" / "reference"))
 pb, rpc = grpc.protos_and_services("agent.proto")
 courier, _ = grpc.protos_and_services("courier.proto")
 

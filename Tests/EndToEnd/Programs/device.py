@@ -6,7 +6,7 @@ from pathlib import Path
 
 import grpc
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "docs" / "reference"))
 pb, rpc = grpc.protos_and_services("courier.proto")
 
 

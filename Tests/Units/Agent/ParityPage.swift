@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A table of docs/kit-parity.md, and which of its lines a test has shown to be so.
+/// A table of docs/reference/kit-parity.md, and which of its lines a test has shown to be so.
 final class ParityPage: Sendable {
     /// The first column of each line, and what the second says.
     private let lines: [(name: String, verdict: String)]
@@ -10,8 +10,8 @@ final class ParityPage: Sendable {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
 
     init(section: String) {
-        let text =
-            (try? String(contentsOf: Self.root.appending(path: "docs/kit-parity.md"), encoding: .utf8)) ?? ""
+        let page = Self.root.appending(path: "docs/reference/kit-parity.md")
+        let text = (try? String(contentsOf: page, encoding: .utf8)) ?? ""
         let part = text.components(separatedBy: "\n## ").first { $0.hasPrefix(section + "\n") } ?? ""
         lines = part.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }

@@ -5,7 +5,8 @@ import Testing
 /// Vectors from protobuf 7.36.2 for Python, over the published files. To make them again:
 ///
 ///     python3 -m venv venv && venv/bin/pip install grpcio-tools
-///     venv/bin/python -m grpc_tools.protoc -I docs --python_out=. docs/courier.proto docs/agent.proto
+///     venv/bin/python -m grpc_tools.protoc -I docs/reference --python_out=. \
+///         docs/reference/courier.proto docs/reference/agent.proto
 ///
 /// then fill each message as the value beside its vector says and print
 /// `SerializeToString(deterministic=True).hex()`.

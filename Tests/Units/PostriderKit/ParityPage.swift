@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One line of docs/kit-parity.md, with code that shows it to be true.
+/// One line of docs/reference/kit-parity.md, with code that shows it to be true.
 struct ParityLine: Sendable, CustomTestStringConvertible {
     /// What Apple's framework has: the first column.
     let feature: String
@@ -25,7 +25,7 @@ struct ParityPage {
 
     /// The page of this repository.
     static func inRepository() throws -> ParityPage {
-        let folder = URL(filePath: #filePath).appending(path: "../../../../docs").standardized
+        let folder = URL(filePath: #filePath).appending(path: "../../../../docs/reference").standardized
         return ParityPage(try String(contentsOf: folder.appending(path: "kit-parity.md"), encoding: .utf8))
     }
 

@@ -231,10 +231,10 @@ struct SettingsTests {
     @Test("are all in the example and in the documentation, and the example is right")
     func example() throws {
         let example = try text("deploy/postrider.yaml")
-        let documentation = try text("docs/configuration.md")
+        let documentation = try text("docs/operate/configuration.md")
         for setting in Setting.allCases {
             #expect(example.contains("\(setting.rawValue): "), "deploy/postrider.yaml")
-            #expect(documentation.contains("`\(setting.rawValue)`"), "docs/configuration.md")
+            #expect(documentation.contains("`\(setting.rawValue)`"), "docs/operate/configuration.md")
         }
         let settings = try Self.settings(["-c", "f"], files: ["f": example]).forRelay()
         #expect(settings.dataDirectory == "/var/lib/postrider")

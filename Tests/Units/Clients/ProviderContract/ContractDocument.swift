@@ -2,7 +2,7 @@ import Foundation
 import PostriderNotifications
 import PostriderRelay
 
-/// The table as docs/provider-api.md prints it.
+/// The table as docs/reference/provider-api.md prints it.
 enum ContractDocument {
     /// The folder of the repository.
     static let root = (0..<5).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }

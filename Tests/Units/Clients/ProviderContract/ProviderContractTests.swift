@@ -110,15 +110,15 @@ struct ProviderContractTests {
     }
 
     /// `POSTRIDER_WRITE_DOCUMENTS=1` writes it: that is what `make provider-api` does.
-    @Test("is what docs/provider-api.md says")
+    @Test("is what docs/reference/provider-api.md says")
     func document() throws {
-        let file = ContractDocument.root.appending(path: "docs/provider-api.md")
+        let file = ContractDocument.root.appending(path: "docs/reference/provider-api.md")
         let present = try String(contentsOf: file, encoding: .utf8)
         let wanted = try #require(ContractDocument.renewed(present), "the marks of the cases are missing")
         if ProcessInfo.processInfo.environment["POSTRIDER_WRITE_DOCUMENTS"] != nil {
             try Data(wanted.utf8).write(to: file)
         } else {
-            #expect(present == wanted, "docs/provider-api.md differs from the table: run make provider-api")
+            #expect(present == wanted, "provider-api.md differs from the table: run make provider-api")
         }
     }
 }
