@@ -1,3 +1,4 @@
+import CPostriderSQLite
 import Glibc
 import PostriderNotifications
 

@@ -1,3 +1,4 @@
+import CPostriderSQLite
 import Glibc
 
 /// What the file system of a file has left (statvfs(3)).
