@@ -30,7 +30,7 @@ postrider ($version) unstable; urgency=medium
 
   * A build of this repository.
 
- -- Postrider <root@localhost>  $(git log -1 --format=%cD 2>/dev/null || date --rfc-email)
+ -- $(sed -n 's/^Maintainer: //p' deploy/debian/control)  $(git log -1 --format=%cD 2>/dev/null || date --rfc-email)
 TEXT
 (cd "$tree" && dpkg-buildpackage --build=binary --no-sign >"$folder/log" 2>&1) || { cat "$folder/log" >&2; fail "the package could not be made"; }
 mv "$folder"/*.deb "$output"

@@ -84,8 +84,9 @@ enum DocumentRules {
         path.isEmpty || paths.contains { $0 == path || $0.hasPrefix(path + "/") }
     }
 
-    private static func resolve(_ path: String, from folder: [String]) -> String {
-        var resolved = folder
+    /// A relative path, from the root.
+    static func resolve(_ path: String, from folder: some Sequence<String>) -> String {
+        var resolved = Array(folder)
         for part in path.split(separator: "/") {
             switch part {
             case ".": break

@@ -35,6 +35,8 @@ struct TidyTests {
         report(documents.flatMap(DocumentRules.links(repository.paths)), "links")
         report(documents.flatMap(DocumentRules.mentions(repository.paths)), "mentions")
         report(documents.flatMap(DocumentRules.members(files)), "members")
+        report(PageRules.anchors(files), "anchors")
+        report(PageRules.version(files), "version")
     }
 
     @Test("imports what Package.swift declares, and declares what the design allows")

@@ -63,7 +63,8 @@ enum Commands {
         BackupCommand.self,
     ]
 
-    /// The version of the program.
+    /// The version of the program, and the only place where it stands; `RELEASING.md` says when it changes. `--version`
+    /// prints it, devices tell it to their relay, and the Debian package takes it from there.
     static let version = "0.1.0"
 
     /// The command of this name.
