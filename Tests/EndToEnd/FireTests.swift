@@ -13,7 +13,8 @@ extension EndToEnd {
             arguments: [
                 ("ends", 6, "nothing is lost"), ("errors", 3, "nothing is lost"),
                 ("doubt", 1, "nothing is lost"),
-                ("backup", 1, "has everything"),
+                ("backup", 1, "has everything"), ("copy", 1, "is whole or has no name"),
+                ("refused", 1, "done once"),
             ])
         func fire(_ part: String, _ count: Int, _ words: String) async throws {
             try await onStage { stage in
@@ -21,6 +22,20 @@ extension EndToEnd {
                 let program = try stage.python("fire.py", [relay, stage.folder.path, part])
                 #expect(try await program.exitCode() == 0, "\(program.transcript)")
                 #expect(program.output.count { $0.hasSuffix(words) } == count, "\(program.transcript)")
+            }
+        }
+
+        @Test("from a backup knows what it knew then, and its devices and its trace go on from there")
+        func restored() async throws {
+            try await onStage { stage in
+                let relay = Place.products.appending(path: "postrider").path
+                let program = try stage.python("restored.py", [relay, stage.folder.path])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                let words = [
+                    "registered again", "enrolled anew", "delivered again, and known", "the trace goes on",
+                    "there again",
+                ]
+                #expect(program.output == words, "\(program.transcript)")
             }
         }
 

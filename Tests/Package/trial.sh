@@ -92,6 +92,16 @@ finds "The agent reads its manifests again." logged postrider-agent "reloaded: 1
 install -d -m 700 -o postrider /var/lib/postrider/backups
 postrider backup /var/lib/postrider/backups/one
 finds "The backup is there." test -s /var/lib/postrider/backups/one/registry.sqlite
+refuses() { ! postrider backup "$1" 2>&1; }
+finds "A place elsewhere is refused." refuses /srv/trial/backup
+systemctl stop postrider
+mv /var/lib/postrider /srv/trial/replaced
+cp -a /srv/trial/replaced/backups/one /var/lib/postrider
+systemctl start postrider
+finds "The relay starts from the backup." postrider status
+finds "The device comes back to that." sh -c "postrider status | grep -q '^device connections *1\$'"
+push Backup
+finds "Its app is given a push." has_come Backup
 
 echo "shards: many" >>/etc/postrider/postrider.yaml
 if systemctl restart postrider 2>/dev/null; then echo "No: it has started"; exit 1; fi

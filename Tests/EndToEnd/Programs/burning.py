@@ -76,13 +76,22 @@ class BurningRelay:
         return await asyncio.wait_for(self.process.wait(), PATIENCE)
 
     async def tell(self, *words):
-        """Runs an operator's command against it and answers what it printed."""
+        """Runs an operator's command against it, which succeeds, and answers what it printed."""
+        code, output, errors = await self._run(*words)
+        require(code == 0, f"{words[0]}: {errors}")
+        return output
+
+    async def ask(self, *words):
+        """Runs an operator's command, and answers its exit code and what it complained of."""
+        code, _, errors = await self._run(*words)
+        return code, errors
+
+    async def _run(self, *words):
         process = await asyncio.create_subprocess_exec(
             self.program, *words, "--control", self.control,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
         output, errors = await asyncio.wait_for(process.communicate(), PATIENCE)
-        require(process.returncode == 0, f"{words[0]}: {errors.decode()}")
-        return output.decode()
+        return process.returncode, output.decode(), errors.decode()
 
     async def counters(self):
         """Where its notifications are; they balance."""

@@ -95,28 +95,39 @@ final class DeviceHouse {
     }
 
     /// A notification for the first app of a device is offered.
-    func push(_ number: UInt64, priority: Priority = .immediate, to device: Int = 0) throws {
+    func push(
+        _ number: UInt64, priority: Priority = .immediate, to device: Int = 0,
+        until expiration: Moment = Samples.now.advanced(byMilliseconds: 60_000)
+    ) throws {
         shard.outbox.send(
             .deliver(
-                Samples.notification(number, priority: priority, device: Self.identity(device)),
+                Samples.notification(
+                    number, priority: priority, expiration: .at(expiration), device: Self.identity(device)),
                 Samples.receipt(Int(number))), to: 0)
         try run()
     }
 
-    /// There is a channel of the first app.
-    func makeChannel(of topic: Topic = Samples.topic) {
+    /// There is a channel of the first app, which may hold a stored broadcast that expires after a minute.
+    func makeChannel(of topic: Topic = Samples.topic, storing number: UInt64? = nil) {
         shard.channels.desk.restore(
             ChannelRecord(
                 identity: Self.channel, owner: ChannelOwner(topic: topic, environment: .production),
-                storage: .nothing, createdAt: Samples.now))
+                storage: number == nil ? .nothing : .mostRecent, createdAt: Samples.now))
+        guard let number else { return }
+        let end = Samples.now.advanced(byMilliseconds: 60_000)
+        shard.channels.desk.restore(makeBroadcast(number, until: .at(end)))
+    }
+
+    private func makeBroadcast(_ number: UInt64, until expiration: Expiration) -> Broadcast {
+        Broadcast(
+            identity: NotificationIdentity(high: 8, low: number), channel: Self.channel, topic: Samples.topic,
+            payload: Array("{}".utf8), priority: .immediate, expiration: expiration,
+            pushType: .liveactivity, acceptedAt: Samples.now)
     }
 
     /// A provider broadcasts to it.
     func broadcast(_ number: UInt64) throws {
-        let broadcast = Broadcast(
-            identity: NotificationIdentity(high: 8, low: number), channel: Self.channel, topic: Samples.topic,
-            payload: Array("{}".utf8), priority: .immediate, expiration: .nowOrNever,
-            pushType: .liveactivity, acceptedAt: Samples.now)
+        let broadcast = makeBroadcast(number, until: .nowOrNever)
         shard.outbox.send(.channel(.broadcast(broadcast, QueueRow(Int64(number)))), to: 0)
         try run()
     }
@@ -246,54 +257,5 @@ extension [UInt64] {
     fileprivate mutating func removeAndTake() -> [UInt64] {
         defer { self = [] }
         return self
-    }
-}
-
-/// A ledger that does what it is asked to do when the test says so.
-final class HandLedger {
-    private(set) var mail: [LedgerCommand] = []
-    private var disk: [QueueRow: Notification] = [:]
-
-    /// The loads that it was asked for and has not answered.
-    var loads: Int { mail.count { if case .load = $0 { true } else { false } } }
-
-    /// The channels that are to be removed.
-    var removedChannels: [ChannelIdentity] {
-        mail.flatMap { letter -> [ChannelIdentity] in
-            guard case .apply(let changes, _, _) = letter else { return [] }
-            return changes.compactMap { if case .removeChannel(let channel) = $0 { channel } else { nil } }
-        }
-    }
-
-    fileprivate func take(_ letters: inout [LedgerCommand]) -> Bool {
-        mail += letters
-        letters = []
-        return true
-    }
-
-    fileprivate func work(isDurable: Bool) -> [ShardMessage] {
-        defer { mail = [] }
-        return mail.compactMap { letter in
-            switch letter {
-            case .store(let queued):
-                if isDurable { disk[queued.row] = queued.notification }
-                return .stored(
-                    [StoredRow(device: queued.notification.device, row: queued.row)],
-                    failure: isDurable ? nil : .serviceUnavailable)
-            case .settle(let row):
-                disk[row] = nil
-                return nil
-            case .load(let device, let rows):
-                let found = rows.compactMap { row in
-                    disk[row].map { QueuedNotification(row: row, notification: $0) }
-                }
-                return .loaded(device, asked: rows, .success(found))
-            case .apply(_, _, let ticket):
-                return .applied(
-                    ticket: ticket,
-                    isDurable ? .success(()) : .failure(StoreError(.full, "The disk is full.")))
-            case .backUp, .close: return nil
-            }
-        }
     }
 }

@@ -147,6 +147,22 @@ struct DeviceSessionTests {
     }
 
     /// It may wait for as long as the disk takes for what an older connection has asked.
+    @Test("whose notifications cannot be read is to come back in five seconds, and is sent them then")
+    func unreadable() throws {
+        let house = try DeviceHouse()
+        try house.push(1)
+        try house.commit()
+        house.ledger.failsToRead = true
+        let line = try house.connect()
+        try house.commit()
+        #expect(line.goodbye?.reason == .overloaded && line.goodbye?.retryAfterMilliseconds == 5_000)
+        #expect(house.shard.tally.pending == 1 && house.shard.tally.isBalanced)
+        house.ledger.failsToRead = false
+        let next = try house.connect()
+        try house.commit()
+        #expect(next.delivered == [1])
+    }
+
     @Test("that has moved home and waits for its welcome has its time")
     func waitsAtHome() throws {
         let house = try DeviceHouse()

@@ -91,6 +91,22 @@ import Testing
         #expect(try restored.loadRegistry().tokenSecrets == [])
     }
 
+    @Test("The files of a copy alone, beside the logs of another store, are not what the copy was")
+    func besideOtherLogs() throws {
+        let store = try open()
+        try store.commit(enqueue: (1...3).map { try sample($0) }, settle: [])
+        try store.snapshot().copy(to: copy)
+        try store.commit(enqueue: (4...40).map { try sample($0) }, settle: [1])
+        let killed = scratch.path + "/killed"
+        try FileManager.default.copyItem(atPath: scratch.store, toPath: killed)
+        for name in ["queue.sqlite", "registry.sqlite"] {
+            try FileManager.default.removeItem(atPath: killed + "/" + name)
+            try FileManager.default.copyItem(atPath: copy + "/" + name, toPath: killed + "/" + name)
+        }
+        #expect(try Scratch.size(killed + "/queue.sqlite-wal") > 0)
+        #expect((try? open(killed).rows()) != [1, 2, 3])
+    }
+
     @Test("A place that is taken, or cannot be made, is refused with its name, and left as it is")
     func refusals() throws {
         let store = try open()

@@ -94,5 +94,8 @@ struct SettingFormsTests {
         #expect(lines["[Service]RestartPreventExitStatus"] == "2")
         let pause = try #require(lines["[Service]RestartSec"].flatMap { Int($0) })
         #expect((1...10).contains(pause), "neither a storm of starts nor a long silence")
+        // Expirations go by the clock: it is right when the relay starts.
+        let after = try #require(lines["[Unit]After"]).split(separator: " ")
+        #expect(after.contains("time-sync.target") == (name == "postrider"))
     }
 }

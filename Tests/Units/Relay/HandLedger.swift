@@ -1,0 +1,65 @@
+import PostriderNotifications
+
+@testable import PostriderRelay
+
+/// A ledger that does what it is asked to do when the test says so.
+final class HandLedger {
+    private(set) var mail: [LedgerCommand] = []
+    private var disk: [QueueRow: Notification] = [:]
+    /// Whether the disk fails to read.
+    var failsToRead = false
+
+    /// The loads that it was asked for and has not answered.
+    var loads: Int { mail.count { if case .load = $0 { true } else { false } } }
+
+    /// The channels that are to be removed.
+    var removedChannels: [ChannelIdentity] {
+        changes.compactMap { if case .removeChannel(let channel) = $0 { channel } else { nil } }
+    }
+
+    /// The channels whose stored broadcast is to be removed.
+    var removedBroadcasts: [ChannelIdentity] {
+        changes.compactMap { if case .removeBroadcast(let channel) = $0 { channel } else { nil } }
+    }
+
+    private var changes: [RegistryChange] {
+        mail.flatMap { letter -> [RegistryChange] in
+            if case .apply(let changes, _, _) = letter { changes } else { [] }
+        }
+    }
+
+    func take(_ letters: inout [LedgerCommand]) -> Bool {
+        mail += letters
+        letters = []
+        return true
+    }
+
+    func work(isDurable: Bool) -> [ShardMessage] {
+        defer { mail = [] }
+        return mail.compactMap { letter in
+            switch letter {
+            case .store(let queued):
+                if isDurable { disk[queued.row] = queued.notification }
+                return .stored(
+                    [StoredRow(device: queued.notification.device, row: queued.row)],
+                    failure: isDurable ? nil : .serviceUnavailable)
+            case .settle(let row):
+                disk[row] = nil
+                return nil
+            case .load(let device, let rows) where failsToRead:
+                let failure = StoreError(.inputOutput, "The disk failed.")
+                return .loaded(device, asked: rows, .failure(failure))
+            case .load(let device, let rows):
+                let found = rows.compactMap { row in
+                    disk[row].map { QueuedNotification(row: row, notification: $0) }
+                }
+                return .loaded(device, asked: rows, .success(found))
+            case .apply(_, _, let ticket):
+                return .applied(
+                    ticket: ticket,
+                    isDurable ? .success(()) : .failure(StoreError(.full, "The disk is full.")))
+            case .backUp, .close: return nil
+            }
+        }
+    }
+}
