@@ -40,7 +40,7 @@ final class Connector {
     private var pacer: PreciseTimer?
 
     private init(
-        _ setup: Worker.Setup, _ port: LoadTarget.DevicePort, on loop: EventLoop,
+        _ setup: WorkerSetup, _ port: LoadTarget.DevicePort, on loop: EventLoop,
         _ greetings: Mailbox<Greeting>
     ) throws(TransportError) {
         self.loop = loop
@@ -58,20 +58,20 @@ final class Connector {
     /// Starts a thread, and answers where it takes its orders.
     /// - Parameter greetings: gets what comes of them. A device is to be named again when its last greeting is there.
     static func start(
-        _ setup: Worker.Setup, _ port: LoadTarget.DevicePort, greetings: Mailbox<Greeting>
+        _ setup: WorkerSetup, _ port: LoadTarget.DevicePort, greetings: Mailbox<Greeting>
     ) throws(TransportError) -> Mailbox<Order> {
         let orders = try Mailbox<Order>(capacity: setup.devices + 1)
         _ = try Thread.spawn(name: "load-\(setup.index)-hands", processor: setup.processor) {
             Thread.stepBack()
             do throws(TransportError) {
                 let loop = try EventLoop()
-                let greeter = try Connector(setup, port, on: loop, greetings)
-                try loop.attach(orders) { [unowned greeter] orders in
-                    for order in orders { greeter.obey(order) }
+                let connector = try Connector(setup, port, on: loop, greetings)
+                try loop.attach(orders) { [unowned connector] orders in
+                    for order in orders { connector.obey(order) }
                 }
-                loop.turnEnded = { [unowned greeter] in greeter.connectNext() }
+                loop.turnEnded = { [unowned connector] in connector.connectNext() }
                 loop.run()
-                withExtendedLifetime(greeter) {}
+                withExtendedLifetime(connector) {}
             } catch {
                 setup.report(.failed(error.description))
             }
@@ -125,21 +125,21 @@ final class Connector {
 /// A connection until its handshake is done.
 private final class Handshake: ConnectionHandler {
     private let device: Int
-    private unowned let greeter: Connector
+    private unowned let connector: Connector
 
-    init(of device: Int, by greeter: Connector) {
+    init(of device: Int, by connector: Connector) {
         self.device = device
-        self.greeter = greeter
+        self.connector = connector
     }
 
     func opened(on wire: any ConnectionOutput) {
         guard let crate = (wire as? Connection)?.detach() else {
             preconditionFailure("bug: it has just opened")
         }
-        greeter.greet(device, .connected(crate))
+        connector.greet(device, .connected(crate))
     }
 
-    func closed(_ reason: CloseReason) { greeter.greet(device, .failed(reason)) }
+    func closed(_ reason: CloseReason) { connector.greet(device, .failed(reason)) }
 
     // Nothing is said before the connection has moved.
     func received(_ bytes: Span<UInt8>) {}

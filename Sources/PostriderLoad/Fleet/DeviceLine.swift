@@ -7,6 +7,7 @@ import PostriderTransport
 /// came together in one message.
 final class DeviceLine: FleetLine {
     private unowned let device: FleetDevice
+    private unowned let fleet: DeviceFleet
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
     private var enrolment: (stream: Int32, framing: MessageFraming)?
     private var stream: Int32?
@@ -26,9 +27,10 @@ final class DeviceLine: FleetLine {
         return settings
     }()
 
-    init(_ device: FleetDevice, of worker: Worker) {
+    init(_ device: FleetDevice, of fleet: DeviceFleet) {
         self.device = device
-        super.init(of: worker, settings: Self.settings)
+        self.fleet = fleet
+        super.init(fleet.meter, settings: Self.settings)
     }
 
     /// Leaves with a goodbye; the relay has taken every acknowledgement when the connection ends.
@@ -56,10 +58,10 @@ final class DeviceLine: FleetLine {
 
     override func prepareFlush() {
         guard !acknowledgements.isEmpty, let stream else { return }
-        worker.frame.removeAll(keepingCapacity: true)
-        MessageFraming.frame(acknowledging: acknowledgements, into: &worker.frame)
+        fleet.frame.removeAll(keepingCapacity: true)
+        MessageFraming.frame(acknowledging: acknowledgements, into: &fleet.frame)
         acknowledgements.removeAll(keepingCapacity: true)
-        let frame = worker.frame
+        let frame = fleet.frame
         streams.send(stream, frame.span)
     }
 
@@ -83,11 +85,11 @@ final class DeviceLine: FleetLine {
         let status = block.value(of: "grpc-status").map { GRPCStatus($0.span) } ?? .unknown
         let message = block.value(of: "grpc-message").map { GRPCMessage.decode($0.span) } ?? ""
         if enrolment?.stream == stream {
-            if device.identity != nil { connect() } else { worker.enrolmentFailed(status, message) }
+            if device.identity != nil { connect() } else { fleet.enrolmentFailed(status, message) }
         } else {
             hasGoodEnd = status == .ok
             if status != .ok, goodbye == nil {
-                worker.linkBroken("the relay ended a link: \(status) \(message)")
+                fleet.linkBroken("the relay ended a link: \(status) \(message)")
             }
         }
     }
@@ -109,8 +111,9 @@ final class DeviceLine: FleetLine {
 
     private func enrol() {
         var body: [UInt8] = []
-        let name = "\(worker.setup.target.devices?.namePrefix ?? "")-\(device.index)"
-        MessageFraming.frame(EnrollRequest(enrolmentKey: worker.enrolmentKey, name: name), into: &body)
+        let name = "\(fleet.port?.namePrefix ?? "")-\(device.index)"
+        MessageFraming.frame(
+            EnrollRequest(enrolmentKey: fleet.port?.enrolmentKey ?? "", name: name), into: &body)
         request(.enroll) { [streams] head throws(SessionError) in
             enrolment = (
                 try streams.request(head, body: body),
@@ -135,7 +138,7 @@ final class DeviceLine: FleetLine {
         var head = HeaderBlock()
         head.add(":method", "POST")
         head.add(":scheme", "https")
-        head.add(":authority", worker.deviceAuthority)
+        head.add(":authority", fleet.port?.name ?? "")
         head.add(":path", method.rawValue)
         head.add("content-type", "application/grpc")
         head.add("te", "trailers")
@@ -149,9 +152,9 @@ final class DeviceLine: FleetLine {
 
     private func say(_ message: DeviceMessage) {
         guard let stream, !isLeaving else { return }
-        worker.frame.removeAll(keepingCapacity: true)
-        MessageFraming.frame(message, into: &worker.frame)
-        let frame = worker.frame
+        fleet.frame.removeAll(keepingCapacity: true)
+        MessageFraming.frame(message, into: &fleet.frame)
+        let frame = fleet.frame
         streams.send(stream, frame.span)
         setNeedsFlush()
     }
@@ -172,7 +175,7 @@ final class DeviceLine: FleetLine {
             acknowledgements.append(outline.delivery)
             setNeedsFlush()
         }
-        worker.arrived(outline, bytes, at: device)
+        fleet.outcomes.arrived(outline, bytes, at: device)
     }
 
     private func take(_ message: RelayMessage) throws(CourierError) {
@@ -181,7 +184,7 @@ final class DeviceLine: FleetLine {
             try welcome.check()
             isWelcome = true
             keepaliveSeconds = Int(welcome.keepaliveSeconds)
-            var missing = worker.topics
+            var missing = fleet.topics
             for registered in welcome.registrations {
                 device.registered(registered)
                 missing.removeAll { $0.text == registered.topic }
@@ -192,10 +195,10 @@ final class DeviceLine: FleetLine {
             device.registered(registered)
             device.checkReady(isWelcome: isWelcome)
         case .refused(let refused):
-            worker.fail("The relay does not register \(refused.topic): \(refused.reason)")
+            fleet.failure.fail("The relay does not register \(refused.topic): \(refused.reason)")
         case .goodbye(let goodbye): self.goodbye = goodbye
-        case .subscribed: worker.subscribedCount += 1
-        case .unsubscribed(let end): worker.fail("The relay ends a subscription: \(end.reason)")
+        case .subscribed: fleet.subscribed()
+        case .unsubscribed(let end): fleet.failure.fail("The relay ends a subscription: \(end.reason)")
         case .unregistered, .deliver, .broadcast, .unknown: break
         }
     }

@@ -5,11 +5,11 @@ import PostriderTransport
 /// A device of the fleet, over all of its links.
 final class FleetDevice {
     let index: Int
-    private unowned let worker: Worker
+    private unowned let fleet: DeviceFleet
     private(set) var identity: DeviceIdentity?
     private(set) var secret: [UInt8] = []
     private var line: DeviceLine?
-    /// Whether the greeter was told to connect it, and has not answered yet.
+    /// Whether the connector was told to connect it, and has not answered yet.
     private var isAwaited = false
     /// Whether it is to be connected: if not, it stays away.
     private(set) var isWanted = false
@@ -25,12 +25,12 @@ final class FleetDevice {
     /// The number of the last broadcast that came over this link.
     private var lastBroadcast: UInt64?
 
-    init(index: Int, of worker: Worker) {
+    init(index: Int, of fleet: DeviceFleet) {
         self.index = index
-        self.worker = worker
+        self.fleet = fleet
     }
 
-    // MARK: What the worker wants
+    // MARK: What the fleet wants
 
     /// Connects, and comes back whenever the link is lost.
     func come() {
@@ -54,7 +54,7 @@ final class FleetDevice {
     private func connect() {
         guard isWanted, line == nil, !isAwaited else { return }
         isAwaited = true
-        worker.connect(self)
+        fleet.connect(self)
     }
 
     /// What came of it.
@@ -62,10 +62,10 @@ final class FleetDevice {
         isAwaited = false
         switch outcome {
         case .connected(let crate) where isWanted:
-            worker.hasReachedDevicePort = true
-            let line = DeviceLine(self, of: worker)
+            fleet.reachedPort()
+            let line = DeviceLine(self, of: fleet)
             self.line = line
-            worker.loop.adopt(crate, for: line)
+            fleet.loop.adopt(crate, for: line)
         case .connected: break  // The crate closes it.
         case .failed(let reason): linkEnded(reason, goodbye: nil)
         }
@@ -83,28 +83,25 @@ final class FleetDevice {
     func enrolled(_ answer: EnrollResponse) {
         identity = answer.deviceIdentity
         secret = answer.deviceSecret
-        worker.tally.enrolments += 1
+        fleet.meter.tally.enrolments += 1
     }
 
     func registered(_ registered: Registered) {
-        guard let app = worker.topics.firstIndex(where: { $0.text == registered.topic }), app < 64 else {
+        guard let app = fleet.topics.firstIndex(where: { $0.text == registered.topic }), app < 64 else {
             return
         }
         guard knownTokens & 1 << app == 0 else { return }
         knownTokens |= 1 << app
-        worker.addressees.set(registered.deviceToken.hex.utf8.span, device: index, app: app)
-        if knownTokens.nonzeroBitCount == worker.topics.count {
-            worker.known.append(index)
-            worker.needsPump = true
-        }
+        fleet.learnt(registered.deviceToken, device: index, app: app)
+        if knownTokens.nonzeroBitCount == fleet.topics.count { fleet.becameReachable(index) }
     }
 
     func checkReady(isWelcome: Bool) {
-        guard isWelcome, !isReady, knownTokens.nonzeroBitCount == worker.topics.count else { return }
+        guard isWelcome, !isReady, knownTokens.nonzeroBitCount == fleet.topics.count else { return }
         isReady = true
-        readyAt = worker.clock
+        readyAt = fleet.meter.clock
         lastBroadcast = nil
-        worker.deviceReady(self)
+        fleet.becameReady()
     }
 
     /// A push arrived, for the first time or not: whether that is as it should be.
@@ -133,17 +130,17 @@ final class FleetDevice {
     }
 
     private func linkEnded(_ reason: CloseReason, goodbye: Goodbye?) {
-        worker.readClock()
+        fleet.meter.readClock()
         let wasReady = isReady
         isReady = false
-        if wasReady { lostLinkAt = worker.sinceStart }
-        worker.deviceEnded(self, wasReady: wasReady, reason, goodbye: goodbye)
+        if wasReady { lostLinkAt = fleet.meter.sinceStart }
+        fleet.ended(self, wasReady: wasReady, reason, goodbye: goodbye)
         guard isWanted else { return }
-        let up = wasReady ? Int((worker.clock - readyAt) / 1_000_000) : 0
+        let up = wasReady ? Int((fleet.meter.clock - readyAt) / 1_000_000) : 0
         let delay = backoff.delayMilliseconds(
             afterLinkUp: up, retryAfterMilliseconds: goodbye?.retryAfterMilliseconds ?? 0,
-            random: worker.random())
-        let pause = self.pause ?? worker.loop.makeTimer { [unowned self] in connect() }
+            random: fleet.random())
+        let pause = self.pause ?? fleet.loop.makeTimer { [unowned self] in connect() }
         self.pause = pause
         pause.arm(afterMilliseconds: delay)
     }

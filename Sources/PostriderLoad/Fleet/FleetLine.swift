@@ -4,14 +4,14 @@ import PostriderTransport
 /// One connection of the fleet: an HTTP/2 session on a wire, as lean as can be, for there are thousands. It counts
 /// bytes, and reads the clock once for whatever arrives together.
 class FleetLine: ConnectionHandler, SessionHandler {
-    unowned let worker: Worker
+    private let meter: WorkerMeter
     private(set) lazy var streams = HTTP2Connection(
         role: .client, settings: settings, handler: self)
     private(set) var wire: (any ConnectionOutput)?
     private let settings: SessionSettings
 
-    init(of worker: Worker, settings: SessionSettings) {
-        self.worker = worker
+    init(_ meter: WorkerMeter, settings: SessionSettings) {
+        self.meter = meter
         self.settings = settings
     }
 
@@ -38,15 +38,15 @@ class FleetLine: ConnectionHandler, SessionHandler {
 
     final func opened(on wire: any ConnectionOutput) {
         self.wire = wire
-        worker.tally.connections += 1
-        worker.readClock()
+        meter.tally.connections += 1
+        meter.readClock()
         opened()
         wire.setNeedsFlush()
     }
 
     final func received(_ bytes: Span<UInt8>) {
-        worker.tally.bytesReceived += UInt64(bytes.count)
-        worker.readClock()
+        meter.tally.bytesReceived += UInt64(bytes.count)
+        meter.readClock()
         do throws(SessionError) {
             try streams.receive(bytes)
             if streams.isFinished { wire?.close(.peerClosed) }
@@ -62,7 +62,7 @@ class FleetLine: ConnectionHandler, SessionHandler {
         let start = output.count
         prepareFlush()
         streams.drain(into: &output)
-        worker.tally.bytesSent += UInt64(output.count - start)
+        meter.tally.bytesSent += UInt64(output.count - start)
         if streams.wantsToSend { wire?.setNeedsFlush() }
     }
 

@@ -30,11 +30,14 @@ final class ProviderLine: FleetLine {
     /// Whether it was established once: its end is not that of an attempt.
     private(set) var hasOpened = false
 
-    init(of worker: Worker, streams: Int) {
+    private unowned let pool: ProviderPool
+
+    init(of pool: ProviderPool, streams: Int) {
+        self.pool = pool
         var settings = SessionSettings()
         settings.maxHeaderListBytes = 65_536
         mostStreams = streams
-        super.init(of: worker, settings: settings)
+        super.init(pool.meter, settings: settings)
     }
 
     /// Whether another request can be made now.
@@ -55,7 +58,7 @@ final class ProviderLine: FleetLine {
 
     override func opened() {
         hasOpened = true
-        worker.providerOpened()
+        pool.outcomes.mayPush = true
     }
 
     override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
@@ -71,7 +74,7 @@ final class ProviderLine: FleetLine {
         }
         if status == 200, !isGRPC {
             guard let exchange = exchanges.remove(stream) else { return }
-            worker.accepted(exchange)
+            pool.outcomes.accepted(exchange)
         } else {
             refusals[stream] = Refusal(status: status, isGRPC: isGRPC)
         }
@@ -86,16 +89,16 @@ final class ProviderLine: FleetLine {
         guard let refusal = refusals.removeValue(forKey: stream),
             let exchange = exchanges.remove(stream)
         else { return }
-        worker.refused(exchange, Self.reason(refusal))
+        pool.outcomes.refused(exchange, Self.reason(refusal))
     }
 
     override func closed(_ stream: Int32, errorCode: UInt32) {
         refusals[stream] = nil
         guard let exchange = exchanges.remove(stream) else { return }
         if errorCode == ErrorCode.refusedStream {
-            worker.refused(exchange, "stream refused")
+            pool.outcomes.refused(exchange, "stream refused")
         } else {
-            worker.unanswered(exchange)
+            pool.outcomes.unanswered(exchange)
         }
     }
 
@@ -103,89 +106,15 @@ final class ProviderLine: FleetLine {
 
     override func settingsReceived(maxConcurrentStreams: UInt32) {
         streamLimit = Int(clamping: maxConcurrentStreams)
-        worker.needsPump = true
+        pool.outcomes.mayPush = true
     }
 
-    override func ended(_ reason: CloseReason) { worker.providerEnded(self, reason) }
+    override func ended(_ reason: CloseReason) { pool.ended(self, reason) }
 
     private static func reason(_ refusal: Refusal) -> String {
         guard !refusal.isGRPC else { return "answered as gRPC: no provider API" }
         struct Body: Decodable { let reason: String? }
         let body = try? JSONDecoder().decode(Body.self, from: Data(refusal.body))
         return body?.reason ?? "status \(refusal.status)"
-    }
-}
-
-/// The heads of requests, made once for each topic; each request writes its own path and identity over them.
-struct RequestHeads {
-    private static let pathField = 3
-    private static let identityField = 4
-    private static let pathPrefix = "/3/device/"
-
-    private let scheme: StaticString = "https"
-    private let authority: String
-    private let topics: [Topic]
-    private let tokenDigits: Int
-    private var authorization: String?
-    /// For each topic, that of a push which is stored and that of one which is now or never.
-    private var pushes: [HeaderBlock] = []
-    private var identity = [UInt8](repeating: 0, count: NotificationIdentity.textByteCount)
-
-    /// - Parameter tokenDigits: hexadecimal digits of every device token.
-    init(authority: String, topics: [Topic], tokenDigits: Int) {
-        self.authority = authority
-        self.topics = topics
-        self.tokenDigits = tokenDigits
-    }
-
-    /// Has requests carry this provider token from now on; nil: none.
-    mutating func authorize(_ token: String?) {
-        authorization = token.map { "bearer \($0)" }
-        let blank = String(repeating: "0", count: tokenDigits)
-        pushes = topics.flatMap { topic in
-            var head = makeHead(Self.pathPrefix + blank)
-            head.add("apns-topic", topic.text)
-            head.add("apns-push-type", "alert")
-            head.add("apns-priority", "10")
-            var fleeting = head
-            fleeting.add("apns-expiration", "0")
-            // The end of 2999: as long as the server keeps it.
-            head.add("apns-expiration", "32503679999")
-            return [head, fleeting]
-        }
-    }
-
-    /// The head of a push. `token`: where its digits lie in `tokens`.
-    mutating func push(
-        _ mark: PushMark, app: Int, isStored: Bool, token: Span<UInt8>
-    ) -> HeaderBlock {
-        mark.write(into: &identity)
-        let text = identity
-        let place = app * 2 + (isStored ? 0 : 1)
-        pushes[place].overwrite(Self.pathField, at: Self.pathPrefix.utf8.count, with: token)
-        pushes[place].overwrite(Self.identityField, at: 0, with: text.span)
-        return pushes[place]
-    }
-
-    /// The head of a broadcast to a channel of the first app.
-    func broadcast(_ mark: PushMark, channel: ChannelIdentity) -> HeaderBlock {
-        var head = makeHead("/4/broadcasts/apps/\(topics[0].text)", mark)
-        head.add("apns-channel-id", "\(channel)")
-        head.add("apns-push-type", "liveactivity")
-        head.add("apns-priority", "10")
-        head.add("apns-expiration", "0")
-        return head
-    }
-
-    private func makeHead(_ path: String, _ mark: PushMark? = nil) -> HeaderBlock {
-        var head = HeaderBlock()
-        head.add(":method", "POST")
-        head.add(":scheme", scheme)
-        head.add(":authority", authority)
-        head.addUnindexed(":path", path)
-        let identity = (mark ?? PushMark(moment: 0, run: 0, device: 0, number: 0)).identity
-        head.addUnindexed("apns-id", String(decoding: identity.lowerCaseText, as: UTF8.self))
-        if let authorization { head.add("authorization", authorization) }
-        return head
     }
 }

@@ -2,14 +2,14 @@
 struct LoadTimeline {
     private(set) var seconds: [LoadResult.Second] = []
     /// What each worker has told that the others have not: of one phase each.
-    private var slices: [[LaneSlice]]
+    private var slices: [[WorkerSlice]]
 
     /// A timeline for so many workers.
-    init(workers: Int) { slices = [[LaneSlice]](repeating: [], count: workers) }
+    init(workers: Int) { slices = [[WorkerSlice]](repeating: [], count: workers) }
 
     /// Takes what a worker did in a second; answers the second once all workers have told theirs.
     mutating func add(
-        _ slice: LaneSlice, of worker: Int, at seconds: Double, phase: String,
+        _ slice: WorkerSlice, of worker: Int, at seconds: Double, phase: String,
         residentKiB: @autoclosure () -> Int?
     ) -> LoadResult.Second? {
         if let before = slices[worker].last, !before.isLast {

@@ -151,7 +151,7 @@ extension LoadRun {
         ) { $0.subscribed == $0.ready }
         let subscribers = together.subscribed
         let before = together.tally
-        let payload = Worker.payload(bytes: payloadBytes)
+        let payload = PushOutcomes.makePayload(bytes: payloadBytes)
         // Every worker knows the payload, one sends it.
         order { .broadcast(channel, count: $0 == 0 ? count : 0, perSecond: perSecond, payload: payload) }
         func expected(_ now: PhaseTotals) -> UInt64 {

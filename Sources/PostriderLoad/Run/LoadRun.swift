@@ -46,12 +46,12 @@ public final class LoadRun {
     private let probe: ProcessProbe?
     private let ownProbe = ProcessProbe(process: ProcessInfo.processInfo.processIdentifier)
 
-    private var workers: [Mailbox<LaneOrder>] = []
+    private var workers: [Mailbox<WorkerOrder>] = []
     private var orders: [Int] = []
-    private var reports: AsyncStream<LaneReport>.Iterator
-    private let continuation: AsyncStream<LaneReport>.Continuation
-    private(set) var latest: [LaneProgress?] = []
-    private var conclusions: [LaneConclusion] = []
+    private var reports: AsyncStream<WorkerReport>.Iterator
+    private let continuation: AsyncStream<WorkerReport>.Continuation
+    private(set) var latest: [WorkerProgress?] = []
+    private var conclusions: [WorkerConclusion] = []
     private let epoch = EventLoop.monotonicNanoseconds
     let counts: [(devices: Int, providers: Int)]
     /// Devices that are to be connected, by worker.
@@ -94,7 +94,7 @@ public final class LoadRun {
         }
         wanted = [Int](repeating: 0, count: threads)
         timeline = LoadTimeline(workers: threads)
-        let (stream, continuation) = AsyncStream<LaneReport>.makeStream()
+        let (stream, continuation) = AsyncStream<WorkerReport>.makeStream()
         reports = stream.makeAsyncIterator()
         self.continuation = continuation
     }
@@ -108,7 +108,7 @@ public final class LoadRun {
     public func run() async throws -> LoadResult {
         let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
         idlePSSKiB = probe?.look()?.pssKiB ?? 0
-        try startLanes()
+        try startWorkers()
         do {
             try await wait(milliseconds: 20_000, orFail: "the workers did not begin") { $0.isComplete }
             for step in plan.steps {
@@ -130,10 +130,10 @@ public final class LoadRun {
         return result(startedAt: startedAt)
     }
 
-    private func startLanes() throws {
+    private func startWorkers() throws {
         let mark = UInt16.random(in: 0..<4096)
         for (index, share) in counts.enumerated() {
-            let setup = Worker.Setup(
+            let setup = WorkerSetup(
                 index: index, fleet: plan.fleet, devices: share.devices, providers: share.providers,
                 target: target,
                 phases: plan.phases.count, seed: plan.seed, epoch: epoch,
@@ -149,7 +149,7 @@ public final class LoadRun {
     // MARK: Orders and answers
 
     /// Gives each worker an order, by its number; nil: none.
-    func order(_ make: (Int) -> LaneOrder?) {
+    func order(_ make: (Int) -> WorkerOrder?) {
         for (index, worker) in workers.enumerated() {
             guard let order = make(index), worker.post(order) else { continue }
             orders[index] += 1
@@ -205,7 +205,7 @@ public final class LoadRun {
         return LoadFailure("The run ended early: \(sentence)\(worst)")
     }
 
-    private func take(_ report: LaneReport) throws {
+    private func take(_ report: WorkerReport) throws {
         switch report {
         case .failed(let sentence): throw LoadFailure(sentence)
         case .concluded(let conclusion): conclusions.append(conclusion)
@@ -258,7 +258,7 @@ public final class LoadRun {
 
     private func result(startedAt: Int64) -> LoadResult {
         let machine = LoadResult.Machine.current
-        // A worker that has devices has a greeter.
+        // A worker that has devices has a connector.
         let threads = plan.fleet.threads * (target.devices == nil ? 1 : 2)
         let usableProcessors = processors.isEmpty ? machine.cores : Set(processors).count
         var records = [PhaseRecord](repeating: PhaseRecord(), count: plan.phases.count)

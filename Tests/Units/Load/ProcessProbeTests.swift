@@ -48,8 +48,8 @@ struct StolenTimeTests {
 
 @Suite("The run's seconds")
 struct LoadTimelineTests {
-    private func slice(accepted: UInt64, seconds: Double = 1) -> LaneSlice {
-        var slice = LaneSlice()
+    private func slice(accepted: UInt64, seconds: Double = 1) -> WorkerSlice {
+        var slice = WorkerSlice()
         slice.tally.accepted = accepted
         slice.nanoseconds = UInt64(seconds * 1e9)
         return slice

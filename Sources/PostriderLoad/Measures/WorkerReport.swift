@@ -1,17 +1,17 @@
 import PostriderNotifications
 
 /// What a worker says of itself.
-enum LaneReport: Sendable {
+enum WorkerReport: Sendable {
     /// How far it is.
-    case progress(LaneProgress)
+    case progress(WorkerProgress)
     /// What came of it all. Last.
-    case concluded(LaneConclusion)
+    case concluded(WorkerConclusion)
     /// The run cannot go on; one sentence.
     case failed(String)
 }
 
 /// How far a worker is.
-struct LaneProgress: Sendable {
+struct WorkerProgress: Sendable {
     let worker: Int
     /// Orders carried out, so that whoever gave one knows what is from before.
     let obeyed: Int
@@ -36,11 +36,11 @@ struct LaneProgress: Sendable {
     /// What it has counted since it began.
     let tally: LoadTally
     /// What it has counted since it last said so; nil where that was less than a second ago, and in the same phase.
-    let slice: LaneSlice?
+    let slice: WorkerSlice?
 }
 
 /// What happened within about a second, or less where a phase ended.
-struct LaneSlice: Sendable {
+struct WorkerSlice: Sendable {
     var tally = LoadTally()
     var acceptance = LatencyHistogram()
     var delivery = LatencyHistogram()
@@ -51,7 +51,7 @@ struct LaneSlice: Sendable {
     var isLast = false
 
     /// Adds what the worker did in the next second.
-    mutating func add(_ next: LaneSlice) {
+    mutating func add(_ next: WorkerSlice) {
         tally.add(next.tally)
         acceptance.add(next.acceptance)
         delivery.add(next.delivery)
@@ -61,7 +61,7 @@ struct LaneSlice: Sendable {
 }
 
 /// What came of a worker's work.
-struct LaneConclusion: Sendable {
+struct WorkerConclusion: Sendable {
     /// By phase.
     let records: [PhaseRecord]
     /// All phases together.
