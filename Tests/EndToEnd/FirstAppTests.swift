@@ -2,14 +2,14 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// The code blocks of docs/reference/apps.md, as a reader copies them.
-    @Suite("The first app of docs/reference/apps.md", .serialized)
+    /// The code blocks of docs/start/first-app.md, as a reader copies them.
+    @Suite("The first app of docs/start/first-app.md", .serialized)
     struct FirstAppTests {
         private static let topic = "com.example.tea"
 
         /// The code under a title of the page, in a language; each block begins with its first line.
         private func block(_ language: String, beginning: String) throws -> String {
-            let path = Place.root.appending(path: "docs/reference/apps.md")
+            let path = Place.root.appending(path: "docs/start/first-app.md")
             let page = try String(contentsOf: path, encoding: .utf8)
             let fence = "```\(language)\n" + beginning
             let start = try #require(page.range(of: fence), "no block begins with \(beginning)")
@@ -91,10 +91,11 @@ extension EndToEnd {
             var objects: [String] = []
             for part in parts {
                 // By the sources: the object of one that was renamed stays where it was.
-                let sources = try FileManager.default.contentsOfDirectory(
+                let sources = try FileManager.default.subpathsOfDirectory(
                     atPath: Place.root.appending(path: "Sources/\(part)").path)
                 let folder = Place.products.appending(path: "\(part).build").path
-                objects += sources.filter { $0.hasSuffix(".swift") }.map { "\(folder)/\($0).o" }
+                objects += sources.filter { $0.hasSuffix(".swift") }
+                    .map { "\(folder)/\(URL(filePath: $0).lastPathComponent).o" }
             }
             return [
                 "-swift-version", "6", "-I", Place.products.appending(path: "Modules").path, "-o",
