@@ -1,11 +1,12 @@
 """The relay beside what a user would pick instead, on this machine, in turn, each pinned to one processor.
 
-usage: bench.py PRODUCTS [--rounds N] [--seconds N] [--document FILE] [ROW...]
+usage: bench.py PRODUCTS [--rounds N] [--seconds N] [--document FILE [--plot FILE]] [ROW...]
 
 PRODUCTS has the programs, built for release. A peer that is not installed is left out with a word. Each row prints the
 median of its rounds, and of the ratios of ours to each peer's in the same round: compare ratios, for the figures are this
 machine's, at this minute.
-With a document, a table is written into it. A benchmark, no test: it demands nothing, except that nothing is lost.
+With a document, a table is written into it, and its ratios are drawn with --plot. A benchmark, no test: it demands
+nothing, except that nothing is lost.
 """
 
 import json
@@ -13,6 +14,7 @@ import os
 import statistics
 from pathlib import Path
 
+import chart
 import document
 import tally
 from harness import OPEN, RESERVE, TOKENS, Harness, connection_kib, main_phase, parser, phase, read, used
@@ -122,7 +124,7 @@ class Bench(Harness):
     def handshakes(self):
         """connections that are made, for a second of the server's processor time"""
         # Ours come again after they were cut, say who they are and are let in; a peer is asked for a page, or nothing.
-        what = f"{CONNECTIONS} devices let in again"
+        what = f"{CONNECTIONS} devices that come back"
         _, ours = self.returning(CONNECTIONS)
         yield what, US, ours["connections"] / used(ours)
         yield from self.calls(what, CONNECTIONS)
@@ -130,7 +132,7 @@ class Bench(Harness):
             with broker() as server:
                 yield what, name, self.drive(protocol, server, CONNECTIONS, "idle")["connections/cpu-s"]
         # The device port answers a request that is not its own as well, but does not wait long for its own.
-        what = f"{CALLERS} callers who are answered once"
+        what = f"{CALLERS} clients that are answered once"
         relay, told = self.relay(self.folder, *OPEN, pinned=SERVER)
         server = relay.pid, told["devicePort"]
         yield what, US, self.drive("https", server, CALLERS, "idle")["connections/cpu-s"]
@@ -161,13 +163,13 @@ class Bench(Harness):
             before, during = phase(result, "before"), phase(result, "storm")
             for when, name in (before, "before"), (during, "meanwhile"):
                 yield f"p99 of a 200 {name}, µs{fleet}", US, when["acceptance"]["p99"]
-                # What a machine does to itself every few seconds is in few of them.
-                yield f"the same in the middle one of the seconds {name}, µs{fleet}", US, statistics.median(
+                # A machine's own work every few seconds shows in few of the seconds.
+                yield f"median of the p99 of each second {name}, µs{fleet}", US, statistics.median(
                     second["acceptanceP99"] for second in result["timeline"]
                     if second["phase"] == when["name"] and "acceptanceP99" in second)
             yield f"all back after, s{fleet}", US, during["seconds"]
             if "stolenSeconds" in during:
-                yield f"time that the machine's host withheld meanwhile, %{fleet}", US, (
+                yield f"time that the machine's host withheld (steal), %{fleet}", US, (
                     100 * during["stolenSeconds"] / during["seconds"])
 
     def start(self):
@@ -183,14 +185,14 @@ def ratio(ours, theirs):
 
 
 def describe(row, title, figures):
-    """Lines of the document's table: ours, and each peer with the ratio."""
-    lines = []
+    """Lines of the document's table: what the row measures, then each figure with ours, and each peer with the ratio."""
+    lines = [] if len(figures) == 1 else [[f"`{row}`", title, "", "", ""]]
     for what, whose in figures.items():
-        label = f"`{row}`: {title}" + (f": {what}" if len(figures) > 1 else "")
+        label = [f"`{row}`", title] if len(figures) == 1 else ["", what]
         peers = [[f"{who}: {document.figure(statistics.median(rounds))}", f"{ratio(whose[US], rounds):.2f}"]
                  for who, rounds in whose.items() if who != US] or [["", ""]]
-        lines.append([label, document.figure(statistics.median(whose[US])), *peers[0]])
-        lines += [["", "", *peer] for peer in peers[1:]]
+        lines.append([*label, document.figure(statistics.median(whose[US])), *peers[0]])
+        lines += [["", "", "", *peer] for peer in peers[1:]]
     return lines
 
 
@@ -208,6 +210,7 @@ def main():
     rows = ["accepts", "deliveries", "latency", "durable", "idle", "handshakes", "storm", "start", "counts"]
     options = parser(rounds=5, seconds=4)
     options.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(rows))
+    options.add_argument("--plot")
     arguments = read(options, "bench")
     if unknown := [row for row in arguments.rows if row not in rows]:
         options.error(f"there is no row '{unknown[0]}': {', '.join(rows)}")
@@ -230,10 +233,12 @@ def main():
             show(figures)
             lines += describe(row, measure.__doc__, figures)
     if arguments.document:
-        head = ["row", "postrider", "peer", "ours, of the peer's"]
+        head = ["row", "what is measured", "postrider", "peer", "ratio"]
         note = (f"On {description()}; medians of {arguments.rounds} rounds of {arguments.seconds} seconds, those of the "
                 "ratios, too:")
         document.put(arguments.document, "bench", f"\n{note}\n\n{document.table(head, lines)}\n")
+        if arguments.plot:
+            chart.write(arguments.document, arguments.plot)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,12 @@ def demand(path, *names):
     return document
 
 
+def part(path, name):
+    """What stands between the marks of this name, without the empty lines around it."""
+    begin, end = marks(name)
+    return demand(path, name).split(begin, 1)[1].split(end, 1)[0].strip()
+
+
 def put(path, name, text):
     """Between the marks of this name; with no document, on standard output."""
     if path is None:
