@@ -9,6 +9,9 @@ public import PostriderNotifications
 /// While `awaitingWelcome`, the relay verifies the secret and moves the connection to its home; the device
 /// waits. In `closing` the relay has said goodbye but still takes acknowledgements, so that deliveries under
 /// way are settled.
+///
+/// The relay's device, not the link, counts deliveries: it owns the `DeliveryWindow`. The link passes acknowledgements
+/// on, and ``refuse(acknowledgementOf:)`` makes the error of one that is wrong.
 public struct RelayLink: Sendable {
     /// What a message of the device asks of the relay.
     public enum Event: Hashable, Sendable {
@@ -27,7 +30,7 @@ public struct RelayLink: Sendable {
         case reception(Reception)
         /// Send what is held back.
         case fetch
-        /// Settle these deliveries; each was under way and now is not.
+        /// Settle these deliveries; if one is not under way, ``RelayLink/refuse(acknowledgementOf:)``. Never empty.
         case acknowledged([UInt64])
         /// What became of notifications there; nothing is answered.
         case reported(Report)
@@ -38,15 +41,15 @@ public struct RelayLink: Sendable {
     private enum State {
         case awaitingHello
         case awaitingWelcome
-        case open(DeliveryWindow)
-        case closing(DeliveryWindow)
+        case open
+        case closing
         case closed
     }
 
     private let windowSize: Int
     private var state = State.awaitingHello
 
-    /// A link at the start of its stream.
+    /// A link at the start of its stream. `window` is how many deliveries may be under way, which the welcome says.
     public init(window: Int = Limits.deliveryWindow) {
         precondition(
             (1...DeliveryWindow.largest).contains(window), "a delivery window has from 1 to 64 places")
@@ -59,27 +62,16 @@ public struct RelayLink: Sendable {
     /// Whether the device has not said hello yet.
     public var awaitsHello: Bool { if case .awaitingHello = state { true } else { false } }
 
-    /// Whether a delivery may be sent now.
-    public var hasRoom: Bool { if case .open(let window) = state { window.hasRoom } else { false } }
-
-    /// The number of deliveries under way.
-    public var outstandingCount: Int {
-        switch state {
-        case .open(let window), .closing(let window): window.outstandingCount
-        case .awaitingHello, .awaitingWelcome, .closed: 0
-        }
-    }
-
     /// What to do about a message; nil: nothing. An error closes the link: send ``CourierError/goodbye`` and
     /// end the stream with ``CourierError/status``.
     public mutating func receive(_ message: DeviceMessage) throws(CourierError) -> Event? {
         switch state {
         case .closed: return nil
         case .awaitingHello, .awaitingWelcome: return try receiveBeforeWelcome(message)
-        case .open(let window): return try receive(message, window)
-        case .closing(let window):
+        case .open: return try receiveAfterWelcome(message)
+        case .closing:
             switch message {
-            case .acknowledge, .goodbye: return try receive(message, window)
+            case .acknowledge, .goodbye: return try receiveAfterWelcome(message)
             case .hello, .register, .unregister, .subscribe, .unsubscribe, .reception, .fetch, .report,
                 .unknown:
                 return nil
@@ -92,7 +84,7 @@ public struct RelayLink: Sendable {
         keepaliveSeconds: UInt32, registrations: [Registered], pending: UInt64, nowMilliseconds: Int64 = 0
     ) -> Welcome {
         guard case .awaitingWelcome = state else { preconditionFailure("a welcome answers a hello, once") }
-        state = .open(DeliveryWindow(size: windowSize))
+        state = .open
         return Welcome(
             keepaliveSeconds: keepaliveSeconds,
             window: UInt32(windowSize),
@@ -102,11 +94,9 @@ public struct RelayLink: Sendable {
         )
     }
 
-    /// The number for one more delivery, or nil when the window is full or the link is not open.
-    public mutating func deliver() -> UInt64? {
-        guard case .open(var window) = state, let delivery = window.advance() else { return nil }
-        state = .open(window)
-        return delivery
+    /// The error for an acknowledgement of a delivery that is not under way; it closes the link.
+    public mutating func refuse(acknowledgementOf delivery: UInt64) -> CourierError {
+        fail("Delivery \(delivery) is not under way and cannot be acknowledged.")
     }
 
     /// The goodbye to send, or nil when one side has said it. Nothing is delivered after it.
@@ -117,7 +107,7 @@ public struct RelayLink: Sendable {
     ) -> Goodbye? {
         switch state {
         case .awaitingHello, .awaitingWelcome: state = .closed
-        case .open(let window): state = .closing(window)
+        case .open: state = .closing
         case .closing, .closed: return nil
         }
         return Goodbye(reason: reason, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
@@ -140,9 +130,7 @@ public struct RelayLink: Sendable {
         }
     }
 
-    private mutating func receive(_ message: DeviceMessage, _ window: DeliveryWindow) throws(CourierError)
-        -> Event?
-    {
+    private mutating func receiveAfterWelcome(_ message: DeviceMessage) throws(CourierError) -> Event? {
         switch message {
         case .hello: throw fail("A device says hello once on a stream.")
         case .register(let topic, let environment):
@@ -153,13 +141,7 @@ public struct RelayLink: Sendable {
         case .report(let report): return report.events.isEmpty ? nil : .reported(report)
         case .reception(let reception): return .reception(reception)
         case .fetch: return .fetch
-        case .acknowledge(let deliveries):
-            var rest = window
-            if let stranger = rest.acknowledge(deliveries) {
-                throw fail("Delivery \(stranger) is not under way and cannot be acknowledged.")
-            }
-            state = isOpen ? .open(rest) : .closing(rest)
-            return deliveries.isEmpty ? nil : .acknowledged(deliveries)
+        case .acknowledge(let deliveries): return deliveries.isEmpty ? nil : .acknowledged(deliveries)
         case .goodbye(let goodbye):
             state = .closed
             return .goodbye(goodbye)

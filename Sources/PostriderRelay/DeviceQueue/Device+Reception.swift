@@ -66,7 +66,7 @@ extension Device {
 
     /// Whether the one attempt of a notification that is now or never can be made.
     func isToBeSentNow(_ notification: Notification) -> Bool {
-        guard let link else { return false }
+        guard let link, !link.isClosing else { return false }
         let filter = registrations[notification.registration]?.filter
         guard filter != .ignored else { return false }
         return link.isAwake || filter != .opportunistic && notification.priority != .low

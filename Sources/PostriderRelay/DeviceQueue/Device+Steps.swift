@@ -30,8 +30,8 @@ extension Device {
         return queue[older]?.delivery == nil
     }
 
-    /// Puts a notification at the end of the queue and, unless it is now or never, on its way to the disk. Of a
-    /// now-or-never one the attempt is all that is promised: its provider need not wait.
+    /// Puts a notification at the end of the queue. A now-or-never one is never stored: the attempt to send it is all
+    /// that is promised, and its provider is answered at once.
     mutating func enqueue(
         _ notification: Notification,
         at row: QueueRow,
@@ -53,18 +53,14 @@ extension Device {
                 priority: notification.priority,
                 expiresAt: expiresAt,
                 notification: notification,
-                durability: expiresAt == nil ? .memoryOnly : .storing,
+                durability: expiresAt == nil ? .memoryOnly : .new,
                 receipt: expiresAt == nil ? nil : receipt,
                 delivery: nil
             )
         )
         count(1, pendingFor: notification.registration)
         tally.pending += 1
-        effects.append(
-            expiresAt == nil
-                ? .answer(receipt, .accepted)
-                : .store(QueuedNotification(row: row, notification: notification))
-        )
+        if expiresAt == nil { effects.append(.answer(receipt, .accepted)) }
     }
 
     /// The same push again while the first is still pending: one notification, two receipts.
@@ -183,7 +179,7 @@ extension Device {
     /// Sends what is pending, in order, until the window is full or what comes next has to be fetched from
     /// the disk.
     mutating func sendNext(_ now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
-        while link?.window.hasRoom == true {
+        while link?.hasRoom == true {
             guard let pending = queue.next() ?? (link?.isAwake == true ? queue.nextHeld() : nil) else {
                 return rest()
             }
@@ -211,7 +207,9 @@ extension Device {
                 queue.advance(delivery: delivery)
             }
             let queued = QueuedNotification(row: pending.row, notification: notification)
-            effects.append(.send(delivery: delivery, queued))
+            effects.append(
+                pending.durability == .new
+                    ? .take(queued, delivery: delivery) : .send(queued, delivery: delivery))
         }
     }
 
@@ -260,7 +258,7 @@ extension Device {
     mutating func settle(_ pending: Pending, _ effects: inout [Effect]) {
         settleDisplaced(by: pending.row, &effects)
         switch pending.durability {
-        case .memoryOnly: break
+        case .memoryOnly, .new: break
         case .storing, .stored: effects.append(.settle(pending.row))
         }
     }

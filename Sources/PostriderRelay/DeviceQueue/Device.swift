@@ -11,10 +11,11 @@ struct Device {
     enum Effect {
         /// Tell the provider.
         case answer(ReplyAddress, PushResult)
-        /// Write it down the device's connection under this number, and tell the trace.
-        case send(delivery: UInt64, QueuedNotification)
-        /// Make it durable.
-        case store(QueuedNotification)
+        /// Take on a new notification: make it durable and, if `delivery` is not nil, send it now, as the delivery of
+        /// that number.
+        case take(QueuedNotification, delivery: UInt64?)
+        /// Send one that is durable, or need not be, as the delivery of this number.
+        case send(QueuedNotification, delivery: UInt64)
         /// Remove it from the disk.
         case settle(QueueRow)
         /// Fetch these from the disk.
@@ -41,6 +42,7 @@ struct Device {
 
     /// The connection that the device keeps open.
     struct Link {
+        /// The only count of the deliveries under way: the session asks for it.
         var window = DeliveryWindow(size: Limits.deliveryWindow)
         /// What each delivery under way carries.
         var rows = DeliveredRows()
@@ -50,6 +52,11 @@ struct Device {
         var isAwake = true
         /// When the first of the notifications that wait for their group was held back.
         var groupedSince: Moment?
+        /// Whether the relay has said goodbye: nothing more is sent, and acknowledgements still count.
+        var isClosing = false
+
+        /// Whether another notification may be sent now.
+        var hasRoom: Bool { !isClosing && window.hasRoom }
     }
 
     private(set) var record: DeviceRecord
@@ -74,6 +81,9 @@ struct Device {
 
     /// The number of notifications that wait for it.
     var pendingCount: Int { queue.count }
+
+    /// The number of deliveries that its present connection has not acknowledged.
+    var outstandingCount: Int { link?.window.outstandingCount ?? 0 }
 
     // MARK: Start-up
 
@@ -166,9 +176,12 @@ struct Device {
             makeRoom(in: notification.registration, &tally, &effects)
         }
         enqueue(notification, at: row, in: slot, receipt, &tally, &effects)
-        // After the store of the newer: whatever a crash leaves, one of the two is on the disk.
-        if let unanswered { settle(unanswered, &effects) }
         sendNext(now, &tally, &effects)
+        if queue.beginStoring(row) {
+            effects.append(.take(QueuedNotification(row: row, notification: notification), delivery: nil))
+        }
+        // After the newer one is on its way to the disk: whatever a crash leaves, one of the two is there.
+        if let unanswered { settle(unanswered, &effects) }
     }
 
     /// The ledger has made the notification at `row` durable, or has failed to (what its provider is told then).
@@ -196,13 +209,14 @@ struct Device {
         answerAll(pending, .accepted, &effects)
     }
 
-    /// The device has acknowledged deliveries of its present connection. Numbers that are not outstanding
-    /// have been refused by the session.
+    /// The device has acknowledged deliveries of its present connection.
+    ///
+    /// - Returns: the first number that is not under way (never sent, or acknowledged before), and then nothing has
+    ///   changed; nil if there is none.
     mutating func acknowledged(
         _ deliveries: [UInt64], now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
-    ) {
-        let stranger = link?.window.acknowledge(deliveries)
-        precondition(stranger == nil, "the session has refused what is not under way")
+    ) -> UInt64? {
+        if let stranger = link?.window.acknowledge(deliveries) { return stranger }
         for delivery in deliveries {
             guard let row = link?.rows.remove(delivery) else { continue }
             // One that was replaced or dropped while it was in flight is accounted for already.
@@ -214,6 +228,7 @@ struct Device {
             answerAll(pending, .accepted, &effects)
         }
         sendNext(now, &tally, &effects)
+        return nil
     }
 
     /// The device has a new connection, which has been welcomed. What is pending goes out, in order.
@@ -225,6 +240,9 @@ struct Device {
         setReception(reception)
         sendNext(now, &tally, &effects)
     }
+
+    /// The relay has said goodbye on the connection: nothing more is sent there, and acknowledgements still count.
+    mutating func closing() { link?.isClosing = true }
 
     /// The device's connection is gone. What was in flight is pending again, except now-or-never ones.
     mutating func disconnected(_ tally: inout Tally, _ effects: inout [Effect]) {

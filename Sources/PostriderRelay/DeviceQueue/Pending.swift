@@ -6,6 +6,8 @@ struct Pending {
     enum Durability {
         /// Never stored: `apns-expiration: 0`, or the store failed while it was in the device's hands.
         case memoryOnly
+        /// Just taken on: the ledger has not been told of it.
+        case new
         /// On its way to the disk.
         case storing
         /// On the disk.
@@ -124,8 +126,16 @@ struct PendingQueue {
 
     /// Marks the next notification as in flight and moves on.
     mutating func advance(delivery: UInt64) {
-        entries[cursor]?.delivery = delivery
+        entries[cursor]?.beginDelivery(delivery)
         cursor += 1
+    }
+
+    /// Marks the notification at a row as on its way to the ledger. False if it is there already, need not be, or is
+    /// gone.
+    mutating func beginStoring(_ row: QueueRow) -> Bool {
+        guard let place = place(of: row), entries[place]?.durability == .new else { return false }
+        entries[place]?.durability = .storing
+        return true
     }
 
     /// Holds the next notification back and moves on: until the device is awake or, if it is `ignored`, until
@@ -159,10 +169,7 @@ struct PendingQueue {
 
     /// Marks a notification that was held back as in flight.
     mutating func advance(held row: QueueRow, delivery: UInt64) {
-        update(row) { pending in
-            pending.delivery = delivery
-            pending.isHeld = false
-        }
+        update(row) { $0.beginDelivery(delivery) }
     }
 
     /// Nothing is held back any more: it is the next to be sent, as if its turn came now.
@@ -262,4 +269,11 @@ struct PendingQueue {
 
 extension Pending {
     fileprivate mutating func change(_ body: (inout Pending) -> Void) { body(&self) }
+
+    /// It is sent and, if it is new, stored.
+    fileprivate mutating func beginDelivery(_ number: UInt64) {
+        delivery = number
+        isHeld = false
+        if durability == .new { durability = .storing }
+    }
 }

@@ -190,8 +190,7 @@ final class DeviceSession: EndpointOwner {
     ///
     /// - Parameter push: the number by which the device is to report what becomes of it; 0: it need not.
     func deliver(_ notification: Notification, as delivery: UInt64, reportedAs push: UInt64) -> Bool {
-        guard let linkStream, !isEnding, let number = link.deliver() else { return false }
-        precondition(number == delivery, "the device and its link count the same deliveries")
+        guard let linkStream, isLinkOpen else { return false }
         let endpoint = endpoint
         endpoint.streams.send(linkStream) {
             frameDeliver(notification, delivery: delivery, reportedAs: push, into: &$0)
@@ -227,8 +226,11 @@ final class DeviceSession: EndpointOwner {
         }
         switch reason {
         case .shutdown, .overloaded:
-            guard farewell == nil, link.outstandingCount > 0 else { return end(reason.status, detail) }
+            guard farewell == nil, let entry = ownSeat, entry.device.outstandingCount > 0 else {
+                return end(reason.status, detail)
+            }
             farewell = (reason.status, detail)
+            entry.device.closing()
             arm(seconds: Self.farewellSeconds)
         case .replaced, .duplicated, .removed, .protocolError, .unspecified:
             end(status ?? reason.status, detail)
@@ -266,7 +268,7 @@ final class DeviceSession: EndpointOwner {
         guard !isEnding else { return }
         do throws(CourierError) {
             try framing.takeAll(bytes) { message throws(CourierError) in
-                if let event = try link.receive(try DeviceMessage(decoding: message)) { take(event) }
+                if let event = try link.receive(try DeviceMessage(decoding: message)) { try take(event) }
             }
         } catch {
             shard.deviceEnds.noteBroken(error.description, by: endpoint.peer, kind: "\(error.status)")
@@ -275,7 +277,7 @@ final class DeviceSession: EndpointOwner {
         }
     }
 
-    private func take(_ event: RelayLink.Event) {
+    private func take(_ event: RelayLink.Event) throws(CourierError) {
         switch event {
         case .hello(let hello): shard.greet(self, hello)
         case .register(let topic, let environment): shard.ask(.register(topic, environment), by: self)
@@ -285,8 +287,10 @@ final class DeviceSession: EndpointOwner {
         case .reception(let reception): shard.receive(by: reception, at: self)
         case .fetch: shard.fetch(by: self)
         case .acknowledged(let deliveries):
-            shard.acknowledged(deliveries, by: self)
-            if farewell != nil, link.outstandingCount == 0 { endAsSaid() }
+            if let stranger = shard.acknowledged(deliveries, by: self) {
+                throw link.refuse(acknowledgementOf: stranger)
+            }
+            if farewell != nil, entry?.device.outstandingCount ?? 0 == 0 { endAsSaid() }
         case .reported(let report): shard.reported(report, by: self)
         case .goodbye: endAsSaid()
         }

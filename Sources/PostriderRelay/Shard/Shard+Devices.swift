@@ -170,9 +170,11 @@ extension Shard {
     }
 
     /// A device has made deliveries safe.
-    func acknowledged(_ deliveries: [UInt64], by session: DeviceSession) {
-        guard let entry = session.ownSeat else { return }
-        with(entry) { device, now, tally, effects in
+    ///
+    /// - Returns: the first number that is not under way, and then nothing has changed; nil if there is none.
+    func acknowledged(_ deliveries: [UInt64], by session: DeviceSession) -> UInt64? {
+        guard let entry = session.ownSeat else { return nil }
+        return with(entry) { device, now, tally, effects in
             device.acknowledged(deliveries, now: now, &tally, &effects)
         }
     }

@@ -221,31 +221,23 @@ final class Shard {
     }
 
     /// Lets `change` happen to a device and does what follows from it.
-    func with(
-        _ entry: DeviceEntry, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Void
-    ) {
+    func with<Result>(
+        _ entry: DeviceEntry, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Result
+    ) -> Result {
         settleIn(entry)
-        change(&entry.device, now, &tally, &effects)
-        perform(for: entry)
+        defer { perform(for: entry) }
+        return change(&entry.device, now, &tally, &effects)
     }
 
     /// Does what a device's events ask for, in order.
     func perform(for entry: DeviceEntry) {
-        // The last one that is to be stored: whether it is sent, too, or is over already, is said after that.
-        var unstored: QueuedNotification?
         for effect in effects {
             switch effect {
             case .answer(let receipt, let verdict): answer(receipt, verdict)
-            case .send(let delivery, let queued):
-                send(queued, as: delivery, to: entry)
-                if unstored?.row == queued.row {
-                    store(queued, of: entry, isSent: true)
-                    unstored = nil
-                }
-            case .store(let queued):
-                if let unstored { store(unstored, of: entry, isSent: false) }
-                unstored = queued
-            case .settle(let row) where row == unstored?.row: unstored = nil
+            case .take(let queued, let delivery):
+                if let delivery { send(queued, as: delivery, to: entry) }
+                store(queued, of: entry, isSent: delivery != nil)
+            case .send(let queued, let delivery): send(queued, as: delivery, to: entry)
             case .settle(let row): settle(row, of: entry)
             case .load(let rows):
                 throttle.began(now: scheduler.now)
@@ -254,7 +246,6 @@ final class Shard {
             case .note(let kind, let row, let detail): trace.note(kind, row, detail: detail, at: now)
             }
         }
-        if let unstored { store(unstored, of: entry, isSent: false) }
         effects.removeAll(keepingCapacity: true)
     }
 

@@ -96,6 +96,7 @@ enum CourierBytes {
         let window = Int(bytes.first ?? 0) % DeliveryWindow.largest + 1
         var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
         var link = RelayLink(window: window)
+        var outstanding = DeliveryWindow(size: window)
         framing.feed(bytes.span.extracting(min(1, bytes.count)...))
         var underway: Set<UInt64> = []
         while let message = try? framing.next(DeviceMessage.self) {
@@ -108,6 +109,12 @@ enum CourierBytes {
             switch event {
             case .hello: _ = link.welcome(keepaliveSeconds: 60, registrations: [], pending: 0)
             case .acknowledged(let deliveries):
+                try hold(!deliveries.isEmpty, "an acknowledgement of nothing is passed on")
+                if let stranger = outstanding.acknowledge(deliveries) {
+                    _ = link.refuse(acknowledgementOf: stranger)
+                    try hold(!link.isOpen, "a wrong acknowledgement leaves the link open")
+                    return
+                }
                 for delivery in deliveries {
                     try hold(underway.remove(delivery) != nil, "delivery \(delivery) was not under way")
                 }
@@ -116,8 +123,10 @@ enum CourierBytes {
                 try hold(link.isOpen, "a wish is heard before the welcome")
             case nil: break
             }
-            while link.hasRoom, let delivery = link.deliver() { underway.insert(delivery) }
-            try hold(link.outstandingCount == underway.count, "\(link.outstandingCount) are under way")
+            while link.isOpen, let delivery = outstanding.advance() { underway.insert(delivery) }
+            try hold(
+                outstanding.outstandingCount == underway.count,
+                "\(outstanding.outstandingCount) are under way")
             try hold(underway.count <= window, "the window is overrun")
         }
     }

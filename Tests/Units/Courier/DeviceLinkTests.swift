@@ -185,6 +185,7 @@ import Testing
     @Test("a relay's and a device's machine understand each other over any order of acknowledgements")
     func together() throws {
         var relay = RelayLink(window: 3)
+        var window = DeliveryWindow(size: 3)
         var device = DeviceLink(hello: Samples.hello, wanted: ["a.b": .production], unwanted: [])
         let hello = device.start()
         #expect(try relay.receive(hello) == .hello(Samples.hello))
@@ -193,7 +194,7 @@ import Testing
         var held = [UInt64]()
         var received: UInt64 = 0
         while received < 100 {
-            while let number = relay.deliver() {
+            while let number = window.advance() {
                 #expect(
                     try device.receive(.deliver(Samples.deliver(number))) == .deliver(Samples.deliver(number))
                 )
@@ -205,7 +206,8 @@ import Testing
             let acknowledgement = device.acknowledge(batch.reversed())
             let message = try #require(acknowledgement)
             #expect(try relay.receive(message) == .acknowledged(batch.reversed()))
+            #expect(window.acknowledge(batch.reversed()) == nil)
         }
-        #expect(relay.outstandingCount == held.count)
+        #expect(window.outstandingCount == held.count)
     }
 }

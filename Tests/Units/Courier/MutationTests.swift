@@ -93,15 +93,23 @@ import Testing
             for _ in 0..<Int.random(in: 0...4, using: &bits) { Self.mutate(&bytes, &bits) }
             var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
             var link = RelayLink()
+            var window = DeliveryWindow(size: Limits.deliveryWindow)
             while !bytes.isEmpty {
                 let count = Int.random(in: 1...bytes.count, using: &bits)
                 framing.feed(bytes.span.extracting(0..<count))
                 bytes.removeFirst(count)
                 do {
                     while let message = try framing.next(DeviceMessage.self) {
-                        guard case .hello = try link.receive(message) else { continue }
-                        _ = link.welcome(keepaliveSeconds: 60, registrations: [], pending: 0)
-                        for number: UInt64 in 1...3 { #expect(link.deliver() == number) }
+                        switch try link.receive(message) {
+                        case .hello:
+                            _ = link.welcome(keepaliveSeconds: 60, registrations: [], pending: 0)
+                            for number: UInt64 in 1...3 { #expect(window.advance() == number) }
+                        case .acknowledged(let deliveries):
+                            if let stranger = window.acknowledge(deliveries) {
+                                throw link.refuse(acknowledgementOf: stranger)
+                            }
+                        default: break
+                        }
                     }
                 } catch { bytes = [] }
             }

@@ -5,15 +5,13 @@ import Testing
 @Suite struct RelayLinkTests {
     private enum Stage: CaseIterable { case awaitingHello, awaitingWelcome, open, closing, closed }
 
-    /// A link at a stage; from `open` on it has had three deliveries, of which the second is acknowledged.
+    /// A link at a stage.
     private func link(at stage: Stage) throws -> RelayLink {
         var link = RelayLink(window: 4)
         if stage == .awaitingHello { return link }
         #expect(try link.receive(.hello(Samples.hello)) == .hello(Samples.hello))
         if stage == .awaitingWelcome { return link }
         _ = link.welcome(keepaliveSeconds: 60, registrations: [], pending: 0)
-        for _ in 0..<3 { _ = link.deliver() }
-        #expect(try link.receive(.acknowledge([2])) == .acknowledged([2]))
         if stage == .open { return link }
         _ = link.goodbye(.shutdown, retryAfterMilliseconds: 0, detail: "")
         if stage == .closing { return link }
@@ -75,9 +73,6 @@ import Testing
                 [.error, .error, .event(.acknowledged([3, 1])), .event(.acknowledged([3, 1])), .event(nil)]
             ),
             (.acknowledge([]), [.error, .error, .event(nil), .event(nil), .event(nil)]),
-            (.acknowledge([2]), [.error, .error, .error, .error, .event(nil)]),
-            (.acknowledge([4]), [.error, .error, .error, .error, .event(nil)]),
-            (.acknowledge([1, 0]), [.error, .error, .error, .error, .event(nil)]),
             (.goodbye(Samples.off), [.event(bye), .event(bye), .event(bye), .event(bye), .event(nil)]),
             (.unknown, Array(repeating: .event(nil), count: 5)),
         ]
@@ -88,24 +83,18 @@ import Testing
         }
     }
 
-    @Test("only an open link delivers, within its window")
-    func deliveries() throws {
-        for stage in Stage.allCases where stage != .open {
-            var link = try link(at: stage)
-            #expect(link.deliver() == nil)
-            #expect(!link.hasRoom)
-            #expect(!link.isOpen)
-            #expect(link.outstandingCount == (stage == .closing ? 2 : 0))
-        }
-        var link = try link(at: .open)
-        #expect(link.isOpen)
-        #expect(link.deliver() == 4)
-        #expect(!link.hasRoom)
-        #expect(link.deliver() == nil)
-        #expect(try link.receive(.acknowledge([1])) == .acknowledged([1]))
-        #expect(link.deliver() == 5)
-        #expect(link.deliver() == 6)
-        #expect(link.outstandingCount == 4)
+    @Test("a link is open from its welcome to its goodbye")
+    func openness() throws {
+        for stage in Stage.allCases { #expect(try link(at: stage).isOpen == (stage == .open)) }
+    }
+
+    @Test("an acknowledgement of what is not under way ends the link", arguments: [Stage.open, .closing])
+    private func wrongAcknowledgement(at stage: Stage) throws {
+        var link = try link(at: stage)
+        let error = link.refuse(acknowledgementOf: 4)
+        #expect(error.status == .failedPrecondition && error.goodbye.reason == .protocolError)
+        #expect(error.description.contains("Delivery 4 is not under way"))
+        #expect(try link.receive(.acknowledge([1])) == nil, "after an error everything is ignored")
     }
 
     @Test("a goodbye is said once, in any state before the end")

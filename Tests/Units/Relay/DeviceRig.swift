@@ -5,14 +5,22 @@ import Testing
 @testable import PostriderRelay
 
 extension Device.Effect: CustomStringConvertible {
-    /// `200 s1`, `410 s1`, `send 1 n7`, `store r3`, `settle r3`, `load [r3]`: streams, notifications, rows.
+    /// What is taken on and sent at once is two texts.
+    var texts: [String] {
+        guard case .take(let queued, let delivery?) = self else { return [description] }
+        let effects: [Self] = [.take(queued, delivery: nil), .send(queued, delivery: delivery)]
+        return effects.map(\.description)
+    }
+
+    /// `200 s1`, `410 s1`, `store r3`, `send 1 n7`, `settle r3`, `load r3`: streams, rows, deliveries, notifications.
     public var description: String {
         switch self {
         case .answer(let receipt, .accepted): "200 s\(receipt.stream)"
         case .answer(let receipt, .rejected(let rejection, let since)):
             "\(rejection.status) s\(receipt.stream)" + (since.map { " since \($0.milliseconds)" } ?? "")
-        case .send(let delivery, let queued): "send \(delivery) n\(queued.notification.identity.low)"
-        case .store(let queued): "store r\(queued.row.value)"
+        case .take(let queued, nil): "store r\(queued.row.value)"
+        case .take: texts.joined(separator: ", ")
+        case .send(let queued, let delivery): "send \(delivery) n\(queued.notification.identity.low)"
         case .settle(let row): "settle r\(row.value)"
         case .load(let rows): "load \(rows.map { "r\($0.value)" }.joined(separator: ","))"
         case .noteAccepted(let queued): "accepted r\(queued.row.value)"
@@ -25,8 +33,8 @@ extension Device.Effect: CustomStringConvertible {
     var note: String? {
         switch self {
         case .note, .noteAccepted: description
-        case .send(_, let queued): "sent r\(queued.row.value)"
-        case .answer, .store, .settle, .load: nil
+        case .send(let queued, _), .take(let queued, .some): "sent r\(queued.row.value)"
+        case .answer, .take(_, nil), .settle, .load: nil
         }
     }
 
@@ -34,7 +42,7 @@ extension Device.Effect: CustomStringConvertible {
     var isNote: Bool {
         switch self {
         case .note, .noteAccepted: true
-        case .answer, .send, .store, .settle, .load: false
+        case .answer, .take, .send, .settle, .load: false
         }
     }
 }
@@ -63,12 +71,12 @@ struct DeviceRig {
         var effects: [Device.Effect] = []
         event(&device, &tally, &effects)
         for effect in effects {
-            if case .store(let queued) = effect { disk[queued.row] = queued.notification }
+            if case .take(let queued, _) = effect { disk[queued.row] = queued.notification }
         }
         #expect(tally.isBalanced)
         #expect(tally.pending == UInt64(device.pendingCount))
         notes += effects.compactMap(\.note)
-        return effects.filter { !$0.isNote }.map(\.description)
+        return effects.filter { !$0.isNote }.flatMap(\.texts)
     }
 
     /// A push of the next number, which is its row and its stream.
@@ -131,7 +139,8 @@ struct DeviceRig {
     mutating func acknowledge(_ deliveries: UInt64...) -> [String] {
         let now = now
         return after { device, tally, effects in
-            device.acknowledged(deliveries, now: now, &tally, &effects)
+            let stranger = device.acknowledged(deliveries, now: now, &tally, &effects)
+            #expect(stranger == nil)
         }
     }
 

@@ -35,6 +35,38 @@ struct DeviceSessionTests {
         #expect(house.shard.tally.delivered == 1)
     }
 
+    @Test(
+        "ends a link whose device acknowledges what is not under way",
+        arguments: [[4], [0], [2, 2], [1, 9]])
+    func wrongAcknowledgement(_ deliveries: [UInt64]) throws {
+        let house = try DeviceHouse()
+        let line = try house.connect()
+        for number in 1...3 { try house.push(UInt64(number)) }
+        line.say(.acknowledge(deliveries))
+        try house.run()
+        #expect(line.goodbye?.reason == .protocolError && line.status == .failedPrecondition)
+        #expect(line.goodbye?.detail.contains("is not under way") == true)
+        #expect(house.shard.tally.delivered == 0 && house.shard.tally.pending == 3)
+        let next = try house.connect()
+        #expect(next.delivered == [1, 2, 3], "nothing was settled")
+    }
+
+    @Test("sends nothing after its goodbye, and ends with the last acknowledgement of what it sent before")
+    func pushesAfterGoodbye() throws {
+        let house = try DeviceHouse()
+        let line = try house.connect()
+        try house.push(1)
+        line.session.leave(.overloaded, retryAfterMilliseconds: 7, "enough")
+        try house.push(2)
+        #expect(line.delivered == [1] && line.status == nil)
+        line.acknowledgeAll()
+        try house.run()
+        #expect(line.status == .resourceExhausted)
+        #expect(house.shard.tally.delivered == 1 && house.shard.tally.pending == 1)
+        let next = try house.connect()
+        #expect(next.delivered == [2])
+    }
+
     @Test("counts a broadcast as sent only where it is sent")
     func broadcastAfterGoodbye() throws {
         let house = try DeviceHouse()

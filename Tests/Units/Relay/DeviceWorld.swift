@@ -138,7 +138,10 @@ struct DeviceWorld {
             if let row = inFlight.removeValue(forKey: delivery) { pushes[row.value]?.isAcknowledged = true }
         }
         let now = now
-        after { $0.acknowledged(Array(some), now: now, &$1, &$2) }
+        after {
+            let stranger = $0.acknowledged(Array(some), now: now, &$1, &$2)
+            #expect(stranger == nil)
+        }
     }
 
     /// The ledger: a few letters at a time are one transaction.
@@ -228,18 +231,10 @@ struct DeviceWorld {
             pushes[number]?.answers.append(verdict)
             #expect(pushes[number]?.answers.count == 1, "push \(number) is answered once")
             if verdict == .accepted { #expect(isKept(number), "push \(number) is not safe") }
-        case .send(let delivery, let queued):
-            let row = queued.row
-            guard device.link?.rows[delivery] == row,
-                pushes[row.value]?.notification === queued.notification, untold.contains(row.value)
-            else {
-                Issue.record("delivery \(delivery) is nobody's")
-                return
-            }
-            #expect(inFlight.updateValue(row, forKey: delivery) == nil)
-            #expect(device.registrations[queued.notification.registration]?.filter != .ignored)
-            noteFirstSend(row.value)
-        case .store(let queued): work.append(.store(queued.row))
+        case .take(let queued, let delivery):
+            work.append(.store(queued.row))
+            if let delivery { noteSent(queued, delivery) }
+        case .send(let queued, let delivery): noteSent(queued, delivery)
         case .settle(let row): work.append(.settle(row))
         case .load(let rows): work.append(.load(rows))
         case .noteAccepted(let queued): #expect(untold.insert(queued.row.value).inserted)
@@ -248,6 +243,19 @@ struct DeviceWorld {
             let isUntold = kind.isEnding ? untold.remove(row.value) != nil : untold.contains(row.value)
             #expect(isUntold, "\(kind) is told of push \(row.value), which has come to its end before")
         }
+    }
+
+    private mutating func noteSent(_ queued: QueuedNotification, _ delivery: UInt64) {
+        let row = queued.row
+        guard device.link?.rows[delivery] == row,
+            pushes[row.value]?.notification === queued.notification, untold.contains(row.value)
+        else {
+            Issue.record("delivery \(delivery) is nobody's")
+            return
+        }
+        #expect(inFlight.updateValue(row, forKey: delivery) == nil)
+        #expect(device.registrations[queued.notification.registration]?.filter != .ignored)
+        noteFirstSend(row.value)
     }
 
     /// First sends keep the order of acceptance, for each app and priority. A push that was replaced and came back is

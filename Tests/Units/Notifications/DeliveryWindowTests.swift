@@ -1,4 +1,4 @@
-import PostriderCourier
+import PostriderNotifications
 import Testing
 
 @Suite struct DeliveryWindowTests {
