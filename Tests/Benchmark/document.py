@@ -51,3 +51,12 @@ def put(path, name, text):
     found = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     Path(path).write_text(found.sub(lambda _: f"{begin}\n{text}\n{end}", document))
     print(f"{path}: {name} is written", flush=True)
+
+
+def picture(path, source, text, svg):
+    """Writes a picture that names its source, with the FNV-1a hash of the source's text (64 bits)."""
+    digest = 0xCBF29CE484222325
+    for byte in text.encode():
+        digest = (digest ^ byte) * 0x100000001B3 % 2 ** 64
+    Path(path).write_text(f"<!-- Made from {source}, {digest:016x}. -->\n{svg}\n")
+    print(f"{path} is written", flush=True)

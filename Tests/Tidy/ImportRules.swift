@@ -81,7 +81,7 @@ struct ImportTable {
         }
     }
 
-    private static func isC(_ module: String) -> Bool {
+    static func isC(_ module: String) -> Bool {
         module.contains(#/^C[A-Z]/#)
     }
 

@@ -22,6 +22,46 @@ struct PageRuleTests {
     }
 
     @Test(
+        "finds a picture that is older than its source, one without a source, and a source without a picture")
+    func pictures() {
+        let text = "digraph {}\n"
+        func picture(_ name: String, of source: String, _ hash: String) -> TextFile {
+            TextFile(
+                path: "docs/images/\(name).svg", text: "<!-- Made from \(source), \(hash). -->\n<svg/>\n")
+        }
+        let files = [
+            TextFile(path: "docs/diagrams/a.dot", text: text),
+            TextFile(path: "docs/diagrams/b.dot", text: text + "\n"),
+            TextFile(path: "docs/diagrams/c.sequence", text: text),
+            picture("a", of: "docs/diagrams/a.dot", PictureRules.hash(of: text)),
+            picture("b", of: "docs/diagrams/b.dot", PictureRules.hash(of: text)),
+            picture("d", of: "docs/diagrams/d.dot", PictureRules.hash(of: text)),
+            TextFile(path: "docs/images/drawn-by-hand.svg", text: "<svg/>\n"),
+        ]
+        #expect(
+            PictureRules.pictures(files).map(\.description) == [
+                "docs/images/b.svg:1: was made from another docs/diagrams/b.dot: run make diagrams",
+                "docs/images/d.svg:1: is made from a file that is not there",
+                "docs/diagrams/c.sequence: has no picture: run make diagrams",
+            ])
+        // The test vector of the specification (draft-eastlake-fnv).
+        #expect(PictureRules.hash(of: "foobar") == "85944171f73967e8")
+    }
+
+    @Test("finds a dependency that is missing in the drawing of the modules, and one too many")
+    func modules() {
+        let manifest = #"library("A", ["B"]), library("B"), library("C", ["B"])"#
+        let drawing = TextFile(
+            path: "docs/diagrams/modules.dot", text: "    \"A\" -> \"B\"\n    \"B\" -> \"C\"\n")
+        let findings = PictureRules.modules([drawing], ImportTable(manifest: manifest))
+        #expect(
+            findings.map(\.sentence) == [
+                #"and Package.swift differ in "B" -> "C": run make diagrams"#,
+                #"and Package.swift differ in "C" -> "B": run make diagrams"#,
+            ])
+    }
+
+    @Test(
         "wants the program's version as the newest of the changelog",
         arguments: [("1.2.3", 0), ("1.2.4", 1), ("", 1)])
     func version(_ version: String, _ count: Int) {

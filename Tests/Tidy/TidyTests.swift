@@ -37,6 +37,7 @@ struct TidyTests {
         report(documents.flatMap(DocumentRules.members(files)), "members")
         report(PageRules.anchors(files), "anchors")
         report(PageRules.version(files), "version")
+        report(PictureRules.pictures(files), "pictures")
     }
 
     @Test("imports what Package.swift declares, and declares what the design allows")
@@ -46,6 +47,7 @@ struct TidyTests {
         report(table.strangers(among: repository.paths, in: manifest), "targets")
         report(table.findings(in: manifest), "declarations")
         report(files.filter(\.isSwift).flatMap { table.findings(importedBy: $0) }, "imports")
+        report(PictureRules.modules(files, table), "drawing")
     }
 
     @Test("has a test for each case from the field, by its number")
