@@ -122,43 +122,35 @@ public final class DeviceClient {
         }
     }
 
-    /// Asks for a token, now or as soon as there is a link, and again on every link.
-    /// A topic has one environment at a time: the last that was asked for.
-    public func register(_ topic: String, in environment: Environment = .production) {
-        unwanted.remove(topic)
-        wanted[topic] = environment
-        if case .linked(let connection) = state { connection.register(topic, in: environment) }
-    }
-
-    /// Gives a topic up, now or as soon as there is a link.
-    public func unregister(_ topic: String) {
-        wanted[topic] = nil
-        unwanted.insert(topic)
-        if case .linked(let connection) = state { connection.unregister(topic) }
-    }
-
-    /// Asks for a channel's broadcasts, if there is a link. A subscription ends with its link: ask again whenever
-    /// ``DeviceClientDelegate/linkDidConnect(_:)`` is called, with the last broadcast that was made safe.
-    public func subscribe(_ subscription: Subscribe) {
-        if case .linked(let connection) = state { connection.subscribe(subscription) }
-    }
-
-    /// Asks for no more of them, if there is a link.
-    public func unsubscribe(from channel: ChannelIdentity) {
-        if case .linked(let connection) = state { connection.unsubscribe(from: channel) }
-    }
-
-    /// Tells how the device wants to be sent what waits for it, now and on every link.
-    public func receive(by reception: Reception) {
-        guard reception != self.reception else { return }
-        self.reception = reception
-        if case .linked(let connection) = state { connection.receive(by: reception) }
-    }
-
-    /// Asks for what is held back, if there is a link: the device is awake. With every new link it comes without
-    /// being asked for.
-    public func fetch() {
-        if case .linked(let connection) = state { connection.fetch() }
+    /// Tells the relay something, and returns whether it was sent now.
+    ///
+    /// - `register`, `unregister`: if there is no link, the next welcome is followed by it. What was asked for last
+    ///   counts, and is asked for again on every link. A topic has one environment at a time.
+    /// - `reception`: how the device wants to be sent what waits for it, now and on every link.
+    /// - `subscribe`, `unsubscribe`: a subscription ends with its link. Ask again whenever
+    ///   ``DeviceClientDelegate/linkDidConnect(_:)`` is called, with the last broadcast that was made safe.
+    /// - `fetch`: the device is awake and wants what is held back. With every new link that comes without being asked
+    ///   for.
+    /// - `report`: what became of notifications.
+    ///
+    /// The client itself says `hello` and `goodbye`; for `acknowledge` there is ``acknowledge(_:over:)``.
+    @discardableResult
+    public func send(_ message: DeviceMessage) -> Bool {
+        switch message {
+        case .register(let topic, let environment):
+            unwanted.remove(topic)
+            wanted[topic] = environment
+        case .unregister(let topic):
+            wanted[topic] = nil
+            unwanted.insert(topic)
+        case .reception(let reception):
+            guard reception != self.reception else { return false }
+            self.reception = reception
+        case .subscribe, .unsubscribe, .fetch, .report: break
+        case .acknowledge, .hello, .goodbye, .unknown:
+            preconditionFailure("a client says \(message) itself")
+        }
+        return if case .linked(let connection) = state { connection.send(message) } else { false }
     }
 
     /// Acknowledges deliveries that the device has made safe, each once. Of a link that has ended nothing can
@@ -166,14 +158,9 @@ public final class DeviceClient {
     public func acknowledge(_ deliveries: [UInt64], over link: LinkNumber) {
         switch state {
         case .linked(let connection), .stopping(let connection):
-            if connection.number == link { connection.acknowledge(deliveries) }
+            if connection.number == link { _ = connection.send(.acknowledge(deliveries)) }
         case .stopped, .waiting: return
         }
-    }
-
-    /// Tells the relay what became of notifications. False: there is no link that could carry it.
-    public func report(_ report: Report) -> Bool {
-        if case .linked(let connection) = state { connection.report(report) } else { false }
     }
 
     private func connect() {

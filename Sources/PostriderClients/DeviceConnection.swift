@@ -67,27 +67,11 @@ final class DeviceConnection: EndpointOwner {
     /// Whether the relay has let the device in and nobody has said goodbye.
     var isOpen: Bool { link.isOpen }
 
-    func register(_ topic: String, in environment: Environment) {
-        say(link.register(topic, in: environment))
-    }
-
-    func unregister(_ topic: String) { say(link.unregister(topic)) }
-
-    func subscribe(_ subscription: Subscribe) { say(link.subscribe(subscription)) }
-
-    func unsubscribe(from channel: ChannelIdentity) { say(link.unsubscribe(channel)) }
-
-    func receive(by reception: Reception) { say(link.receive(by: reception)) }
-
-    func fetch() { say(link.fetch()) }
-
-    func acknowledge(_ deliveries: [UInt64]) { say(link.acknowledge(deliveries)) }
-
-    /// False: there is no link that could carry it.
-    func report(_ report: Report) -> Bool {
-        let message = link.report(report)
+    /// Says it now, or with the welcome, as ``DeviceLink/send(_:)`` has it. False: nothing was sent now.
+    func send(_ message: DeviceMessage) -> Bool {
+        guard let message = link.send(message) else { return false }
         say(message)
-        return message != nil
+        return true
     }
 
     /// Ends the link in good order, or the attempt at once.

@@ -16,7 +16,7 @@ extension AppRouter {
                 refuse(wish, reason, stream)
                 return
             }
-            line?.subscribe(Subscribe(topic: wish.topic, channel: wish.channel))
+            line?.send(.subscribe(Subscribe(topic: wish.topic, channel: wish.channel)))
         } catch {
             trouble.note(error)
             refuse(wish, "The agent cannot store the subscription now.", stream)
@@ -32,7 +32,7 @@ extension AppRouter {
         do throws(StoreError) {
             try state.channels.remove(wish.channel, from: record.number)
             // The device's subscription is for all of its apps.
-            if try state.channels.apps(of: wish.channel).isEmpty { line?.unsubscribe(from: wish.channel) }
+            if try state.channels.apps(of: wish.channel).isEmpty { line?.send(.unsubscribe(wish.channel)) }
             refuse(wish, "", stream)
         } catch {
             trouble.note(error)
@@ -52,10 +52,11 @@ extension AppRouter {
         do throws(StoreError) {
             for (app, channel, last) in try state.channels.subscriptions() {
                 guard let topic = topics[app] else { continue }
-                line?.subscribe(
-                    Subscribe(
-                        topic: topic, channel: channel, last: last?.identity,
-                        lastAcceptedAt: last?.acceptedAt))
+                line?.send(
+                    .subscribe(
+                        Subscribe(
+                            topic: topic, channel: channel, last: last?.identity,
+                            lastAcceptedAt: last?.acceptedAt)))
             }
         } catch {
             trouble.note(error)

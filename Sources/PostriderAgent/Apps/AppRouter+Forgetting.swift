@@ -78,7 +78,7 @@ extension AppRouter {
         if state.centers[record.number] == nil, keeper?.isDeclared(topic) != true { attachments[topic] = nil }
         for stream in others + (asker.map { [$0] } ?? []) { stream.tell(.unregistered(topic: topic)) }
         leaving.insert(topic)
-        line?.unregister(topic)
+        line?.send(.unregister(topic: topic))
         return true
     }
 

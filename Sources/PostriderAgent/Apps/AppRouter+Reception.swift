@@ -16,6 +16,6 @@ extension AppRouter {
                 mayRunInBackground: kept?.manifest.mayRunInBackground == true,
                 status: state.centers[record.number]?.status ?? .notDetermined)
         }
-        line?.receive(by: ReceptionPolicy.reception(of: apps, savesPower: savesPower))
+        line?.send(.reception(ReceptionPolicy.reception(of: apps, savesPower: savesPower)))
     }
 }

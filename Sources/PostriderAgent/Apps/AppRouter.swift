@@ -101,7 +101,7 @@ final class AppRouter {
                 stream.tell(
                     .registered(Registered(topic: text, deviceToken: token, environment: environment)))
             } else {
-                line?.register(text, in: environment)
+                line?.send(.register(topic: text, environment: environment))
             }
         } catch let refusal as AppRefusal {
             log.notice(
@@ -262,7 +262,7 @@ final class AppRouter {
             handled.removeAll(keepingCapacity: true)
             unsettled.removeAll(keepingCapacity: true)
             failures.removeAll(keepingCapacity: true)
-            if !acknowledgements.isEmpty { line?.acknowledge(acknowledgements) }
+            if !acknowledgements.isEmpty { line?.send(.acknowledge(acknowledgements)) }
         } catch {
             trouble.note(error)
             retry.arm(afterMilliseconds: Self.retryMilliseconds)

@@ -208,7 +208,7 @@ final class AgentControlHandler {
             return Self.refusal(404, "No manifest declares an app \(topic).")
         }
         // Whoever turns to an app uses the device.
-        if event == .activate { desk.line?.fetch() }
+        if event == .activate { desk.line?.send(.fetch) }
         return Self.done
     }
 

@@ -115,8 +115,8 @@ final class RelayLink: RelayLine {
         let client = DeviceClient(
             configuration, topics: state.apps.wanted, on: loop, random: { [entropy] in entropy.next() },
             delegate: self)
-        for topic in state.apps.unwanted { client.unregister(topic) }
-        client.receive(by: reception)
+        for topic in state.apps.unwanted { client.send(.unregister(topic: topic)) }
+        client.send(.reception(reception))
         self.client = client
         client.start()
     }
@@ -181,28 +181,18 @@ final class RelayLink: RelayLine {
 
     // MARK: RelayLine
 
-    func register(_ topic: String, in environment: Environment) {
-        client?.register(topic, in: environment)
+    @discardableResult
+    func send(_ message: DeviceMessage) -> Bool {
+        switch message {
+        case .acknowledge(let deliveries):
+            guard let number, let client else { return false }
+            client.acknowledge(deliveries, over: number)
+            return true
+        case .reception(let reception): self.reception = reception
+        default: break
+        }
+        return client?.send(message) ?? false
     }
-
-    func unregister(_ topic: String) { client?.unregister(topic) }
-
-    func receive(by reception: Reception) {
-        self.reception = reception
-        client?.receive(by: reception)
-    }
-
-    func fetch() { client?.fetch() }
-
-    func subscribe(_ subscription: Subscribe) { client?.subscribe(subscription) }
-
-    func unsubscribe(from channel: ChannelIdentity) { client?.unsubscribe(from: channel) }
-
-    func acknowledge(_ deliveries: [UInt64]) {
-        if let number { client?.acknowledge(deliveries, over: number) }
-    }
-
-    func report(_ report: Report) -> Bool { client?.report(report) ?? false }
 
     func startAnew() {
         guard !isPausing, !isStopping else { return }

@@ -36,7 +36,7 @@ final class Reporter {
         timer.disarm()
         while !events.isEmpty {
             let report = Report(events)
-            guard line?.report(report) == true else { return }
+            guard line?.send(.report(report)) == true else { return }
             events.removeFirst(report.events.count)
         }
     }

@@ -19,7 +19,7 @@ public struct DeviceLink: Sendable {
         case unregistered(topic: String)
         /// A registration cannot be made.
         case refused(Refused)
-        /// Keep it, then ``DeviceLink/acknowledge(_:)``. It may be a second copy of one that was received
+        /// Keep it, then ``DeviceLink/send(_:)`` its acknowledgement. It may be a second copy of one that was received
         /// before.
         case deliver(Deliver)
         /// A channel's broadcasts come from now on.
@@ -77,58 +77,38 @@ public struct DeviceLink: Sendable {
         }
     }
 
-    /// Asks for a token; a topic has one environment at a time. The message to send now, or nil when it goes out
-    /// with the welcome or the link has ended.
-    public mutating func register(_ topic: String, in environment: Environment = .production)
-        -> DeviceMessage?
-    {
-        unwanted.remove(topic)
-        wanted[topic] = environment
-        return isOpen ? .register(topic: topic, environment: environment) : nil
-    }
-
-    /// Gives a topic up; the message to send now, or nil when it goes out with the welcome or the link has
-    /// ended.
-    public mutating func unregister(_ topic: String) -> DeviceMessage? {
-        wanted[topic] = nil
-        unwanted.insert(topic)
-        return isOpen ? .unregister(topic: topic) : nil
-    }
-
-    /// Asks for a channel's broadcasts; the message to send now, or nil while the link is not open. A subscription
-    /// lives as long as its link: ask again after each welcome.
-    public func subscribe(_ subscription: Subscribe) -> DeviceMessage? {
-        isOpen ? .subscribe(subscription) : nil
-    }
-
-    /// Asks for no more of them; the message to send now, or nil while the link is not open.
-    public func unsubscribe(_ channel: ChannelIdentity) -> DeviceMessage? {
-        isOpen ? .unsubscribe(channel) : nil
-    }
-
-    /// Tells what became of notifications; the message to send now, or nil while the link is not open.
-    public func report(_ report: Report) -> DeviceMessage? { isOpen ? .report(report) : nil }
-
-    /// Tells how the device wants to be sent what waits for it; the message to send now, or nil when it is part of the
-    /// hello or the link has ended.
-    public mutating func receive(by reception: Reception) -> DeviceMessage? {
-        hello.reception = reception
-        switch state {
-        case .awaitingWelcome: isReceptionDue = true
-        case .open: return .reception(reception)
-        case .idle, .closing, .closed: break
+    /// What the device wants to say: the message to send now, or nil when it cannot be sent.
+    ///
+    /// - `register`, `unregister`: a topic has one environment at a time. Before the welcome they are noted, and go out
+    ///   with it.
+    /// - `subscribe`, `unsubscribe`: a subscription lives as long as its link; ask again after each welcome.
+    /// - `reception`: before the hello it becomes part of it; before the welcome it is noted, and goes out with it.
+    /// - `acknowledge`: deliveries of this link that the device has made safe, each once. After a goodbye of the relay
+    ///   they can still be acknowledged; those that are not come again on the next link.
+    /// - `report`, `fetch`: nil while the link is not open. What waits when a link begins comes without `fetch`.
+    ///
+    /// The link itself says `hello` and `goodbye`: to pass one of these is a bug.
+    public mutating func send(_ message: DeviceMessage) -> DeviceMessage? {
+        switch message {
+        case .register(let topic, let environment):
+            unwanted.remove(topic)
+            wanted[topic] = environment
+        case .unregister(let topic):
+            wanted[topic] = nil
+            unwanted.insert(topic)
+        case .reception(let reception):
+            hello.reception = reception
+            if case .awaitingWelcome = state { isReceptionDue = true }
+        case .acknowledge(let deliveries): return acknowledge(deliveries) ? message : nil
+        case .subscribe, .unsubscribe, .report, .fetch: break
+        case .hello, .goodbye, .unknown: preconditionFailure("a link says \(message) itself")
         }
-        return nil
+        return isOpen ? message : nil
     }
 
-    /// Asks for what is held back; the message to send now, or nil while the link is not open: what waits when a link
-    /// begins comes without being asked for.
-    public func fetch() -> DeviceMessage? { isOpen ? .fetch : nil }
-
-    /// Acknowledges deliveries of this link that the device has made safe; each once. Nil when there is
-    /// nothing to send or the stream has ended: then they come again on the next one.
-    public mutating func acknowledge(_ deliveries: [UInt64]) -> DeviceMessage? {
-        guard !deliveries.isEmpty else { return nil }
+    /// False when there is nothing to send, or the stream has ended.
+    private mutating func acknowledge(_ deliveries: [UInt64]) -> Bool {
+        guard !deliveries.isEmpty else { return false }
         switch state {
         case .open(var window):
             settle(deliveries, in: &window)
@@ -136,9 +116,9 @@ public struct DeviceLink: Sendable {
         case .closing(var window):
             settle(deliveries, in: &window)
             state = .closing(window)
-        case .idle, .awaitingWelcome, .closed: return nil
+        case .idle, .awaitingWelcome, .closed: return false
         }
-        return .acknowledge(deliveries)
+        return true
     }
 
     /// The last message, before the device closes the stream; nil when it cannot be sent or one side has said

@@ -87,10 +87,11 @@ final class SimulatedDevice: DeviceClientDelegate {
         guard let topic = order.registrations.keys.first else { return }
         for channel in order.channels {
             let known = last[channel]
-            client.subscribe(
-                Subscribe(
-                    topic: topic, channel: channel, last: known?.identity,
-                    lastAcceptedAt: known?.acceptedAt))
+            client.send(
+                .subscribe(
+                    Subscribe(
+                        topic: topic, channel: channel, last: known?.identity,
+                        lastAcceptedAt: known?.acceptedAt)))
         }
     }
 
@@ -131,8 +132,8 @@ final class SimulatedDevice: DeviceClientDelegate {
             client.acknowledge([deliver.delivery], over: link)
             guard deliver.wantsReport else { return }
             // Whoever reads the lines is the app.
-            _ = client.report(
-                Report([.init(.handedOver, of: deliver.identity, push: deliver.push, at: now)]))
+            client.send(
+                .report(Report([.init(.handedOver, of: deliver.identity, push: deliver.push, at: now)])))
         }
     }
 

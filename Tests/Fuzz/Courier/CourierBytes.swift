@@ -150,14 +150,16 @@ enum CourierBytes {
                 case .deliver(let deliver):
                     held.append(deliver.delivery)
                     guard held.count.isMultiple(of: 2) else { continue }
-                    _ = link.acknowledge(held)
+                    _ = link.send(.acknowledge(held))
                     held = []
                 case .welcomed:
-                    if link.subscribe(wish) != .subscribe(wish) { fault = "an open link does not subscribe" }
+                    if link.send(.subscribe(wish)) != .subscribe(wish) {
+                        fault = "an open link does not subscribe"
+                    }
                 case .broadcast(let deliver):
                     if deliver.channel == nil { fault = "a broadcast is of no channel" }
                 case .goodbye:
-                    if link.subscribe(wish) != nil { fault = "a link subscribes after the goodbye" }
+                    if link.send(.subscribe(wish)) != nil { fault = "a link subscribes after the goodbye" }
                 default: break
                 }
             }

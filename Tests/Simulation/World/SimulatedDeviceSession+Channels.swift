@@ -6,10 +6,11 @@ extension SimulatedDeviceSession {
     /// Asks for a channel, if the link is open.
     func subscribe(to index: Int) {
         guard let identity = world.channels.all[index].identity,
-            let message = link?.subscribe(
-                Subscribe(
-                    topic: world.channels.all[index].topic, channel: identity,
-                    last: device.lastBroadcast[identity]))
+            let message = link?.send(
+                .subscribe(
+                    Subscribe(
+                        topic: world.channels.all[index].topic, channel: identity,
+                        last: device.lastBroadcast[identity])))
         else { return }
         awaited.insert(identity)
         if !dismissed.contains(identity), asked[identity] == nil {
@@ -19,7 +20,8 @@ extension SimulatedDeviceSession {
     }
 
     func unsubscribe(from index: Int) {
-        guard let identity = world.channels.all[index].identity, let message = link?.unsubscribe(identity)
+        guard let identity = world.channels.all[index].identity,
+            let message = link?.send(.unsubscribe(identity))
         else { return }
         awaited.remove(identity)
         // What was sent before the relay hears of this may still come: nothing is held against it.

@@ -9,7 +9,7 @@ final class SimulatedDeviceSession: EndpointOwner {
     private(set) lazy var endpoint = HTTP2Handler(role: .client, settings: SessionSettings(), owner: self)
     unowned let world: World
     let device: SimulatedDevice
-    private(set) var link: DeviceLink?
+    var link: DeviceLink?
     private var linkStream: Int32?
     private var enrolments: [Int32: MessageFraming] = [:]
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
@@ -122,19 +122,19 @@ final class SimulatedDeviceSession: EndpointOwner {
         owed.shuffle(using: &world.chance)
         let some = Array(owed.prefix(count))
         owed.removeFirst(some.count)
-        if let message = link?.acknowledge(some) { say(message) }
+        if let message = link?.send(.acknowledge(some)) { say(message) }
     }
 
     func register(_ topic: String, in environment: PostriderNotifications.Environment) {
         if World.topics.contains(topic) { device.want(topic, in: environment, at: world.clock.stamp) }
         forgetChannels(of: topic, outside: environment)
-        if let message = link?.register(topic, in: environment) { say(message) }
+        if let message = link?.send(.register(topic: topic, environment: environment)) { say(message) }
     }
 
     func unregister(_ topic: String) {
         device.giveUp(topic, at: world.clock.stamp)
         forgetChannels(of: topic, outside: nil)
-        if let message = link?.unregister(topic) { say(message) }
+        if let message = link?.send(.unregister(topic: topic)) { say(message) }
     }
 
     /// Wants to be sent otherwise what waits.
@@ -142,7 +142,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         device.reception = reception
         wished = reception
         heardWith = nil
-        guard let message = link?.receive(by: said(reception)) else { return }
+        guard let message = link?.send(.reception(said(reception))) else { return }
         say(message)
         askForAnswer()
     }
@@ -150,7 +150,7 @@ final class SimulatedDeviceSession: EndpointOwner {
     /// The relay answers in order: when it answers this, it has heard what was said before.
     private func askForAnswer() {
         guard let topic = device.wanted.keys.min(), let environment = device.wanted[topic],
-            let message = link?.register(topic, in: environment)
+            let message = link?.send(.register(topic: topic, environment: environment))
         else { return }
         say(message)
         heardWith = questions

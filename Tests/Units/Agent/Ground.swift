@@ -2,6 +2,7 @@ import Foundation
 import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
+import Testing
 
 @testable import PostriderAgent
 
@@ -66,30 +67,34 @@ final class StandingClock: Scheduler {
 final class RecordedLine: RelayLine {
     var subscriptions: [Subscribe] = []
     var unsubscribed: [ChannelIdentity] = []
-    func subscribe(_ subscription: Subscribe) { subscriptions.append(subscription) }
-    func unsubscribe(from channel: ChannelIdentity) { unsubscribed.append(channel) }
     var asked: [String] = []
     var acknowledged: [UInt64] = []
     /// Whether reports go out.
     var isUp = true
     var reports: [Report] = []
 
-    func register(_ topic: String, in environment: PostriderNotifications.Environment) {
-        asked.append("register \(topic)\(environment == .production ? "" : " in development")")
-    }
-    func unregister(_ topic: String) { asked.append("unregister \(topic)") }
-    func acknowledge(_ deliveries: [UInt64]) { acknowledged += deliveries }
+    var receptions: [Reception] = []
+    var fetches = 0
 
-    func report(_ report: Report) -> Bool {
-        guard isUp else { return false }
-        reports.append(report)
+    @discardableResult
+    func send(_ message: DeviceMessage) -> Bool {
+        switch message {
+        case .register(let topic, let environment):
+            asked.append("register \(topic)\(environment == .production ? "" : " in development")")
+        case .unregister(let topic): asked.append("unregister \(topic)")
+        case .acknowledge(let deliveries): acknowledged += deliveries
+        case .subscribe(let subscription): subscriptions.append(subscription)
+        case .unsubscribe(let channel): unsubscribed.append(channel)
+        case .report(let report):
+            guard isUp else { return false }
+            reports.append(report)
+        case .reception(let reception): receptions.append(reception)
+        case .fetch: fetches += 1
+        case .hello, .goodbye, .unknown: Issue.record("the agent asked for \(message)")
+        }
         return true
     }
 
-    var receptions: [Reception] = []
-    var fetches = 0
-    func receive(by reception: Reception) { receptions.append(reception) }
-    func fetch() { fetches += 1 }
     func startAnew() { asked.append("start anew") }
 }
 

@@ -48,7 +48,8 @@ final class ParityPage: Sendable {
     /// All of the kit's code.
     func kitSources() throws -> String {
         let folder = Self.root.appending(path: "Sources/PostriderKit")
-        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-            .map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+        return try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            .filter { $0.hasSuffix(".swift") }
+            .map { try String(contentsOf: folder.appending(path: $0), encoding: .utf8) }.joined()
     }
 }

@@ -213,13 +213,13 @@ struct ClientsOfRelayTests {
         client.start()
         rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
         let token = try #require(recorder.tokens[RelayRig.topic])
-        client.unregister(RelayRig.topic)
+        client.send(.unregister(topic: RelayRig.topic))
         rig.loop.turn { recorder.tokens[RelayRig.topic] == nil }
         let outcome = try rig.push(
             Push(to: token.hex, topic: Topic(RelayRig.topic), payload: Array("{}".utf8)), rig.makeProvider())
         #expect(outcome.status == 410 && outcome.reason == "Unregistered")
         #expect((outcome.timestamp?.milliseconds ?? 0) > 0)
-        client.register("org.example.unknown")
+        client.send(.register(topic: "org.example.unknown"))
         rig.loop.turn { recorder.refusals.count == 1 }
         await rig.stop()
     }

@@ -22,11 +22,11 @@ struct DeviceClientTests {
         let client = try ground.makeClient(topics: [
             "there": .production, "gone": .production, "new": .production,
         ]) { $0.keepaliveSeconds = 33 }
-        client.unregister("gone")
+        client.send(.unregister(topic: "gone"))
         client.start()
         loop.turn { relay.links.first?.messages.count == 3 }
-        client.register("later")
-        client.unregister("new")
+        client.send(.register(topic: "later"))
+        client.send(.unregister(topic: "new"))
         loop.turn { relay.links.first?.messages.count == 5 }
         let hello = Hello(
             deviceIdentity: DeviceIdentity(high: 1, low: 2), deviceSecret: Array(repeating: 7, count: 32),
@@ -57,7 +57,7 @@ struct DeviceClientTests {
         client.start()
         loop.turn { recorder.tokens["good"] != nil && recorder.refusals.count == 1 }
         #expect(recorder.refusals == [Refused(topic: "bad", reason: "no")])
-        client.unregister("good")
+        client.send(.unregister(topic: "good"))
         loop.turn { recorder.tokens["good"] == nil }
     }
 

@@ -50,7 +50,7 @@ struct EnvironmentTests {
         client.start()
         rig.loop.turn { recorder.tokens[RelayRig.topic] != nil }
         let former = try #require(recorder.tokens[RelayRig.topic])
-        client.register(RelayRig.topic, in: .development)
+        client.send(.register(topic: RelayRig.topic, environment: .development))
         rig.loop.turn { recorder.tokens[RelayRig.topic] != former }
         let token = try #require(recorder.tokens[RelayRig.topic])
         #expect(try meets(former, in: .production, rig) == "410 Unregistered")

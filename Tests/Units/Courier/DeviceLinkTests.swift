@@ -87,15 +87,16 @@ import Testing
         for stage in Stage.allCases {
             var link = try link(at: stage)
             let lives = stage == .open || stage == .closing
-            #expect(link.acknowledge([1]) == (lives ? .acknowledge([1]) : nil))
-            #expect(link.acknowledge([]) == nil)
+            #expect(link.send(.acknowledge([1])) == (lives ? .acknowledge([1]) : nil))
+            #expect(link.send(.acknowledge([])) == nil)
         }
     }
 
     @Test("reports are sent while the link is open, and not before or after")
     func reports() throws {
         for stage in Stage.allCases {
-            let message = try link(at: stage).report(Samples.report)
+            var link = try link(at: stage)
+            let message = link.send(.report(Samples.report))
             #expect(message == (stage == .open ? .report(Samples.report) : nil))
         }
     }
@@ -103,11 +104,13 @@ import Testing
     @Test("channels are asked for while the link is open, and not before")
     func subscriptions() throws {
         for stage in Stage.allCases {
-            let link = try link(at: stage)
+            var link = try link(at: stage)
             #expect(
-                link.subscribe(Samples.subscribe) == (stage == .open ? .subscribe(Samples.subscribe) : nil))
+                link.send(.subscribe(Samples.subscribe))
+                    == (stage == .open ? .subscribe(Samples.subscribe) : nil))
             #expect(
-                link.unsubscribe(Samples.channel) == (stage == .open ? .unsubscribe(Samples.channel) : nil))
+                link.send(.unsubscribe(Samples.channel))
+                    == (stage == .open ? .unsubscribe(Samples.channel) : nil))
         }
     }
 
@@ -116,15 +119,16 @@ import Testing
         for stage in Stage.allCases {
             var link = try link(at: stage)
             let isOpen = stage == .open
-            #expect(link.receive(by: Samples.reception) == (isOpen ? .reception(Samples.reception) : nil))
-            #expect(link.fetch() == (isOpen ? .fetch : nil))
+            #expect(
+                link.send(.reception(Samples.reception)) == (isOpen ? .reception(Samples.reception) : nil))
+            #expect(link.send(.fetch) == (isOpen ? .fetch : nil))
         }
         var early = try link(at: .idle)
-        _ = early.receive(by: Samples.reception)
+        _ = early.send(.reception(Samples.reception))
         #expect(early.start() == .hello(Samples.saver))
         #expect(try early.receive(.welcome(welcome)) == .welcomed(welcome, send: []))
         var late = try link(at: .awaitingWelcome)
-        _ = late.receive(by: Samples.reception)
+        _ = late.send(.reception(Samples.reception))
         #expect(
             try late.receive(.welcome(welcome)) == .welcomed(welcome, send: [.reception(Samples.reception)]))
     }
@@ -138,7 +142,7 @@ import Testing
         }
         var other = try self.link(at: .open)
         _ = try other.receive(.deliver(Samples.deliver(2)))
-        _ = other.acknowledge([1])
+        _ = other.send(.acknowledge([1]))
         #expect(try other.receive(.deliver(Samples.deliver(3))) == .deliver(Samples.deliver(3)))
     }
 
@@ -159,8 +163,8 @@ import Testing
             hello: Samples.hello,
             wanted: ["z.new": .development, "a.b": .production, "b.new": .production, "e.f": .production],
             unwanted: ["c.d", "never.was"])
-        #expect(link.register("late") == nil)
-        #expect(link.unregister("b.new") == nil)
+        #expect(link.send(.register(topic: "late")) == nil)
+        #expect(link.send(.unregister(topic: "b.new")) == nil)
         _ = link.start()
         let event = try link.receive(.welcome(Samples.welcome))
         let send: [DeviceMessage] = [
@@ -173,13 +177,14 @@ import Testing
     @Test("on an open link a topic is asked for and given up at once, later not at all")
     func topics() throws {
         var open = try link(at: .open)
-        #expect(open.register("a") == .register(topic: "a"))
+        #expect(open.send(.register(topic: "a")) == .register(topic: "a"))
         #expect(
-            open.register("a", in: .development) == .register(topic: "a", environment: .development))
-        #expect(open.unregister("a") == .unregister(topic: "a"))
+            open.send(.register(topic: "a", environment: .development))
+                == .register(topic: "a", environment: .development))
+        #expect(open.send(.unregister(topic: "a")) == .unregister(topic: "a"))
         var closing = try link(at: .closing)
-        #expect(closing.register("a") == nil)
-        #expect(closing.unregister("a") == nil)
+        #expect(closing.send(.register(topic: "a")) == nil)
+        #expect(closing.send(.unregister(topic: "a")) == nil)
     }
 
     @Test("a relay's and a device's machine understand each other over any order of acknowledgements")
@@ -203,7 +208,7 @@ import Testing
             }
             let batch = received % 2 == 0 ? held : [held.removeFirst()]
             if received % 2 == 0 { held = [] }
-            let acknowledgement = device.acknowledge(batch.reversed())
+            let acknowledgement = device.send(.acknowledge(batch.reversed()))
             let message = try #require(acknowledgement)
             #expect(try relay.receive(message) == .acknowledged(batch.reversed()))
             #expect(window.acknowledge(batch.reversed()) == nil)

@@ -209,7 +209,7 @@ final class DeviceLine: SessionHandler {
     }
 
     /// Everything that came is safe.
-    func acknowledgeAll() { say(link.acknowledge(unacknowledged.removeAndTake())) }
+    func acknowledgeAll() { say(link.send(.acknowledge(unacknowledged.removeAndTake()))) }
 
     private var unacknowledged: [UInt64] = []
 
