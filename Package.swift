@@ -34,19 +34,20 @@ let package = Package(
     ],
     targets: [
         // 0 · C modules: headers and one-line shims, no logic.
+        .systemLibrary(name: "CPostriderCrypto"),
         .systemLibrary(name: "CPostriderFileAccess"),
         .systemLibrary(name: "CPostriderGetopt"),
         .systemLibrary(name: "CPostriderLinux"),
         .systemLibrary(name: "CPostriderNghttp2"),
-        .systemLibrary(name: "CPostriderOpenSSL"),
         .systemLibrary(name: "CPostriderSQLite"),
+        .systemLibrary(name: "CPostriderSSL"),
         .systemLibrary(name: "CPostriderSystemd"),
         .systemLibrary(name: "CPostriderYAML"),
 
         // 1 · C libraries made safe, the words, who may touch a file, and numbers that a seed repeats.
         library("PostriderNotifications"),
         library("PostriderFileTrust", ["CPostriderFileAccess"]),
-        library("PostriderCrypto", ["CPostriderOpenSSL", "PostriderFileTrust"]),
+        library("PostriderCrypto", ["CPostriderCrypto", "PostriderFileTrust"]),
         library("PostriderDBus", ["CPostriderSystemd"]),
         library("PostriderHTTP2", ["CPostriderNghttp2"]),
         library("PostriderOptions", ["CPostriderGetopt"]),
@@ -54,7 +55,8 @@ let package = Package(
         library("PostriderYAML", ["CPostriderYAML"]),
 
         // 2 · Sockets, the device protocol, rows, when local notifications are due, the JSON of payloads.
-        library("PostriderTransport", ["CPostriderLinux", "PostriderCrypto"]),
+        library("PostriderTLS", ["CPostriderSSL", "PostriderCrypto"]),
+        library("PostriderTransport", ["CPostriderLinux", "PostriderCrypto", "PostriderTLS"]),
         library("PostriderCourier", ["PostriderNotifications"]),
         library("PostriderStorage", ["CPostriderSQLite", "PostriderNotifications"]),
         library("PostriderSchedules", ["PostriderNotifications"]),
@@ -67,7 +69,8 @@ let package = Package(
         library(
             "PostriderClients",
             [
-                "PostriderNotifications", "PostriderCrypto", "PostriderTransport", "PostriderHTTP2",
+                "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderTransport",
+                "PostriderHTTP2",
                 "PostriderCourier", "PostriderEndpoints",
             ]),
         library(
@@ -83,13 +86,15 @@ let package = Package(
             "PostriderLoad",
             [
                 "PostriderNotifications", "PostriderCrypto", "PostriderSeededRandom", "PostriderYAML",
-                "PostriderTransport", "PostriderHTTP2", "PostriderCourier", "PostriderClients",
+                "PostriderTLS", "PostriderTransport", "PostriderHTTP2", "PostriderCourier",
+                "PostriderClients",
             ]
         ),
         library(
             "PostriderRelay",
             [
-                "PostriderNotifications", "PostriderCrypto", "PostriderTransport", "PostriderHTTP2",
+                "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderTransport",
+                "PostriderHTTP2",
                 "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
             ]
         ),
@@ -97,7 +102,8 @@ let package = Package(
             "PostriderAgent",
             [
                 "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderDBus",
-                "PostriderEndpoints", "PostriderHTTP2", "PostriderTransport", "PostriderStorage",
+                "PostriderEndpoints", "PostriderHTTP2", "PostriderTLS", "PostriderTransport",
+                "PostriderStorage",
                 "PostriderSchedules", "PostriderNotifications", "PostriderJSON",
             ]
         ),
@@ -107,7 +113,7 @@ let package = Package(
             name: "postrider",
             dependencies: [
                 "PostriderNotifications", "PostriderCrypto", "PostriderFileTrust", "PostriderHTTP2",
-                "PostriderOptions", "PostriderYAML", "PostriderTransport", "PostriderCourier",
+                "PostriderOptions", "PostriderYAML", "PostriderTLS", "PostriderTransport", "PostriderCourier",
                 "PostriderStorage", "PostriderClients", "PostriderDBus", "PostriderRelay", "PostriderAgent",
                 "PostriderLoad",
             ],
@@ -119,7 +125,8 @@ let package = Package(
         ),
 
         tests("NotificationsTests", "Units/Notifications", ["PostriderNotifications"]),
-        tests("CryptoTests", "Units/Crypto", ["PostriderCrypto", "CPostriderOpenSSL"]),
+        tests("CryptoTests", "Units/Crypto", ["PostriderCrypto"]),
+        tests("TLSTests", "Units/TLS", ["PostriderTLS", "PostriderCrypto", "CPostriderSSL"]),
         tests("FileTrustTests", "Units/FileTrust", ["PostriderFileTrust", "CPostriderFileAccess"]),
         tests("DBusTests", "Units/DBus", ["PostriderDBus", "CPostriderSystemd", "PostriderTransport"]),
         tests("HTTP2Tests", "Units/HTTP2", ["PostriderHTTP2", "PostriderSeededRandom"]),
@@ -129,14 +136,14 @@ let package = Package(
             [
                 "PostriderLoad", "PostriderClients", "PostriderCourier", "PostriderCrypto",
                 "PostriderEndpoints", "PostriderHTTP2", "PostriderNotifications", "PostriderSeededRandom",
-                "PostriderTransport", "PostriderYAML",
+                "PostriderTLS", "PostriderTransport", "PostriderYAML",
             ]
         ),
         tests("SeededRandomTests", "Units/SeededRandom", ["PostriderSeededRandom"]),
         tests("YAMLTests", "Units/YAML", ["PostriderYAML"]),
         tests(
             "TransportTests", "Units/Transport",
-            ["PostriderTransport", "PostriderCrypto", "PostriderSeededRandom"]),
+            ["PostriderTLS", "PostriderTransport", "PostriderCrypto", "PostriderSeededRandom"]),
         tests(
             "EndpointsTests", "Units/Endpoints",
             ["PostriderEndpoints", "PostriderHTTP2", "PostriderTransport"]),
@@ -179,7 +186,7 @@ let package = Package(
             [
                 "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderEndpoints",
                 "PostriderHTTP2", "PostriderNotifications", "PostriderRelay", "PostriderStorage",
-                "PostriderTransport",
+                "PostriderTLS", "PostriderTransport",
             ]
         ),
         tests(
@@ -188,7 +195,7 @@ let package = Package(
                 "PostriderAgent", "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderDBus",
                 "PostriderEndpoints", "PostriderHTTP2", "PostriderNotifications",
                 "PostriderJSON", "PostriderKit", "PostriderRelay", "PostriderSeededRandom",
-                "PostriderStorage", "PostriderTransport",
+                "PostriderStorage", "PostriderTLS", "PostriderTransport",
             ]
         ),
         tests(
@@ -196,7 +203,7 @@ let package = Package(
             [
                 "postrider", "PostriderAgent", "PostriderClients", "PostriderCourier", "PostriderCrypto",
                 "PostriderDBus", "PostriderNotifications", "PostriderOptions",
-                "PostriderRelay", "PostriderStorage", "PostriderTransport",
+                "PostriderRelay", "PostriderStorage", "PostriderTLS", "PostriderTransport",
             ]
         ),
         tests(
@@ -208,7 +215,7 @@ let package = Package(
             [
                 "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
                 "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
-                "PostriderSeededRandom", "PostriderTransport",
+                "PostriderSeededRandom", "PostriderTLS", "PostriderTransport",
             ],
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]
         ),
@@ -223,7 +230,7 @@ let package = Package(
             name: "peer-load",
             dependencies: [
                 "PostriderCrypto", "PostriderEndpoints", "PostriderHTTP2", "PostriderLoad",
-                "PostriderNotifications", "PostriderSeededRandom", "PostriderTransport",
+                "PostriderNotifications", "PostriderSeededRandom", "PostriderTLS", "PostriderTransport",
             ],
             path: "Tests/Benchmark/Peers", swiftSettings: house
         ),
@@ -250,7 +257,7 @@ if Context.environment["POSTRIDER_FUZZ"] != nil {
             dependencies: [
                 "CFuzzer", "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
                 "PostriderCourier", "PostriderEndpoints",
-                "PostriderJSON", "PostriderTransport",
+                "PostriderJSON", "PostriderTLS", "PostriderTransport",
             ],
             path: "Tests/Fuzz",
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"],

@@ -1,4 +1,4 @@
-public import PostriderCrypto
+public import PostriderTLS
 public import PostriderTransport
 
 /// The far end that a client talks to: where it is, and how it proves who it is.

@@ -1,4 +1,4 @@
-internal import CPostriderOpenSSL
+internal import CPostriderCrypto
 internal import Glibc
 
 /// Why something cryptographic could not be done: one sentence that says what, where (the file, if there is
@@ -23,7 +23,8 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Whether the peer's first bytes were no record of TLS.
     public let isNotTLS: Bool
 
-    init(_ origin: Origin, _ description: String, name: String? = nil, isNotTLS: Bool = false) {
+    /// An error from its parts.
+    package init(_ origin: Origin, _ description: String, name: String? = nil, isNotTLS: Bool = false) {
         self.origin = origin
         self.description = description
         self.name = name
@@ -32,12 +33,12 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// `what` failed in OpenSSL: its reason ends the sentence, and this thread's error queue is empty
     /// afterwards.
-    static func local(_ what: String) -> CryptoError {
+    package static func local(_ what: String) -> CryptoError {
         CryptoError(.local, "\(what): \(ErrorQueue.takeReason())")
     }
 
     /// `what` failed in a system call that left `code` in errno; `remedy` says what to do, where somebody can.
-    static func system(
+    package static func system(
         _ origin: Origin, _ what: String, _ code: CInt, remedy: String? = nil
     ) -> CryptoError {
         let reason = unsafe String(cString: strerror(code))
@@ -47,19 +48,12 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// OpenSSL's queue of errors, one per thread. It is emptied before a call whose failure will be explained,
 /// and drained by whoever explains it, so that no reason is ever told of the wrong call.
-enum ErrorQueue {
+package enum ErrorQueue {
     /// Clearing goes over every place of the queue; whether it is empty is told at once.
-    static func clear() { if ERR_peek_error() != 0 { ERR_clear_error() } }
-
-    /// Whether the oldest reason in the queue is that a peer's first bytes are no TLS.
-    static var isNotTLS: Bool {
-        let code = ERR_peek_error()
-        let reasons = [SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST]
-        return reasons.contains(ERR_GET_REASON(code))
-    }
+    package static func clear() { if ERR_peek_error() != 0 { ERR_clear_error() } }
 
     /// The oldest reason in the queue, which is the root cause; the queue is empty afterwards.
-    static func takeReason() -> String {
+    package static func takeReason() -> String {
         let code = ERR_get_error()
         defer { ERR_clear_error() }
         if let text = unsafe ERR_reason_error_string(code) { return unsafe String(cString: text) }

@@ -1,4 +1,4 @@
-internal import CPostriderOpenSSL
+internal import CPostriderCrypto
 
 /// Random numbers from OpenSSL's generator, which the kernel seeds: unpredictable, fit for identities and
 /// keys.

@@ -1,4 +1,4 @@
-internal import CPostriderOpenSSL
+internal import CPostriderCrypto
 
 /// Text on its way into or out of OpenSSL's PEM functions.
 @safe struct MemoryBIO: ~Copyable {

@@ -1,4 +1,4 @@
-internal import CPostriderOpenSSL
+internal import CPostriderCrypto
 
 /// The library that this module stands on, as a whole.
 public enum OpenSSL {

@@ -1,4 +1,4 @@
-internal import CPostriderOpenSSL
+internal import CPostriderCrypto
 
 /// A SHA-256 digest: 32 bytes, kept as four words so that it hashes and compares without touching the heap.
 ///

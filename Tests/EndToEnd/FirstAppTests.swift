@@ -79,14 +79,15 @@ extension EndToEnd {
         /// The kit as it was built with the tests, linked without the package manager, which would build it anew.
         private static func compilation(on stage: Stage) throws -> [String] {
             let modules = [
-                "CPostriderFileAccess", "CPostriderLinux", "CPostriderNghttp2", "CPostriderOpenSSL",
+                "CPostriderCrypto", "CPostriderFileAccess", "CPostriderLinux", "CPostriderNghttp2",
+                "CPostriderSSL",
             ].flatMap { module in
                 ["-Xcc", "-fmodule-map-file=\(Place.root.path)/Sources/\(module)/module.modulemap"]
             }
             let parts = [
                 "PostriderKit", "PostriderNotifications", "PostriderTransport", "PostriderHTTP2",
                 "PostriderCourier", "PostriderEndpoints", "PostriderSchedules",
-                "PostriderCrypto", "PostriderFileTrust", "PostriderJSON",
+                "PostriderCrypto", "PostriderFileTrust", "PostriderJSON", "PostriderTLS",
             ]
             var objects: [String] = []
             for part in parts {

@@ -34,7 +34,7 @@ struct RuleTests {
             "final class A: @unchecked Sendable {}\n", [1]
         ),
         (CodeRules.sendability, "Sources/PostriderCrypto/A.swift", "nonisolated(unsafe) var a = 1\n", [1]),
-        (CodeRules.sendability, "Sources/PostriderCrypto/Key.swift", "let a = 1\n", [nil]),
+        (CodeRules.sendability, "Sources/PostriderCrypto/Keys/Key.swift", "let a = 1\n", [nil]),
         (CodeRules.names, "Sources/PostriderRelay/StringUtils.swift", "\n", [nil]),
         (
             CodeRules.names, "Sources/PostriderRelay/A.swift",
@@ -97,7 +97,7 @@ struct RuleTests {
         (CodeRules.pointers, "Sources/PostriderCrypto/A.swift", "unsafe f()\n"),
         (CodeRules.pointers, "Tests/Units/Crypto/A.swift", "unsafe f()\n"),
         (CodeRules.pointers, "Sources/PostriderRelay/A.swift", "/// It is unsafe.\nlet a = \"unsafe\"\n"),
-        (CodeRules.sendability, "Sources/PostriderCrypto/Key.swift", "nonisolated(unsafe) let a = b\n"),
+        (CodeRules.sendability, "Sources/PostriderCrypto/Keys/Key.swift", "nonisolated(unsafe) let a = b\n"),
         (
             CodeRules.names, "Sources/PostriderRelay/Implementation.swift",
             "struct Implicit {}\nlet utility = 1\n"
@@ -128,11 +128,11 @@ struct ImportTableTests {
         let package = Package(
             products: [.executable(name: "postrider", targets: ["postrider"])],
             targets: [
-                .systemLibrary(name: "CPostriderOpenSSL"),  // "PostriderRelay"
+                .systemLibrary(name: "CPostriderCrypto"),  // "PostriderRelay"
                 .systemLibrary(name: "CPostriderSQLite"),
                 library("PostriderNotifications"),
-                library("PostriderCrypto", ["CPostriderOpenSSL"]),
-                library("PostriderStorage", ["CPostriderSQLite", "CPostriderOpenSSL"]),
+                library("PostriderCrypto", ["CPostriderCrypto"]),
+                library("PostriderStorage", ["CPostriderSQLite", "CPostriderCrypto"]),
                 library("PostriderRelay", ["PostriderNotifications", "PostriderStorage"]),
                 library("PostriderAgent", ["PostriderRelay"]),
                 .executableTarget(
@@ -141,7 +141,7 @@ struct ImportTableTests {
                         "PostriderRelay", "PostriderAgent",
                     ]
                 ),
-                tests("RelayTests", "Units/Relay", ["PostriderRelay", "CPostriderOpenSSL"]),
+                tests("RelayTests", "Units/Relay", ["PostriderRelay", "CPostriderCrypto"]),
             ]
         )
         """
@@ -152,7 +152,7 @@ struct ImportTableTests {
     func reading() {
         #expect(table.dependencies["postrider"] == ["PostriderRelay", "PostriderAgent"])
         #expect(table.dependencies["PostriderNotifications"] == [])
-        #expect(table.dependencies["RelayTests"] == ["PostriderRelay", "CPostriderOpenSSL"])
+        #expect(table.dependencies["RelayTests"] == ["PostriderRelay", "CPostriderCrypto"])
         #expect(table.dependencies.count == 9)
     }
 
@@ -162,7 +162,7 @@ struct ImportTableTests {
         #expect(
             sentences == [
                 "Relay may not depend on PostriderStorage", "PostriderAgent may not depend on Relay",
-                "CPostriderOpenSSL must have one owner, not [\"PostriderCrypto\", \"PostriderStorage\"]",
+                "CPostriderCrypto must have one owner, not [\"PostriderCrypto\", \"PostriderStorage\"]",
             ]
         )
     }
@@ -181,14 +181,14 @@ struct ImportTableTests {
         "finds an import that is not declared, however it is written",
         arguments: [
             ("PostriderNotifications", "import PostriderCrypto", 1),
-            ("PostriderNotifications", "public import CPostriderOpenSSL", 1),
+            ("PostriderNotifications", "public import CPostriderCrypto", 1),
             ("PostriderNotifications", "@testable import class PostriderCrypto.TLSContext", 1),
             ("PostriderNotifications", "import Foundation", 1),
             ("PostriderNotifications", "@preconcurrency internal import struct Foundation.URL", 1),
             ("PostriderNotifications", "import FoundationEssentials", 0),
             ("PostriderNotifications", "import Glibc", 0),
             ("PostriderAgent", "import Foundation", 0),
-            ("PostriderCrypto", "internal import CPostriderOpenSSL", 0),
+            ("PostriderCrypto", "internal import CPostriderCrypto", 0),
             ("PostriderNotifications", "// import PostriderCrypto", 0),
         ]
     )

@@ -1,6 +1,6 @@
 import PostriderClients
-import PostriderCrypto
 public import PostriderNotifications
+import PostriderTLS
 import PostriderTransport
 import Synchronization
 

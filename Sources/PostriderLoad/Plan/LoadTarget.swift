@@ -1,6 +1,6 @@
 public import PostriderClients
-public import PostriderCrypto
 public import PostriderNotifications
+public import PostriderTLS
 public import PostriderTransport
 
 /// Whom a load run drives, and with what it proves that it may.

@@ -1,5 +1,6 @@
 import PostriderCrypto
 import PostriderNotifications
+import PostriderTLS
 
 /// The TLS of a relay's listeners: made from the files that the configuration names, and made again when they have
 /// changed.

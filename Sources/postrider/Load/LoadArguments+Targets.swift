@@ -4,6 +4,7 @@ import PostriderCrypto
 import PostriderLoad
 import PostriderNotifications
 import PostriderOptions
+import PostriderTLS
 import PostriderTransport
 
 /// Carrying a load order out: who is driven, and with what keys.

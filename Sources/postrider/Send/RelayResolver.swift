@@ -3,6 +3,7 @@ import PostriderClients
 import PostriderCrypto
 import PostriderNotifications
 import PostriderOptions
+import PostriderTLS
 import PostriderTransport
 
 /// Which relay the commands of a provider or a device talk to: one that is named, or that of `postrider dev`.

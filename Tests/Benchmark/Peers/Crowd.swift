@@ -1,9 +1,9 @@
 import Foundation
-import PostriderCrypto
 import PostriderHTTP2
 import PostriderLoad
 import PostriderNotifications
 import PostriderSeededRandom
+import PostriderTLS
 import PostriderTransport
 
 /// Sends messages to any of the subscribers.

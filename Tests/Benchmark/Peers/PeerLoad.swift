@@ -1,5 +1,5 @@
 import Foundation
-import PostriderCrypto
+import PostriderTLS
 import PostriderTransport
 
 /// Everybody's client where the protocol is not ours: connects subscribers to a broker, each with a topic of its own,

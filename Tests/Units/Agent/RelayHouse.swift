@@ -5,6 +5,7 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderRelay
 import PostriderStorage
+import PostriderTLS
 import Testing
 
 @testable import PostriderAgent

@@ -1,8 +1,8 @@
 import PostriderClients
 import PostriderCourier
-import PostriderCrypto
 import PostriderNotifications
 import PostriderRelay
+import PostriderTLS
 import Testing
 
 @testable import PostriderAgent

@@ -1,6 +1,7 @@
 import Foundation
 import PostriderClients
 import PostriderCrypto
+import PostriderTLS
 import Synchronization
 import Testing
 

@@ -6,6 +6,7 @@ import PostriderEndpoints
 import PostriderHTTP2
 import PostriderLoad
 import PostriderNotifications
+import PostriderTLS
 import PostriderTransport
 
 /// A server that takes pushes and delivers them like a relay, but for some that it treats as it should not. It stores

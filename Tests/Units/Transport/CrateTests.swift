@@ -1,4 +1,4 @@
-import PostriderCrypto
+import PostriderTLS
 import Testing
 
 @testable import PostriderTransport

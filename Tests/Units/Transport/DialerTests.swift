@@ -1,5 +1,5 @@
 import Glibc
-import PostriderCrypto
+import PostriderTLS
 import Testing
 
 @testable import PostriderTransport

@@ -1,5 +1,6 @@
 import Glibc
 import PostriderCrypto
+import PostriderTLS
 import Testing
 
 @testable import PostriderTransport

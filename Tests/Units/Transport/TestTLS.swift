@@ -1,5 +1,6 @@
 import Glibc
 import PostriderCrypto
+import PostriderTLS
 
 /// A server's and a client's context under an authority of its own.
 struct TestTLS {

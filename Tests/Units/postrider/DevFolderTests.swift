@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCrypto
 import PostriderNotifications
+import PostriderTLS
 import Testing
 
 @testable import postrider

@@ -1,0 +1,193 @@
+internal import CPostriderCrypto
+
+/// A certificate authority for development, and the certificates that it issues: P-256, X.509 version 3.
+///
+/// Everything is returned as PEM text and nothing is kept; the caller decides where a private key may lie.
+public enum Certificates {
+    /// A certificate and its private key (PKCS#8, no passphrase), both PEM.
+    public struct Issued: Sendable {
+        /// The certificate.
+        public let certificate: String
+        /// The private key.
+        public let key: String
+
+        /// A certificate and its key from PEM text, for an authority that was kept in files.
+        public init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
+        }
+    }
+
+    /// What kind of key a certificate is for.
+    public enum KeyKind: Sendable {
+        /// On the curve P-256, as everything here unless somebody needs the other.
+        case p256
+        /// RSA with 2,048 bits, for client libraries that load no other (apnotic).
+        case rsa2048
+    }
+
+    /// What a certificate may be shown as.
+    public enum Usage: Sendable {
+        /// By a server, to its clients.
+        case server
+        /// By a client, to a server that asks.
+        case client
+    }
+
+    /// A new authority: a self-signed certificate that may sign leaves, and no further authorities.
+    public static func makeAuthority(commonName: String, validDays: Int) throws(CryptoError) -> Issued {
+        let key = Key.generate()
+        let certificate = try Draft(
+            key: key, commonName: commonName, userIdentifier: nil, validDays: validDays)
+        unsafe X509_set_issuer_name(certificate.pointer, X509_get_subject_name(certificate.pointer))
+        try unsafe certificate.extend(
+            NID_basic_constraints, "critical,CA:TRUE,pathlen:0", issuer: certificate.pointer)
+        try unsafe certificate.extend(
+            NID_key_usage, "critical,keyCertSign,cRLSign", issuer: certificate.pointer)
+        try unsafe certificate.extend(NID_subject_key_identifier, "hash", issuer: certificate.pointer)
+        return certificate.signed(with: key, key: key)
+    }
+
+    /// A new key and a certificate for it.
+    ///
+    /// - Parameters:
+    ///   - commonName: the subject's CN, 1 to 64 characters.
+    ///   - userIdentifier: the subject's UID, or nil: the topic, in a provider's certificate.
+    ///   - dnsNames: host names for a server; letters, digits, `.`, `-` and `*`.
+    ///   - ipAddresses: IPv4 or IPv6 addresses for a server, as text.
+    ///   - pushExtensions: Apple's extensions, in a provider's certificate.
+    ///   - usage: what it may be shown as.
+    ///   - keyKind: what kind of key is made for it.
+    ///   - validDays: how long it lives, from an hour ago.
+    ///   - authority: who signs it.
+    /// - Throws: a sentence that names the argument that is none.
+    public static func issue(
+        commonName: String, userIdentifier: String? = nil, dnsNames: [String] = [],
+        ipAddresses: [String] = [], pushExtensions: PushExtensions = PushExtensions(),
+        usage: Usage, keyKind: KeyKind = .p256, validDays: Int, authority: Issued
+    ) throws(CryptoError) -> Issued {
+        let signer = try Key.privateKey(pem: authority.key, name: "The authority's key")
+        let text = MemoryBIO(authority.certificate)
+        ErrorQueue.clear()
+        guard let issuer = unsafe PEM_read_bio_X509(text.pointer, nil, nil, nil) else {
+            throw .local("The authority's certificate is no certificate in PEM")
+        }
+        defer { unsafe X509_free(issuer) }
+        guard unsafe X509_check_private_key(issuer, signer.pointer) == 1 else {
+            throw .local("The authority's key is not the one of its certificate")
+        }
+        let key = Key.generate(keyKind)
+        let certificate = try Draft(
+            key: key, commonName: commonName, userIdentifier: userIdentifier, validDays: validDays)
+        unsafe X509_set_issuer_name(certificate.pointer, X509_get_subject_name(issuer))
+        let purpose =
+            switch usage {
+            case .server: "serverAuth"
+            case .client: "clientAuth"
+            }
+        try unsafe certificate.extend(NID_basic_constraints, "critical,CA:FALSE", issuer: issuer)
+        try unsafe certificate.extend(NID_key_usage, "critical,digitalSignature", issuer: issuer)
+        try unsafe certificate.extend(NID_ext_key_usage, purpose, issuer: issuer)
+        try unsafe certificate.extend(NID_subject_key_identifier, "hash", issuer: issuer)
+        try unsafe certificate.extend(NID_authority_key_identifier, "keyid:always", issuer: issuer)
+        let names = try alternativeNames(dnsNames, ipAddresses)
+        if !names.isEmpty { try unsafe certificate.extend(NID_subject_alt_name, names, issuer: issuer) }
+        for (identifier, der) in pushExtensions.encoded { try certificate.extend(identifier, der) }
+        return certificate.signed(with: signer, key: key)
+    }
+
+    /// The names in OpenSSL's notation, in which a comma would begin another name.
+    private static func alternativeNames(
+        _ dnsNames: [String], _ ipAddresses: [String]
+    ) throws(CryptoError) -> String {
+        for name in dnsNames {
+            let isName = name.utf8.allSatisfy {
+                switch $0 {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2A, 0x2D, 0x2E: true
+                default: false
+                }
+            }
+            guard isName, !name.isEmpty else { throw CryptoError(.local, "\"\(name)\" is not a host name") }
+        }
+        for address in ipAddresses {
+            guard let octets = unsafe a2i_IPADDRESS(address) else {
+                throw CryptoError(.local, "\"\(address)\" is not an IP address")
+            }
+            unsafe ASN1_OCTET_STRING_free(octets)
+        }
+        return (dnsNames.map { "DNS:" + $0 } + ipAddresses.map { "IP:" + $0 }).joined(separator: ",")
+    }
+}
+
+/// A certificate that is being filled in: the owner of an `X509`.
+@safe private struct Draft: ~Copyable {
+    let pointer: OpaquePointer
+
+    init(
+        key: Key, commonName: String, userIdentifier: String?, validDays: Int
+    ) throws(CryptoError) {
+        precondition(validDays > 0, "a certificate lives for a while")
+        guard let pointer = unsafe X509_new() else { preconditionFailure("out of memory") }
+        unsafe self.pointer = pointer
+        unsafe X509_set_version(pointer, CLong(X509_VERSION_3))
+        unsafe X509_set_pubkey(pointer, key.pointer)
+        unsafe X509_gmtime_adj(X509_getm_notBefore(pointer), -3600)
+        unsafe X509_time_adj_ex(X509_getm_notAfter(pointer), CInt(clamping: validDays), 0, nil)
+        // 20 bytes at most and positive (RFC 5280, 4.1.2.2), and not to be foretold.
+        let number = unsafe BN_new()
+        defer { unsafe BN_free(number) }
+        guard unsafe BN_rand(number, 152, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1,
+            unsafe BN_to_ASN1_INTEGER(number, X509_get_serialNumber(pointer)) != nil
+        else { throw .local("A serial number cannot be drawn") }
+        try name("CN", commonName)
+        if let userIdentifier { try name("UID", userIdentifier) }
+    }
+
+    deinit { unsafe X509_free(pointer) }
+
+    /// Adds an entry to the subject.
+    private borrowing func name(_ kind: String, _ text: String) throws(CryptoError) {
+        var text = text
+        ErrorQueue.clear()
+        let status = text.withUTF8 {
+            unsafe X509_NAME_add_entry_by_txt(
+                X509_get_subject_name(pointer), kind, MBSTRING_UTF8, $0.baseAddress, CInt($0.count), -1, 0)
+        }
+        guard status == 1 else { throw .local("\"\(text)\" cannot be a certificate's \(kind)") }
+    }
+
+    /// Adds an extension in OpenSSL's notation.
+    borrowing func extend(_ kind: CInt, _ value: String, issuer: OpaquePointer) throws(CryptoError) {
+        var context = unsafe X509V3_CTX()
+        unsafe X509V3_set_ctx(&context, issuer, pointer, nil, nil, 0)
+        ErrorQueue.clear()
+        guard let entry = unsafe X509V3_EXT_conf_nid(nil, &context, kind, value) else {
+            throw .local("A certificate cannot have \(value)")
+        }
+        defer { unsafe X509_EXTENSION_free(entry) }
+        let status = unsafe X509_add_ext(pointer, entry, -1)
+        precondition(status == 1, "out of memory")
+    }
+
+    /// Adds an extension that OpenSSL does not know, not critical.
+    borrowing func extend(_ identifier: String, _ der: [UInt8]) throws(CryptoError) {
+        let digits = der.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        ErrorQueue.clear()
+        guard let entry = unsafe X509V3_EXT_nconf(nil, nil, identifier, "DER:" + digits) else {
+            throw .local("A certificate cannot have the extension \(identifier)")
+        }
+        defer { unsafe X509_EXTENSION_free(entry) }
+        let status = unsafe X509_add_ext(pointer, entry, -1)
+        precondition(status == 1, "out of memory")
+    }
+
+    /// Signs it, and hands it out with its key.
+    consuming func signed(with signer: Key, key: Key) -> Certificates.Issued {
+        let size = unsafe X509_sign(pointer, signer.pointer, EVP_sha256())
+        precondition(size > 0, "a P-256 key can sign")
+        let text = MemoryBIO()
+        let status = unsafe PEM_write_bio_X509(text.pointer, pointer)
+        precondition(status == 1, "out of memory")
+        return Certificates.Issued(certificate: text.takeText(), key: key.privatePEM)
+    }
+}

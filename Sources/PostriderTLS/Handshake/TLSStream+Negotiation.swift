@@ -1,0 +1,62 @@
+internal import CPostriderSSL
+public import PostriderCrypto
+
+/// What came of a handshake: to be asked until it is left.
+extension TLSStream {
+    /// The protocol that ALPN settled on, or nil.
+    public var negotiatedProtocol: String? {
+        var start: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        unsafe SSL_get0_alpn_selected(pointer, &start, &count)
+        guard let start = unsafe start else { return nil }
+        return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
+    }
+
+    /// The version that was negotiated, as "TLSv1.3".
+    public var version: String { unsafe String(cString: SSL_get_version(pointer)) }
+
+    /// The suite that was negotiated, as "TLS_AES_128_GCM_SHA256".
+    public var cipher: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(pointer))) }
+
+    /// The peer's certificate, or nil when it showed none. Read it once: each call takes it apart again.
+    public var peerCertificate: PeerCertificate? {
+        guard let certificate = unsafe SSL_get0_peer_certificate(pointer) else { return nil }
+        let isVerified = unsafe SSL_get_verify_result(pointer) == X509_V_OK
+        return unsafe PeerCertificate(reading: certificate, isVerified: isVerified)
+    }
+}
+
+// MARK: - Why there is none
+
+extension TLSStream {
+    /// OpenSSL's reason with the standard name of the alert, and when it is the peer's certificate, what is wrong with
+    /// it and what to do.
+    func reason() -> String {
+        let text = ErrorQueue.takeReason()
+        let verdict = unsafe SSL_get_verify_result(pointer)
+        guard context.role == .client, verdict != X509_V_OK else {
+            return text + (lastAlert.map { " (alert \($0.name) \($0.isSent ? "sent" : "received"))" } ?? "")
+        }
+        let fault = unsafe String(cString: X509_verify_cert_error_string(verdict))
+        return "\(text) (\(fault))" + (Self.remedy(CInt(verdict)).map { "; \($0)" } ?? "")
+    }
+
+    /// OpenSSL has sent or received an alert.
+    func note(alert number: UInt8, isSent: Bool) {
+        guard number != RecordViolation.Alert.closeNotify.rawValue else { return }
+        lastAlert = (TLSAlert.name(of: number), isSent)
+    }
+
+    private static func remedy(_ verdict: CInt) -> String? {
+        switch verdict {
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
+            X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+            "name the file of the authority that issued it"
+        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+            "name the server as its certificate does"
+        case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
+            "renew it, or set the clock of this machine"
+        default: nil
+        }
+    }
+}

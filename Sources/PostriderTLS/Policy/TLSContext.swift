@@ -1,0 +1,279 @@
+internal import CPostriderSSL
+internal import Glibc
+public import PostriderCrypto
+
+/// What all TLS connections of one listener or one client have in common: the policy, our certificate and
+/// whom we trust. It is made once, never changed, and may be used on every thread; to reload certificates,
+/// make a new one.
+///
+/// The policy is the same for both sides: TLS 1.2 and 1.3 with AEAD suites, ephemeral X25519 or P-256 and
+/// signatures over SHA-2 only; no renegotiation, no compression, no early data (a replayed push is a duplicate).
+///
+/// Nothing is resumed, by tickets or from a cache: a ticket would outlive the certificate that was checked and the
+/// configuration it was issued under, its keys would be a secret that undoes forward secrecy, and what it saves is
+/// one ECDSA signature of a connection that then stays open for hours.
+@safe public final class TLSContext: Sendable {
+    /// What a server wants to see of its clients.
+    public enum ClientCertificates: Sendable {
+        /// Nothing.
+        case none
+        /// A certificate, if the client has one. It is checked against the certificates in `trustFile` (PEM),
+        /// the result is recorded in ``PeerCertificate/isVerified``, and the handshake succeeds either way: a
+        /// provider with a bad certificate is told so in HTTP/2, where its library can understand it.
+        case requested(trustFile: String)
+    }
+
+    enum Role: Sendable { case server, client }
+
+    /// An `SSL_CTX`. OpenSSL counts references to it atomically and only reads it once connections are made
+    /// from it; nothing here writes to it after `server` or `client` returned it.
+    nonisolated(unsafe) let pointer: OpaquePointer
+    let role: Role
+    /// Who protects the records behind a server's handshake.
+    let records: TLSRecords
+    /// Our protocols as TLS writes them, each after a byte with its length (RFC 7301, 3.1).
+    private let protocols: [UInt8]
+
+    private init(_ role: Role, alpn: [String], records: TLSRecords = .openssl) throws(CryptoError) {
+        var protocols = [UInt8]()
+        for name in alpn {
+            precondition(1...255 ~= name.utf8.count, "an ALPN name has 1 to 255 bytes")
+            protocols.append(UInt8(name.utf8.count))
+            protocols.append(contentsOf: name.utf8)
+        }
+        ErrorQueue.clear()
+        let method = unsafe role == .server ? TLS_server_method() : TLS_client_method()
+        guard let pointer = unsafe SSL_CTX_new(method) else { throw .local("TLS cannot be set up") }
+        unsafe self.pointer = pointer
+        self.role = role
+        self.records = records
+        self.protocols = protocols
+        try applyPolicy()
+    }
+
+    deinit { unsafe SSL_CTX_free(pointer) }
+
+    /// A server's side.
+    ///
+    /// - Parameters:
+    ///   - certificateChainFile: PEM, our certificate first, then those between it and the root.
+    ///   - privateKeyFile: PEM without a passphrase; a regular file, perhaps behind links, that nobody can read but
+    ///     root, the user of this process, and the members of root's group and of `keyReaders`.
+    ///   - keyReaders: numbers of groups.
+    ///   - alpn: the protocols we speak. A client that offers only others gets the fatal alert
+    ///     `no_application_protocol` (RFC 7301, 3.2).
+    ///   - allowsMissingALPN: whether a client that offers none at all is served (else: the same alert).
+    ///   - clientCertificates: whether to ask for a certificate.
+    ///   - records: who protects the records of TLS 1.3 behind the handshake.
+    /// - Throws: a sentence that names the file that is missing, unreadable, open to others, malformed or
+    ///   does not belong to the other one.
+    public static func server(
+        certificateChainFile: String, privateKeyFile: String, keyReaders: Set<UInt32> = [], alpn: [String],
+        allowsMissingALPN: Bool, clientCertificates: ClientCertificates, records: TLSRecords = .own
+    ) throws(CryptoError) -> TLSContext {
+        let context = try TLSContext(.server, alpn: alpn, records: records)
+        try context.use(
+            certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile,
+            keyReaders: keyReaders)
+        context.selectProtocol(allowsMissingALPN: allowsMissingALPN)
+        if records == .own { context.hearSecrets() }
+        switch clientCertificates {
+        case .none: break
+        case .requested(let trustFile):
+            try context.trust(trustFile)
+            context.requestCertificate()
+        }
+        return context
+    }
+
+    /// A client's side. The server's certificate must lead to a trusted one and carry the name that the
+    /// ``TLSStream`` is made for; else the handshake fails.
+    ///
+    /// - Parameters:
+    ///   - trustFile: PEM with the certificates to trust; nil: those of the operating system.
+    ///   - alpn: the protocols to offer, the preferred one first.
+    ///   - certificateChainFile: our own certificate for a server that asks, or nil.
+    ///   - privateKeyFile: the key of that certificate; given if and only if there is one.
+    /// - Throws: as a server's side does.
+    public static func client(
+        trustFile: String?, alpn: [String], certificateChainFile: String? = nil, privateKeyFile: String? = nil
+    ) throws(CryptoError) -> TLSContext {
+        let context = try TLSContext(.client, alpn: alpn)
+        if let trustFile {
+            try context.trust(trustFile)
+        } else if unsafe SSL_CTX_set_default_verify_paths(context.pointer) != 1 {
+            throw .local("The certificates that this system trusts cannot be read")
+        }
+        switch (certificateChainFile, privateKeyFile) {
+        case (nil, nil): break
+        case (let certificate?, let key?):
+            try context.use(certificateChainFile: certificate, privateKeyFile: key)
+        case (let certificate?, nil):
+            throw CryptoError(
+                .local, "The certificate \(certificate) needs its private key; name that file too")
+        case (nil, let key?):
+            throw CryptoError(.local, "The private key \(key) needs its certificate; name that file too")
+        }
+        unsafe SSL_CTX_set_verify(context.pointer, SSL_VERIFY_PEER, nil)
+        let status = unsafe context.protocols.withUnsafeBufferPointer {
+            unsafe SSL_CTX_set_alpn_protos(context.pointer, $0.baseAddress, UInt32($0.count))
+        }
+        precondition(status == 0, "the protocols were encoded as TLS wants them")
+        return context
+    }
+
+    /// Why no client takes a server's certificate, as far as it tells by itself; nil: nothing is wrong with it.
+    ///
+    /// - Parameter seconds: the time, since 1970; that of the call if it is not given.
+    /// - Returns: the rest of a sentence that begins with the certificate.
+    public func mistakeInCertificate(at seconds: Int? = nil) -> String? {
+        guard let certificate = unsafe SSL_CTX_get0_certificate(pointer) else { return nil }
+        var now = seconds ?? time(nil)
+        // Of a time that cannot be read, 0.
+        if unsafe X509_cmp_time(X509_get0_notAfter(certificate), &now) < 0 { return "has expired" }
+        if unsafe X509_cmp_time(X509_get0_notBefore(certificate), &now) > 0 { return "is not valid yet" }
+        // Looked at by OpenSSL's clients, too: what it may be used for, where it says so at all.
+        guard unsafe X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) == 1 else {
+            return "is not for a server"
+        }
+        return nil
+    }
+
+    /// What certificates and handshakes may be signed with.
+    private static let signatures =
+        "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512"
+        + ":RSA+SHA256:RSA+SHA384:RSA+SHA512"
+
+    private func applyPolicy() throws(CryptoError) {
+        let options =
+            CSSL_OP_NO_TICKET | CSSL_OP_NO_COMPRESSION | CSSL_OP_NO_RENEGOTIATION
+            | CSSL_OP_IGNORE_UNEXPECTED_EOF
+        _ = unsafe SSL_CTX_set_options(pointer, options)
+        // Idle connections keep no record buffers, nor do handshakes that wait, of which there may be thousands; a
+        // write that was cut short may be repeated from elsewhere; what is sent as our chain is what the file says.
+        let modes =
+            CLong(SSL_MODE_RELEASE_BUFFERS) | CLong(SSL_MODE_ENABLE_PARTIAL_WRITE)
+            | CLong(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | CLong(SSL_MODE_NO_AUTO_CHAIN)
+        unsafe CSSL_CTX_set_mode(pointer, modes)
+        unsafe CSSL_CTX_disable_session_cache(pointer)
+        unsafe SSL_CTX_set_security_level(pointer, 2)
+        // One system call per run of records in place of two per record. A server reads no further than to the end of
+        // its handshake: what follows may be read by somebody else (`TLSStream.leaveHandshake`).
+        unsafe CSSL_CTX_set_read_ahead(pointer, role == .client ? 1 : 0)
+        // No early data, should there ever be something to resume.
+        _ = unsafe SSL_CTX_set_max_early_data(pointer, 0)
+        _ = unsafe SSL_CTX_set_recv_max_early_data(pointer, 0)
+        let suites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+        guard unsafe SSL_CTX_set_num_tickets(pointer, 0) == 1,
+            unsafe CSSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
+            unsafe SSL_CTX_set_ciphersuites(pointer, suites) == 1,
+            unsafe SSL_CTX_set_cipher_list(pointer, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1,
+            unsafe CSSL_CTX_set1_groups_list(pointer, "X25519:P-256") == 1,
+            unsafe CSSL_CTX_set1_sigalgs_list(pointer, Self.signatures) == 1
+        else { throw .local("OpenSSL lacks a suite, a curve or a signature algorithm that is needed") }
+        unsafe SSL_CTX_set_info_callback(
+            pointer,
+            { ssl, event, value in
+                if event & SSL_CB_LOOP != 0 { unsafe TLSStream.behind(ssl)?.takesHandshakeStep() }
+                if event & SSL_CB_ALERT != 0 {
+                    unsafe TLSStream.behind(ssl)?.note(
+                        alert: UInt8(truncatingIfNeeded: value), isSent: event & SSL_CB_WRITE != 0)
+                }
+            })
+    }
+
+    private func use(
+        certificateChainFile: String, privateKeyFile: String, keyReaders: Set<UInt32> = []
+    ) throws(CryptoError) {
+        try Self.checkReadable(certificateChainFile, "The certificate")
+        ErrorQueue.clear()
+        guard unsafe SSL_CTX_use_certificate_chain_file(pointer, certificateChainFile) == 1 else {
+            throw .local("The certificate \(certificateChainFile) holds no usable certificate in PEM")
+        }
+        let key = try Key.privateKey(file: privateKeyFile, readableBy: keyReaders)
+        let chain = unsafe CertificateChain(of: pointer)
+        if let mistake = chain.mistakeInOrder(for: key) {
+            throw CryptoError(.local, "In the certificate file \(certificateChainFile) \(mistake)")
+        }
+        ErrorQueue.clear()
+        guard unsafe SSL_CTX_use_PrivateKey(pointer, key.pointer) == 1,
+            unsafe SSL_CTX_check_private_key(pointer) == 1
+        else {
+            ErrorQueue.clear()
+            throw CryptoError(
+                .local,
+                "The private key \(privateKeyFile) is not the one of the certificate "
+                    + "\(certificateChainFile); name two files that were issued together")
+        }
+    }
+
+    private func trust(_ file: String) throws(CryptoError) {
+        try Self.checkReadable(file, "The trust file")
+        ErrorQueue.clear()
+        guard unsafe SSL_CTX_load_verify_file(pointer, file) == 1 else {
+            throw .local("The trust file \(file) holds no certificate in PEM")
+        }
+    }
+
+    /// OpenSSL says of a missing file only that it is missing; this says which one and why.
+    private static func checkReadable(_ path: String, _ name: String) throws(CryptoError) {
+        guard unsafe access(path, R_OK) == 0 else {
+            throw .system(
+                .local, "\(name) \(path) cannot be read", errno,
+                remedy: "name a file that is there and that this user may read")
+        }
+    }
+
+    private func requestCertificate() {
+        unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+        // No list of the names that we trust is sent: with one, a client whose certificate is not of them
+        // would send none, and could not be told what is wrong. The first thing found wrong stays recorded.
+        unsafe SSL_CTX_set_cert_verify_callback(
+            pointer,
+            { chain, _ in
+                if unsafe X509_verify_cert(chain) != 1, unsafe X509_STORE_CTX_get_error(chain) == X509_V_OK {
+                    unsafe X509_STORE_CTX_set_error(chain, X509_V_ERR_UNSPECIFIED)
+                }
+                return 1
+            }, nil)
+    }
+
+    /// Has OpenSSL report the traffic secrets to their stream. Nothing of them is kept here, or written.
+    private func hearSecrets() {
+        unsafe SSL_CTX_set_keylog_callback(
+            pointer,
+            { ssl, line in
+                guard let line = unsafe line else { return }
+                unsafe TLSStream.behind(ssl)?.take(keyLogLine: line)
+            })
+    }
+
+    private func selectProtocol(allowsMissingALPN: Bool) {
+        // The callbacks get this object unretained: each TLSStream keeps its context as long as its SSL.
+        unsafe SSL_CTX_set_alpn_select_cb(
+            pointer,
+            { _, chosen, chosenCount, offered, offeredCount, context in
+                guard let context = unsafe context else { preconditionFailure("the context was given") }
+                let ours = unsafe Unmanaged<TLSContext>.fromOpaque(context).takeUnretainedValue().protocols
+                // The client's list goes first, so that what is chosen points into it and outlives this call.
+                return unsafe ours.withUnsafeBufferPointer { ours in
+                    var name: UnsafeMutablePointer<UInt8>?
+                    let verdict = unsafe SSL_select_next_proto(
+                        &name, chosenCount, offered, offeredCount, ours.baseAddress, UInt32(ours.count))
+                    unsafe chosen?.pointee = UnsafePointer(name)
+                    return verdict == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL
+                }
+            }, Unmanaged.passUnretained(self).toOpaque())
+        guard !allowsMissingALPN else { return }
+        unsafe SSL_CTX_set_client_hello_cb(
+            pointer,
+            { ssl, alert, _ in
+                let extensionKind = UInt32(TLSEXT_TYPE_application_layer_protocol_negotiation)
+                guard unsafe SSL_client_hello_get0_ext(ssl, extensionKind, nil, nil) == 0 else {
+                    return SSL_CLIENT_HELLO_SUCCESS
+                }
+                unsafe alert?.pointee = SSL_AD_NO_APPLICATION_PROTOCOL
+                return SSL_CLIENT_HELLO_ERROR
+            }, nil)
+    }
+}

@@ -1,0 +1,145 @@
+internal import CPostriderLinux
+internal import Glibc
+internal import PostriderTLS
+
+/// A listening socket on one loop. Several loops may listen on the same TCP address; the kernel spreads the
+/// connections over them (SO_REUSEPORT).
+public final class Listener: EventSource {
+    private static let acceptsPerTurn = 64
+    /// How long accepting rests when the process has no descriptor left.
+    private static let restMilliseconds = 100
+
+    /// Where it listens, with the port that the kernel chose if 0 was asked for.
+    public let address: SocketAddress
+    /// How many connections it took in.
+    public private(set) var acceptedCount = 0
+    /// How many it closed at once; see ``Refusal``.
+    public private(set) var refusedCount = 0
+    /// How many ended before they had a session: failed handshakes for the most part.
+    public private(set) var failedCount = 0
+
+    private var descriptor: Descriptor?
+    private var loop: EventLoop?
+    private var token: EventLoop.Token = 0
+    private let tls: RenewableTLS?
+    private let limits: ConnectionLimits
+    private let descriptorCeiling: Int
+    private var rest: (any LoopTimer)?
+    /// Counts connections by source; nil: they are not counted. To be set before the first turn.
+    public var gate: ConnectionLimiter?
+    /// Whether those who come may be thousands: then they come in and shake hands by the lobby
+    /// (``EventLoop/visitLobby()``), and no more at a time than the loop's ``EventLoop/pace`` allows. To be set before
+    /// the first turn.
+    public var isPaced = false {
+        didSet {
+            guard let loop, let number = descriptor?.number else { return }
+            loop.slots[Int(number)].isInLobby = isPaced
+        }
+    }
+    /// Called for each refused connection.
+    public var onRefusal: ((_ refusal: Refusal, _ peer: Peer) -> Void)?
+    /// Called for each connection that ended before it had a session.
+    public var onFailure: ((_ reason: CloseReason, _ peer: Peer) -> Void)?
+    private var pace: HandshakeLimiter? { isPaced ? loop?.pace : nil }
+    /// Nil refuses the connection.
+    let makeSession: (Peer) -> (any ConnectionHandler)?
+
+    init(
+        _ descriptor: consuming Descriptor, at address: SocketAddress, on loop: EventLoop, tls: RenewableTLS?,
+        limits: ConnectionLimits, makeSession: @escaping (Peer) -> (any ConnectionHandler)?
+    ) throws(SystemError) {
+        let number = descriptor.number
+        self.address = address
+        self.descriptor = consume descriptor
+        self.loop = loop
+        self.tls = tls
+        self.limits = limits
+        self.makeSession = makeSession
+        descriptorCeiling = Descriptors.limit - limits.descriptorReserve
+        token = try loop.watch(number, .readable, .source(self))
+        rest = loop.makeTimer { [unowned self] in watch(.readable) }
+    }
+
+    /// Stops listening; accepted connections stay. The file of a Unix socket is removed.
+    public func close() {
+        guard let loop, let number = descriptor?.number else { return }
+        rest = nil
+        loop.unwatch(number)
+        descriptor = nil
+        self.loop = nil
+        if let path = address.unixPath { _ = unsafe unlink(path) }
+    }
+
+    func loopStopped() { close() }
+
+    func ready(_ readiness: Readiness) {
+        // What is not accepted now waits in the kernel's queue, which is bounded.
+        for _ in 0..<(isPaced ? 1 : Self.acceptsPerTurn) {
+            guard let number = descriptor?.number else { return }
+            var origin = sockaddr_storage()
+            switch Socket.accept(number, from: &origin) {
+            case .done(let accepted):
+                let start = pace == nil ? 0 : EventLoop.read(CLOCK_MONOTONIC)
+                take(Descriptor(owning: Int32(accepted)), from: origin)
+                pace?.spend(EventLoop.read(CLOCK_MONOTONIC) - start)
+            case .wouldBlock: return
+            case .failed(let error):
+                guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.number) else { continue }
+                watch([])
+                rest?.arm(afterMilliseconds: Self.restMilliseconds)
+                return
+            }
+        }
+    }
+
+    func connectionFailed(_ reason: CloseReason, _ peer: Peer) {
+        failedCount += 1
+        onFailure?(reason, peer)
+    }
+
+    /// A number near the limit means that nearly all descriptors are taken: the kernel gives out the lowest
+    /// free one.
+    private func take(_ accepted: consuming Descriptor, from origin: sockaddr_storage) {
+        let remote = address.unixPath == nil ? SocketAddress(origin) : nil
+        guard let loop, Int(accepted.number) < descriptorCeiling else { return refuse(.descriptors, remote) }
+        guard pace?.mayBegin ?? true else { return refuse(.handshakes, remote) }
+        var ticket: ConnectionPermit?
+        let source = remote.flatMap { ConnectionLimiter.Source($0) }
+        if let gate, let source {
+            do {
+                ticket = try gate.admit(source, now: loop.now)
+            } catch {
+                return refuse(error, remote)
+            }
+        }
+        let number = accepted.number
+        let credentials = address.unixPath == nil ? nil : Socket.credentials(number)
+        let peer = Peer(address: text(remote), source: source, credentials: credentials)
+        do {
+            let stream = try tls.map { try TLSStream(accepting: number, context: $0.current) }
+            let connection = try Connection(
+                accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
+                limits: limits, isPatient: isPaced && stream != nil)
+            acceptedCount += 1
+            connection.ticket = ticket
+            connection.begin(for: self)
+        } catch {
+            refuse(.descriptors, remote)
+        }
+    }
+
+    private func refuse(_ refusal: Refusal, _ remote: SocketAddress?) {
+        refusedCount += 1
+        onRefusal?(
+            refusal, Peer(address: text(remote), source: remote.flatMap { ConnectionLimiter.Source($0) }))
+    }
+
+    private func text(_ remote: SocketAddress?) -> String {
+        address.unixPath == nil ? remote?.description ?? "unknown" : address.description
+    }
+
+    private func watch(_ interest: Readiness) {
+        guard let loop, let number = descriptor?.number else { return }
+        loop.change(number, interest, token)
+    }
+}

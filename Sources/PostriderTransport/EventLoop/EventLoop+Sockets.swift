@@ -1,0 +1,169 @@
+internal import CPostriderLinux
+internal import Glibc
+internal import PostriderCrypto
+public import PostriderTLS
+
+/// Whether other loops may listen on the same TCP address.
+public enum PortUse: Sendable {
+    /// Nobody else listens there, and nobody else can.
+    case exclusive
+    /// Loops of this user share it. An address that another program has is not noticed if that program
+    /// shares it too: the first listener of a program is preceded by `Listener.requireFree`.
+    case shared
+}
+
+extension EventLoop {
+    /// Listens on this loop, with the same TLS for good. Everything else is as below.
+    /// - Parameter tls: nil: plain.
+    @discardableResult
+    public func listen(
+        _ address: SocketAddress, tls: TLSContext? = nil, limits: ConnectionLimits = .server,
+        port: PortUse = .exclusive, mode: UInt32 = 0o600,
+        makeSession: @escaping (Peer) -> (any ConnectionHandler)?
+    ) throws(TransportError) -> Listener {
+        try listen(
+            address, renewable: tls.map(RenewableTLS.init), limits: limits, port: port, mode: mode,
+            makeSession: makeSession)
+    }
+
+    /// Listens on this loop.
+    /// - Parameters:
+    ///   - address: the file of a Unix socket is made with `mode`; one that nobody listens behind is replaced.
+    ///   - tls: what it holds when a connection is accepted is that connection's for good; nil: plain.
+    ///   - makeSession: called when a connection is established, TLS included; nil refuses it.
+    @discardableResult
+    public func listen(
+        _ address: SocketAddress, renewable tls: RenewableTLS?, limits: ConnectionLimits = .server,
+        port: PortUse = .exclusive, mode: UInt32 = 0o600,
+        makeSession: @escaping (Peer) -> (any ConnectionHandler)?
+    ) throws(TransportError) -> Listener {
+        do {
+            let descriptor = try Listener.bind(address, port, mode)
+            let actual = Socket.localAddress(descriptor.number) ?? address
+            return try Listener(
+                descriptor, at: actual, on: self, tls: tls, limits: limits, makeSession: makeSession)
+        } catch {
+            throw TransportError(Listener.sentence(address, error))
+        }
+    }
+
+    /// Connects from this loop. Whatever comes of it, `session` hears of it, and never before this call
+    /// returns.
+    /// - Parameters:
+    ///   - tls: the context, and the name that the server's certificate must carry; nil: plain.
+    ///   - origin: where to connect from; nil: the kernel chooses.
+    ///   - timeoutMilliseconds: for the connection; the handshake has its own, in `limits`.
+    @discardableResult
+    public func connect(
+        to address: SocketAddress, tls: (context: TLSContext, serverName: String)? = nil,
+        from origin: SocketAddress? = nil, timeoutMilliseconds: Int = 10_000,
+        limits: ConnectionLimits = .client, session: any ConnectionHandler
+    ) -> (any ConnectionOutput)? {
+        guard !hasStopped else {
+            departs(session, .loopStopped)
+            return nil
+        }
+        readClocksOutsideOfTurn()
+        do {
+            let descriptor = try Self.socket(for: address, from: origin)
+            let number = descriptor.number
+            let stream = try tls.map { tls throws(CryptoError) in
+                try TLSStream(
+                    context: tls.context, descriptor: number, serverName: tls.serverName)
+            }
+            let result = Socket.connect(number, to: address)
+            if case .failed(let error) = result { throw error }
+            if case .wouldBlock = result, address.unixPath != nil { throw SystemError(number: ECONNREFUSED) }
+            let connection = try Connection(
+                descriptor, .connecting, on: self, tls: stream,
+                peer: Peer(address: address.description, credentials: nil), limits: limits)
+            connection.session = session
+            connection.setDeadline(timeoutMilliseconds)
+            return connection
+        } catch let error as SystemError {
+            departs(session, .refused(error.text))
+        } catch let error as CryptoError {
+            departs(session, .handshakeFailed(error.description))
+        } catch {
+            preconditionFailure("bug: \(error)")
+        }
+        return nil
+    }
+
+    private static func socket(
+        for address: SocketAddress, from origin: SocketAddress?
+    ) throws(SystemError) -> Descriptor {
+        let descriptor = try Socket.make(address.family)
+        if address.unixPath == nil {
+            try Socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, 1, on: descriptor.number)
+        }
+        if let origin {
+            // The kernel then chooses the port by both ends, so one origin can have many connections.
+            try Socket.set(Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, 1, on: descriptor.number)
+            try Socket.bind(descriptor.number, to: origin)
+        }
+        return descriptor
+    }
+}
+
+extension Listener {
+    /// Throws if somebody listens at `address`, even somebody who would share it.
+    public static func requireFree(_ address: SocketAddress) throws(TransportError) {
+        guard address.unixPath == nil, address.port != 0 else { return }
+        do {
+            _ = try bind(address, .exclusive, 0)
+        } catch {
+            throw TransportError(sentence(address, error))
+        }
+    }
+
+    fileprivate static func bind(
+        _ address: SocketAddress, _ port: PortUse, _ mode: UInt32
+    ) throws(SystemError) -> Descriptor {
+        let descriptor = try Socket.make(address.family)
+        let number = descriptor.number
+        if let path = address.unixPath {
+            try removeStale(address, path)
+            // The mode of the socket becomes that of its file, so the file is never open to others.
+            _ = try systemCall("fchmod") { Int(fchmod(number, mode)) }.get()
+            try Socket.bind(number, to: address)
+            _ = try systemCall("chmod") { unsafe Int(chmod(path, mode)) }.get()
+        } else {
+            try Socket.set(SOL_SOCKET, SO_REUSEADDR, 1, on: number)
+            // Accepted connections inherit this one.
+            try Socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, 1, on: number)
+            if case .shared = port { try Socket.set(SOL_SOCKET, SO_REUSEPORT, 1, on: number) }
+            if address.family == AF_INET6 { try Socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1, on: number) }
+            try Socket.bind(number, to: address)
+        }
+        try Socket.listen(number)
+        return descriptor
+    }
+
+    /// A socket's file outlives a process that was killed. It is removed only when nobody answers behind
+    /// it, and other files never are.
+    private static func removeStale(_ address: SocketAddress, _ path: String) throws(SystemError) {
+        let probe = try Socket.make(AF_UNIX)
+        guard case .failed(let error) = Socket.connect(probe.number, to: address) else {
+            throw SystemError(number: EADDRINUSE)
+        }
+        var status = stat()
+        guard error.number == ECONNREFUSED, unsafe lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw SystemError(number: EEXIST) }
+        _ = unsafe unlink(path)
+    }
+
+    fileprivate static func sentence(_ address: SocketAddress, _ error: SystemError) -> String {
+        let advice =
+            switch error.number {
+            case EADDRINUSE: "something else listens there; stop it, or choose another address"
+            case EEXIST: "a file that is no socket is there; remove it, or choose another path"
+            case EADDRNOTAVAIL: "no interface of this machine has that address; choose one that it has"
+            case EACCES, EPERM:
+                "this user may not; choose a port from 1024 on, or a directory that it may write to"
+            case ENOENT, ENOTDIR: "its directory does not exist; make it"
+            default: "\(error.text)"
+            }
+        return "Cannot listen on \(address): \(advice)."
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import PostriderCrypto
+import PostriderTLS
+
+/// Debian's `openssl s_client`, a client that is not ours, connected to one stream of ours over a Unix
+/// socket.
+///
+/// The socket blocks: a handshake or a read returns when the other side has done its part.
+final class ForeignClient {
+    let server: TLSStream
+    let ciphers = AEADContexts()
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private let descriptor: Int32
+
+    init(_ context: TLSContext, in paper: Paper, _ options: [String]) throws {
+        signal(SIGPIPE, SIG_IGN)
+        let path = paper.path("socket")
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let status = unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(listener, $0, size) }
+        }
+        precondition(status == 0 && listen(listener, 1) == 0, "the test can listen at \(path)")
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        process.arguments = ["s_client", "-unix", path, "-CAfile", paper.path("authority.pem")] + options
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        descriptor = accept(listener, nil, nil)
+        _ = unsafe unlink(path)
+        server = try TLSStream(accepting: descriptor, context: context)
+    }
+
+    /// Writes to the client.
+    func write(_ bytes: [UInt8]) throws(CryptoError) -> TLSStream.Transfer {
+        try server.write(bytes.span, using: ciphers)
+    }
+
+    /// Reads what the client has said, or waits for it.
+    func read() throws(CryptoError) -> (TLSStream.Transfer, [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var span = buffer.mutableSpan
+        let transfer = try server.read(into: &span, using: ciphers)
+        guard case .bytes(let count) = transfer else { return (transfer, []) }
+        return (transfer, Array(buffer[..<count]))
+    }
+
+    /// Waits until the client has sent something: a line that is typed before may be lost behind a command.
+    func awaitInput() {
+        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        unsafe poll(&wait, 1, -1)
+    }
+
+    /// Types a line at the client.
+    func type(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+
+    /// Ends the connection, and returns everything that the client said.
+    func end() -> String {
+        server.shutdown(using: ciphers)
+        close(descriptor)
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return text
+    }
+}
