@@ -62,6 +62,12 @@ let package = Package(
         library("PostriderSchedules", ["PostriderNotifications"]),
         library("PostriderJSON", ["PostriderNotifications"]),
 
+        // What `postrider dev` is told to do to pushes, and what it has been sent.
+        library("PostriderRules", ["PostriderNotifications", "PostriderJSON", "PostriderSeededRandom"]),
+        library(
+            "PostriderRuleFiles",
+            ["PostriderNotifications", "PostriderHTTP2", "PostriderRules", "PostriderYAML"]),
+
         // 3 · An HTTP/2 session on a wire.
         library("PostriderEndpoints", ["PostriderTransport", "PostriderHTTP2"]),
 
@@ -141,6 +147,10 @@ let package = Package(
         ),
         tests("SeededRandomTests", "Units/SeededRandom", ["PostriderSeededRandom"]),
         tests("YAMLTests", "Units/YAML", ["PostriderYAML"]),
+        tests("RulesTests", "Units/Rules", ["PostriderNotifications", "PostriderRules"]),
+        tests(
+            "RuleFilesTests", "Units/RuleFiles",
+            ["PostriderNotifications", "PostriderRuleFiles", "PostriderRules", "PostriderYAML"]),
         tests(
             "TransportTests", "Units/Transport",
             ["PostriderTLS", "PostriderTransport", "PostriderCrypto", "PostriderSeededRandom"]),

@@ -119,6 +119,30 @@ public final class YAMLReader {
         return readers
     }
 
+    /// A mapping whose names are not settings but texts of the user's own, each with its value: nil where it is
+    /// `null`. ``error(_:in:_:)`` refuses one of them.
+    public func texts(_ name: String) throws(YAMLError) -> [(name: String, text: String?)]? {
+        guard let node = value(of: name) else { return nil }
+        guard case .mapping(let entries, _) = node else {
+            throw error(name, "must hold lines such as 'name: value', not \(node.kind)")
+        }
+        var texts: [(name: String, text: String?)] = []
+        for entry in entries {
+            switch entry.value {
+            case .scalar(let text, _): texts.append((entry.key, text))
+            case .null: texts.append((entry.key, nil))
+            case .sequence, .mapping:
+                throw error(name, in: entry.key, "must have one value, not \(entry.value.kind)")
+            }
+        }
+        return texts
+    }
+
+    /// Whether a setting is there and holds settings of its own.
+    public func isMapping(_ name: String) -> Bool {
+        if case .mapping = value(of: name) { true } else { false }
+    }
+
     // MARK: Demands
 
     /// A setting that must be there, read as the closure says: `try reader.required("listen", reader.string)`.
@@ -140,6 +164,20 @@ public final class YAMLReader {
     /// A mistake in a setting's value that only its reader can see; the sentence goes on after the setting's name.
     public func error(_ name: String, _ sentence: String) -> YAMLError {
         error(name, sentence, at: value(of: name)?.mark ?? mark)
+    }
+
+    /// A mistake in one of ``texts(_:)``; the sentence goes on after its name.
+    public func error(_ name: String, in text: String, _ sentence: String) -> YAMLError {
+        var place = mark
+        if case .mapping(let entries, _) = value(of: name) {
+            place = entries.first { $0.key == text }?.keyMark ?? place
+        }
+        return YAMLError(file: file, at: place, "'\(prefix)\(name)' has '\(text)', which \(sentence)")
+    }
+
+    /// A mistake in the mapping as a whole; the sentence goes on after its name.
+    public func error(_ sentence: String) -> YAMLError {
+        YAMLError(file: file, at: mark, "'\(prefix.dropLast())' \(sentence)")
     }
 
     // MARK: Parts
