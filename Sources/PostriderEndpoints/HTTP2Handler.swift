@@ -144,7 +144,7 @@ public final class HTTP2Handler: ConnectionHandler {
     /// A second has gone by in which the peer kept us waiting. Stalled streams are reset; a connection that stalls as a
     /// whole is closed.
     public func look() {
-        if let debt = streams.look(patience) {
+        if let debt = streams.tick(patience) {
             let sentence = debt.sentence(patience)
             let code = debt == .settingsAcknowledgement ? ErrorCode.settingsTimeout : ErrorCode.protocolError
             close(.stalled(sentence), errorCode: code, debug: Array(sentence.utf8))
@@ -162,7 +162,7 @@ public final class HTTP2Handler: ConnectionHandler {
     }
 }
 
-extension HTTP2Connection.AwaitedAction {
+extension AwaitedAction {
     /// What the peer did not do, for it and for the log.
     fileprivate func sentence(_ patience: Timeouts) -> String {
         switch self {

@@ -1,14 +1,12 @@
-import CPostriderNghttp2
-import Synchronization
-
 /// One end of an HTTP/2 connection: bytes in, calls to a handler and bytes out. No I/O and no clock.
 ///
-/// Confined to one thread at a time, with which its connection may move. The owner calls `receive` with
-/// what arrived and, once a turn, `drain` for what is to be sent; the verbs in between only take note. When
-/// `receive` throws or `isFinished` holds after a `drain`, the owner closes the connection (after sending
-/// what that drain gave it, which holds the GOAWAY) and calls `end()`. SETTINGS are the first frame of
-/// every session.
-@safe
+/// Confined to one thread at a time, with which its connection may move. The owner calls ``receive(_:)`` with what
+/// arrived and, once a turn, ``drain(into:)`` for what is to be sent; the verbs in between only take note, and tell the
+/// ``FlushScheduler``. When `receive` throws or ``isFinished`` holds after a `drain`, the owner closes the connection
+/// (after sending what that drain gave it, which holds the GOAWAY) and calls ``end()``. SETTINGS are the first frame of
+/// every connection.
+///
+/// ``Engine`` carries the frames: nghttp2, or, for a device's link, a few counters.
 public final class HTTP2Connection {
     /// Which end of the connection this is.
     public enum Role: Sendable {
@@ -18,282 +16,240 @@ public final class HTTP2Connection {
         case client
     }
 
-    /// Which end of the connection this is.
-    public let role: Role
-    /// Why the session broke down, if it did: ours to the peer or, found out in `drain`, the library's
-    /// verdict.
-    public internal(set) var failure: SessionError?
+    /// What carries the frames of a connection.
+    enum Engine {
+        /// nghttp2, with any number of streams.
+        case multiplexed(MultiplexedConnection)
+        /// One stream of a server, without nghttp2.
+        case singleStream(SingleStreamConnection)
+    }
 
-    var raw: OpaquePointer
-    /// What takes the library's place on a link that needs little; `raw` is not to be used then.
-    var lean: SingleStreamConnection?
-    /// Whether the library is let go of as soon as it can be.
-    var isToBecomeLean = false
-    /// The beginning of a frame that has come to a lean session only in part.
-    var partial: [UInt8] = []
-    let settings: SessionSettings
-    let handler: HandlerReference
-    /// The header block that is being received; blocks of one connection never interleave.
-    var block = HeaderBlock()
-    /// Tells frames apart before the library does, and reads header blocks in its place where it can; nil for clients.
-    var gate: HeaderBlockInterceptor?
-    /// Whether ``block`` holds the block already that the library is being given.
-    var isBlockRead = false
-    /// Streams whose bodies have been taken entirely since the handler was told last.
-    var emptied: [Int32] = []
-    var cutStreams = RecentlyClosedStreams()
-    /// The last stream that was refused because the peer has too many open.
-    var lastRefused: Int32 = 0
-    /// Streams that were answered before they were reset.
-    var lateResets: [(stream: Int32, errorCode: UInt32)] = []
-    var scanner: FloodAccounting
-    var resets: RapidResetDetector
-    /// How often the owner has looked: about as many seconds as the peer has kept us waiting.
-    var moment = 0
-    /// What the peer owes, by kind: which one of its kind, and since which moment.
-    var debts: [(number: Int, since: Int)?] = []
-    var sentSettings = 0
-    var acknowledgedSettings = 0
-    /// The last stream whose head the handler was given.
-    var lastStream: Int32 = 0
-    /// Streams whose answers go on until they are finished.
-    var streamingCount = 0
-    /// Whether more waits for the peer than is kept: cut the connection.
-    public internal(set) var isOverfull = false
-    /// What the owner's own GOAWAY said.
-    var saidErrorCode = ErrorCode.noError
-    /// What the first SETTINGS frame is to allow the peer, if not what the session takes.
-    var announcedStreamLimit: UInt32?
-    /// Fields of answers that the library has not framed yet; of these, which one is next.
-    var tails: [Tail] = []
-    var tailBytes: [UInt8] = []
-    var nextTail = 0
-    /// Whether the block that is being received has `expect: 100-continue`.
-    var blockExpectsContinue = false
-    /// Streams whose peer waits for `100` before it sends the body.
-    var awaitingContinue: [Int32] = []
-    var pingsSent = 0
-    var pingsAcknowledged = 0
-    /// The end of the connection, once it has begun.
-    var shutdown: Shutdown?
-    /// A GOAWAY that waits until all else is sent.
-    var farewell: (errorCode: UInt32, debug: [UInt8])?
+    /// Is told when there is something to send. Not retained: it owns the connection.
+    public unowned var flushScheduler: (any FlushScheduler)?
 
-    private let memory: SessionMemory
-    /// The first ``streamCount`` are the open streams; behind them lie those that are used again.
-    var records: [StreamRecord] = []
-    /// How many streams are open (had a head and are not closed).
-    public private(set) var streamCount = 0
-    private(set) var hasEnded = false
-    /// Whether the library is at work further down the stack: it must not be entered a second time.
-    var isAtWork = false
+    let state: ConnectionState
+    private(set) var engine: Engine
+    /// Whether the engine is to be a ``SingleStreamConnection`` as soon as it can be.
+    private var isToBecomeLean = false
+    /// Whether `receive` or `drain` is on the stack: they must not be entered a second time.
+    private var isAtWork = false
 
-    /// Makes a session; its SETTINGS wait in the first `drain`.
+    /// `drain` stops asking for more of streaming bodies above this many bytes.
+    static let drainBytes = 256 * 1024
+
+    /// Makes a connection; its SETTINGS wait in the first `drain`.
     ///
-    /// - Parameter handler: is not retained and must outlive the session: the owner itself, or what it holds.
+    /// - Parameter handler: is not retained and must outlive the connection: the owner itself, or what it holds.
     public init(role: Role, settings: SessionSettings = SessionSettings(), handler: any SessionHandler) {
-        self.role = role
-        self.settings = settings
-        self.handler = HandlerReference.to(handler)
-        scanner = FloodAccounting(role: role)
-        resets = RapidResetDetector(after: role == .server ? settings.judgedStreams : 0)
-        gate = role == .server ? HeaderBlockInterceptor(settings) : nil
-        memory = SessionMemory(role: role)
-        unsafe raw = makeLibrarySession(role, settings, memory)
-        unsafe nghttp2_session_set_user_data(raw, Unmanaged.passUnretained(self).toOpaque())
-        submitFirstSettings()
+        state = ConnectionState(role: role, settings: settings, handler: HandlerReference.to(handler))
+        engine = .multiplexed(MultiplexedConnection(state))
     }
 
-    deinit {
-        if lean == nil { unsafe nghttp2_session_del(raw) }
-    }
+    // MARK: Bytes
 
     /// Takes what arrived and calls the handler for it.
     ///
-    /// - Throws: when the connection is over by the peer's fault. Not every violation is known here
-    ///   already, some show as `failure` and `isFinished` after the next `drain`. Later calls throw the
-    ///   same.
+    /// - Throws: when the connection is over by the peer's fault. Not every violation is known here already, some show
+    ///   as ``failure`` and ``isFinished`` after the next `drain`. Later calls throw the same.
     public func receive(_ bytes: Span<UInt8>) throws(SessionError) {
         precondition(!isAtWork, "receive and drain must not be called from a handler")
-        if let failure { throw failure }
-        guard !hasEnded else { return }
-        if let lean {
-            try receive(bytes, on: lean)
-            if let failure { throw failure }
-            return
-        }
+        if let failure = state.failure { throw failure }
+        guard !state.hasEnded else { return }
         isAtWork = true
-        let result = unsafe bytes.withUnsafeBufferPointer { unsafe read($0) }
-        isAtWork = false
-        guard !hasEnded else { return }
-        if result < 0 {
-            let error = failure ?? Self.error(Int32(result))
-            fail(error, saying: error == .notHTTP2 ? Self.describeForeigner(bytes) : nil)
-        } else if role == .server, queuedFrames > settings.maxQueuedFrames {
-            fail(.flooded)
-        } else if !scanner.advance(over: bytes, mostEmptyFrames: settings.maxEmptyFrames) {
-            fail(.flooded)
+        switch engine {
+        case .multiplexed(let connection): connection.receive(bytes)
+        case .singleStream(let connection): connection.receive(bytes)
         }
-        if let failure { throw failure }
-        if !awaitingContinue.isEmpty { sendContinue() }
+        isAtWork = false
+        guard !state.hasEnded else { return }
+        if let failure = state.failure { throw failure }
         if isToBecomeLean { becomeLean() }
     }
 
-    /// Appends everything that may be sent now. The handler learns of closed streams and emptied bodies
-    /// meanwhile.
+    /// Appends everything that may be sent now. The handler learns of closed streams and emptied bodies meanwhile.
     ///
-    /// What it sends on emptied bodies leaves in the same call, up to a bound; `wantsToSend` tells of the
-    /// rest.
+    /// What it sends on emptied bodies leaves in the same call, up to a bound; ``wantsToSend`` tells of the rest.
     public func drain(into output: inout [UInt8]) {
         precondition(!isAtWork, "receive and drain must not be called from a handler")
-        if let lean { return drain(lean, into: &output) }
-        let start = output.count
-        repeat {
-            guard !isBroken else { return }
-            isAtWork = true
-            memory.frames.lock.withLock { _ in sendAll(into: &output) }
-            isAtWork = false
-            if announcedStreamLimit != nil { writeStreamLimit(into: &output, at: start) }
-        } while (notifyEmptied() || sendLateResets() || advanceShutdown() || sayFarewell())
-            && output.count - start < Self.drainBytes
+        isAtWork = true
+        switch engine {
+        case .multiplexed(let connection): connection.drain(into: &output)
+        case .singleStream(let connection): connection.drain(into: &output)
+        }
+        isAtWork = false
         if isToBecomeLean { becomeLean() }
     }
 
     /// Whether `drain` would append something.
     public var wantsToSend: Bool {
-        !isBroken && (hasMore || farewell != nil || isShutdownStepDue)
+        if state.isBroken { return false }
+        if state.goaway.isWaiting { return true }
+        return switch engine {
+        case .multiplexed(let connection): connection.hasMore || connection.isShutdownStepDue
+        case .singleStream(let connection): connection.hasMore
+        }
     }
 
     /// Whether nothing more will be read or sent: close the connection.
-    public var isFinished: Bool {
-        let mayRead = failure == nil && wantsToRead
-        return isBroken || !mayRead && !wantsToSend
-    }
+    public var isFinished: Bool { state.isBroken || !(state.failure == nil && wantsToRead) && !wantsToSend }
 
-    /// Whether there is something to send besides the farewell.
-    var hasMore: Bool {
-        if let lean { return hasMore(on: lean) }
-        return unsafe nghttp2_session_want_write(raw) != 0 || !emptied.isEmpty || !lateResets.isEmpty
-    }
-
-    /// How many requests the peer has begun to make; trailers count as well.
-    public var requestsReceived: Int { scanner.headerBlocks }
-
-    /// The connection is gone: reports every open stream closed with `ErrorCode.cancel`, then nothing any
-    /// more.
-    public func end() {
-        guard !hasEnded else { return }
-        hasEnded = true
-        while let last = streams.last {
-            let id = last.id
-            forget(last)
-            handler.lend { $0.closed(id, errorCode: ErrorCode.cancel) }
+    private var wantsToRead: Bool {
+        switch engine {
+        case .multiplexed(let connection): connection.wantsToRead
+        case .singleStream(let connection): connection.wantsToRead
         }
+    }
+
+    // MARK: The connection
+
+    /// Which end of the connection this is.
+    public var role: Role { state.role }
+    /// Why the connection failed, if it did: our verdict on the peer or, found out in `drain`, nghttp2's.
+    public var failure: SessionError? { state.failure }
+    /// Whether more waits for the peer than is kept: cut the connection.
+    public var isOverfull: Bool { state.isOverfull }
+    /// How many streams are open: had a header block (at a client: a request) and are not closed.
+    public var streamCount: Int { state.streams.count }
+    /// How many requests the peer has begun to make; trailers count as well.
+    public var requestsReceived: Int { state.flood.headerBlocks }
+
+    /// Sends PING (RFC 9113, section 6.7). The handler is told of the acknowledgement.
+    public func ping() {
+        switch engine {
+        case .multiplexed(let connection): connection.ping()
+        case .singleStream(let connection): connection.ping()
+        }
+        scheduleFlush()
+    }
+
+    /// Sends GOAWAY (section 6.8): no streams above the last one that the handler was given will be served, so that the
+    /// client may safely repeat these, one whose header block has only partly arrived among them. Open ones go on;
+    /// ``isFinished`` once they are closed.
+    ///
+    /// It leaves after everything that was said before, bodies included: aioapns and Pushy drop the connection when
+    /// they see it. Left to itself nghttp2 sends it first.
+    public func goaway(errorCode: UInt32 = ErrorCode.noError, debug: [UInt8] = []) {
+        state.goaway = .waiting(errorCode: errorCode, debug: debug)
+        scheduleFlush()
+    }
+
+    /// Ends the connection without losing a stream that the peer has begun; see ``GracefulShutdown``. The owner goes on
+    /// answering, until ``isFinished``. A peer that does not acknowledge is waited for as long as ``Timeouts`` says.
+    ///
+    /// - Parameters:
+    ///   - debug: the debug data of both GOAWAYs.
+    ///   - settles: whether to wait first until the peer has been silent for a round trip. A peer that has a queue of
+    ///     its own gets an answer to each request in it.
+    public func shutDown(debug: [UInt8], settles: Bool) {
+        precondition(role == .server, "a client knows which streams it has begun")
+        guard !state.goaway.isWaiting, failure == nil, !state.hasEnded else { return }
+        switch engine {
+        case .multiplexed(let connection): connection.shutDown(debug: debug, settles: settles)
+        // New streams are refused here, so that they can be repeated.
+        case .singleStream: goaway(debug: debug)
+        }
+        scheduleFlush()
+    }
+
+    /// Lets the first SETTINGS frame allow the peer this many streams at once, while the connection goes on to take as
+    /// many as its settings say: a peer that opened more before it read the frame, or does not care, is served all the
+    /// same. ``updateMaxConcurrentStreams(_:)`` tells the peer of the rest.
+    ///
+    /// nghttp2 could not: it resets every stream above a limit from the moment in which the limit is submitted, and
+    /// ends the connection for one above it once the peer has acknowledged it. So it is left to believe that it said
+    /// the limit of the settings.
+    ///
+    /// Only before the first `drain`, and only by a server.
+    public func announceStreamLimit(_ count: UInt32) {
+        precondition(role == .server, "only a server limits the peer's streams")
+        requireMultiplexed().announcedStreamLimit = count
+    }
+
+    /// Changes how many streams the peer may have open, from the next `drain` on. Not on a lean link.
+    public func updateMaxConcurrentStreams(_ count: UInt32) {
+        requireMultiplexed().updateMaxConcurrentStreams(count)
+        scheduleFlush()
     }
 
     /// Takes back what frames without content have cost the peer so far.
     ///
-    /// A PING, PRIORITY, WINDOW_UPDATE, SETTINGS, RST_STREAM or empty DATA is work and carries nothing; each frame
-    /// with content pays for a hundred. On a connection where nothing but keepalives happens for weeks, the
-    /// owner, who has a clock, calls this from time to time.
-    public func forgiveEmptyFrames() {
-        scanner.forgiveEmptyFrames()
+    /// A PING, PRIORITY, WINDOW_UPDATE, SETTINGS, RST_STREAM or empty DATA is work and carries nothing; each frame with
+    /// content pays for a hundred. On a connection where nothing but keepalives happens for weeks, the owner, who has a
+    /// clock, calls this from time to time.
+    public func forgiveEmptyFrames() { state.flood.forgiveEmptyFrames() }
+
+    /// The connection is gone: reports every open stream closed with CANCEL, then nothing any more.
+    public func end() {
+        guard !state.hasEnded else { return }
+        state.hasEnded = true
+        while let last = state.streams.all.last { state.close(last, errorCode: ErrorCode.cancel) }
     }
 
-    /// `drain` stops asking for more of streaming bodies above this many bytes.
-    static let drainBytes = 256 * 1024
-}
+    // MARK: Timeouts
 
-// MARK: - Streams
-
-extension HTTP2Connection {
-    /// The records of the open streams, in no order.
-    var streams: ArraySlice<StreamRecord> { records[..<streamCount] }
-
-    /// A record, an old one where there is one. It is counted as an open stream from now on.
-    func makeRecord(_ id: Int32) -> StreamRecord {
-        if streamCount == records.count { records.append(StreamRecord(index: streamCount)) }
-        let record = records[streamCount]
-        streamCount += 1
-        record.id = id
-        record.since = moment
-        return record
+    /// Whether the peer owes something that has its time. Streams whose answers go on, like a device's link, are not
+    /// waited for; nor is anything when the connection is over.
+    public var isKeptWaiting: Bool {
+        guard failure == nil, !state.hasEnded else { return false }
+        if state.deadlines.isOwed(state.flood) { return true }
+        if case .multiplexed(let connection) = engine, connection.isShuttingDown { return true }
+        return role == .server && state.streams.hasAwaited
     }
 
-    /// The record is free to be used again.
-    func forget(_ record: StreamRecord) {
-        streamCount -= 1
-        let (place, last) = (record.index, streamCount)
-        if place != last {
-            records[last].index = place
-            record.index = last
-            // An array's own exchange counts references up and down.
-            unsafe records.withUnsafeMutableBufferPointer { unsafe $0.swapAt(place, last) }
-        }
-        endStreaming(record)
-        record.clear()
-    }
-
-    /// The record of an open stream.
-    func record(_ stream: Int32) -> StreamRecord? {
-        if let record = attachedRecord(stream) { return record }
-        // A request that the library has not opened yet is one of the youngest.
-        return role == .client ? streams.last { $0.id == stream } : nil
-    }
-
-    /// The record that the library holds for us. A stream that was reported closed has none, even inside
-    /// the report.
-    func attachedRecord(_ stream: Int32) -> StreamRecord? { withAttachedRecord(stream) { $0 } }
-
-    /// Lends that record; nil: there is none.
-    func withAttachedRecord<Result>(_ stream: Int32, _ body: (StreamRecord) -> Result) -> Result? {
-        guard lean == nil else {
-            return streamCount > 0 && records[0].id == stream ? body(records[0]) : nil
-        }
-        guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
-        return unsafe Unmanaged<StreamRecord>.fromOpaque(pointer)._withUnsafeGuaranteedRef { record in
-            record.id == stream ? body(record) : nil
-        }
-    }
-
-    /// The library has closed a stream.
-    func streamClosed(_ stream: Int32, errorCode: UInt32) {
-        let hasEnded = withAttachedRecord(stream) { record in
-            let hasEnded = record.hasEnded
-            forget(record)
-            return hasEnded
-        }
-        if hasEnded != true { cutStreams.remember(stream) }
-        guard hasEnded != nil else { return }
-        handler.lend { $0.closed(stream, errorCode: errorCode) }
-    }
-}
-
-// MARK: - Sending
-
-extension HTTP2Connection {
-    /// Sends until the library has nothing left. Other sessions build their frames in the same memory, so
-    /// that nothing may stay there.
-    private func sendAll(into output: inout [UInt8]) {
-        while true {
-            var frame: UnsafePointer<UInt8>?
-            let count = unsafe nghttp2_session_mem_send(raw, &frame)
-            guard count > 0 else {
-                if count < 0, failure == nil { failure = .libraryFailure(Int32(count)) }
-                if !tails.isEmpty { forgetTails() }
-                return
+    /// About a second has gone by: the owner calls this for as long as ``isKeptWaiting``. Streams on which the peer has
+    /// kept us waiting for too long (the body of a request that does not end, an answer that its window does not let
+    /// out) are reset.
+    ///
+    /// - Returns: what the connection itself is kept waiting for longer than `timeouts` allow.
+    public func tick(_ timeouts: Timeouts) -> AwaitedAction? {
+        let overdue = state.deadlines.tick(state.flood, timeouts)
+        for stream in state.takeStalledStreams(timeouts) {
+            switch engine {
+            case .multiplexed(let connection):
+                connection.library.submitReset(stream, errorCode: ErrorCode.cancel)
+            case .singleStream(let connection): connection.reset(stream, errorCode: ErrorCode.cancel)
             }
-            let bytes = unsafe UnsafeBufferPointer(start: frame, count: count)
-            let start = output.count
-            unsafe output.append(contentsOf: bytes)
-            note(&output, sent: start)
         }
+        if case .multiplexed(let connection) = engine { connection.tick(timeouts) }
+        return overdue
     }
 
-    /// Whether the library itself failed: it must not be entered again.
-    private var isBroken: Bool {
-        if case .libraryFailure = failure { true } else { false }
+    // MARK: Leaving nghttp2
+
+    /// Whether the connection has let go of nghttp2.
+    public var isLean: Bool { if case .singleStream = engine { true } else { false } }
+
+    /// Lets go of nghttp2, for good, as soon as nothing is under way but one answer that goes on. That is looked for
+    /// whenever something was received or sent.
+    ///
+    /// From then on other streams that the peer begins are refused. The table of what the peer sends is forgotten with
+    /// nghttp2, for no header block is decoded any more.
+    public func becomeLeanWhenQuiet() { isToBecomeLean = true }
+
+    /// Lets go of nghttp2 if that can be done now. Not to be called by a handler.
+    @discardableResult
+    func becomeLean() -> Bool {
+        guard case .multiplexed(let connection) = engine else { return true }
+        guard !isAtWork, let link = connection.makeSingleStreamState() else { return false }
+        engine = .singleStream(SingleStreamConnection(state, from: link))
+        isToBecomeLean = false
+        state.streams.releaseSpareRecords()
+        state.deadlines.releaseMemory()
+        return true
     }
 
-    private var queuedFrames: Int { unsafe nghttp2_session_get_outbound_queue_size(raw) }
+    /// Nil on a lean link, whose one stream has its answer already.
+    var multiplexed: MultiplexedConnection? {
+        if case .multiplexed(let connection) = engine { connection } else { nil }
+    }
+
+    private func requireMultiplexed() -> MultiplexedConnection {
+        guard let multiplexed else { preconditionFailure("a lean link keeps its settings") }
+        return multiplexed
+    }
+
+    /// There is something to send. While the engine is at work, the owner looks at ``wantsToSend`` afterwards.
+    func scheduleFlush() {
+        if !isAtWork { flushScheduler?.scheduleFlush() }
+    }
 }

@@ -1,3 +1,5 @@
+import CPostriderNghttp2
+
 /// Why a session is over, or why a request cannot be made.
 public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The peer does not begin with the HTTP/2 connection preface (RFC 9113, section 3.4).
@@ -34,16 +36,33 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension SessionError {
-    /// The name of the error code that the GOAWAY has (RFC 9113, section 7).
-    public var name: String {
+    /// The error code that the GOAWAY has (RFC 9113, section 7).
+    var code: UInt32 {
         switch self {
-        case .notHTTP2: ErrorCode.name(ErrorCode.protocolError)
-        case .tooManyHeaderFields, .headerListTooLarge, .flooded, .tooManyResets:
-            ErrorCode.name(ErrorCode.enhanceYourCalm)
-        case .protocolViolation(let errorCode, _): ErrorCode.name(errorCode)
-        case .requestsRefused: ErrorCode.name(ErrorCode.refusedStream)
-        case .libraryFailure: ErrorCode.name(ErrorCode.internalError)
+        case .notHTTP2: ErrorCode.protocolError
+        case .tooManyHeaderFields, .headerListTooLarge, .flooded, .tooManyResets: ErrorCode.enhanceYourCalm
+        case .protocolViolation(let errorCode, _): errorCode
+        case .requestsRefused: ErrorCode.refusedStream
+        case .libraryFailure: ErrorCode.internalError
         }
+    }
+
+    /// The name of ``code``, as people search for it.
+    public var name: String { ErrorCode.name(code) }
+
+    /// The debug data of the GOAWAY.
+    var reason: String {
+        if case .protocolViolation(_, let reason) = self { reason } else { description }
+    }
+
+    /// What an error number of nghttp2 means.
+    init(library number: Int32) {
+        self =
+            switch number {
+            case NGHTTP2_ERR_BAD_CLIENT_MAGIC.rawValue: .notHTTP2
+            case NGHTTP2_ERR_FLOODED.rawValue, NGHTTP2_ERR_TOO_MANY_CONTINUATIONS.rawValue: .flooded
+            default: .libraryFailure(number)
+            }
     }
 }
 

@@ -35,6 +35,21 @@ public struct SessionSettings: Sendable {
     /// Whether received bytes open the windows again by themselves; if not, `HTTP2Connection.consume` does.
     public var automaticWindowUpdates = true
 
+    /// What a server's GOAWAY says to a client that speaks HTTP/1, before the request line of this client. Others that
+    /// do not begin with the preface of HTTP/2 get the sentence of ``SessionError/notHTTP2``, as all do without this.
+    public var http1Greeting: StaticString?
+
     /// The bounds of a server that looks like Apple's.
     public init() {}
+
+    /// What a server says to a peer that began with these bytes and not with HTTP/2's preface; nil if the error's own
+    /// words are to be said.
+    func describe(foreign bytes: Span<UInt8>) -> String? {
+        guard let http1Greeting else { return nil }
+        let line = unsafe bytes.withUnsafeBufferPointer { all in
+            unsafe all.prefix(120).prefix { (0x20..<0x7F).contains($0) }.map { $0 }
+        }
+        let text = String(decoding: line, as: UTF8.self)
+        return text.contains(" HTTP/1.") ? "\(http1Greeting)\(text)" : nil
+    }
 }

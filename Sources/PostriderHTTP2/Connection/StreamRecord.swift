@@ -47,6 +47,14 @@ final class StreamRecord {
     /// Whether it is the peer's turn: to end its request, or to take the answer.
     var isStalled: Bool { !isStreaming && (!hasEnded || isAnswerStuck) }
 
+    /// Whether its answer goes on and neither end has anything under way.
+    var isIdle: Bool {
+        guard isStreaming, !hasEnded, isDeferred, outboundBytes == 0, case .open = ending else {
+            return false
+        }
+        return true
+    }
+
     init(index: Int) { self.index = index }
 
     var outboundBytes: Int { outbound.count - taken + later.byteCount }

@@ -1,9 +1,11 @@
-/// Streams that are closed but were not ended by their peer, who may have sent more before it learned of it.
+/// The last streams that were closed before their peer had ended them: it may have sent more before it learned of it.
 struct RecentlyClosedStreams {
     /// The youngest last.
     private var streams: [Int32] = []
     /// The youngest one that is not remembered any more.
     private var lastForgotten: Int32 = 0
+    /// The last stream that was refused because the peer has too many open.
+    private(set) var lastRefused: Int32 = 0
 
     /// How many are remembered; 4 bytes each.
     private static let most = 100
@@ -14,8 +16,14 @@ struct RecentlyClosedStreams {
         streams.append(stream)
     }
 
-    /// Whether the peer may not have ended a closed stream before it was closed: what comes on it is borne. Of old ones
-    /// nothing is known.
+    /// A stream is refused because the peer has too many open.
+    mutating func refuse(_ stream: Int32, endsStream: Bool) {
+        lastRefused = max(lastRefused, stream)
+        if !endsStream { remember(stream) }
+    }
+
+    /// Whether the peer may not have ended a closed stream before it was closed: what comes on it is ignored. Old ones
+    /// are not remembered.
     func mayHold(_ stream: Int32) -> Bool { stream <= lastForgotten || streams.contains(stream) }
 
     /// HEADERS come on a closed stream. True, once for each that is remembered: the peer may have sent them before, and

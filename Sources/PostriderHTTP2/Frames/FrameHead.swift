@@ -5,6 +5,8 @@ struct FrameHead: Equatable {
     }
 
     static let byteCount = 9
+    /// The largest payload that we send, and, as it is the initial SETTINGS_MAX_FRAME_SIZE, receive.
+    static let payloadBytes = 16_384
     static let acknowledgement: UInt8 = 0x1
     static let endStream: UInt8 = 0x1
     static let endHeaders: UInt8 = 0x4
@@ -12,7 +14,7 @@ struct FrameHead: Equatable {
     static let priority: UInt8 = 0x20
     private static let priorityBytes = 5
 
-    /// Nil: one that is to be ignored.
+    /// Nil if the type is unknown: the frame is to be ignored (section 4.1).
     let kind: Kind?
     let flags: UInt8
     let stream: Int32
@@ -26,7 +28,7 @@ struct FrameHead: Equatable {
         self.count = count
     }
 
-    /// Reads the head that begins at a place in these bytes; nil where it is not all there.
+    /// Reads the head that begins at a place in these bytes; nil if it is not complete.
     init?(_ bytes: Span<UInt8>, at start: Int) {
         guard bytes.count - start >= Self.byteCount else { return nil }
         count = Int(bytes.bigEndianWord(at: start) >> 8)
@@ -42,7 +44,7 @@ struct FrameHead: Equatable {
     var hasPriority: Bool { kind == .headers && flags & Self.priority != 0 }
 
     /// Where in the payload of DATA or HEADERS the content lies, without padding (RFC 9113, section 6.1) and priority
-    /// (section 6.2); nil: they do not fit.
+    /// (section 6.2); nil if these are longer than the payload.
     func content(of payload: Span<UInt8>) -> Range<Int>? {
         var (start, end) = (0, payload.count)
         if isPadded {
@@ -53,7 +55,7 @@ struct FrameHead: Equatable {
         return start <= end ? start..<end : nil
     }
 
-    /// Appends the nine bytes of one of our own.
+    /// Appends the nine bytes of a frame of our own.
     func write(to output: inout [UInt8]) {
         output.append(addingCapacity: Self.byteCount) { bytes in
             bytes.appendBigEndian(UInt32(count) << 8 | UInt32(kind?.rawValue ?? 0))
@@ -64,10 +66,31 @@ struct FrameHead: Equatable {
 }
 
 extension Array where Element == UInt8 {
-    /// The frame that begins at `start` ends with these bytes, whatever its head says.
+    /// Sets the length of the frame that begins at `start` so that it ends with these bytes.
     mutating func endFrame(from start: Int) {
         let bytes = count - start - FrameHead.byteCount
         for place in 0..<3 { self[start + place] = UInt8(truncatingIfNeeded: bytes >> (16 - 8 * place)) }
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// Writes four bytes over others, most significant first.
+    mutating func overwriteWord(at start: Int, with word: UInt32) {
+        for place in 0..<4 { self[start + place] = UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * place)) }
+    }
+
+    /// Sets SETTINGS_MAX_CONCURRENT_STREAMS in the SETTINGS frame that begins at `start` (RFC 9113, section 6.5.1), if
+    /// the frame has it: settings have an identifier of two bytes and a value of four.
+    mutating func setMaxConcurrentStreams(_ count: UInt32, inFrameAt start: Int) {
+        let head = FrameHead(span, at: start)
+        guard let head, head.kind == .settings, !head.isAcknowledgement else {
+            preconditionFailure("a frame of SETTINGS comes first")
+        }
+        let payload = start + FrameHead.byteCount
+        for setting in stride(from: payload, to: payload + head.count, by: 6)
+        where self[setting] == 0 && self[setting + 1] == 3 {
+            overwriteWord(at: setting + 2, with: count)
+        }
     }
 }
 

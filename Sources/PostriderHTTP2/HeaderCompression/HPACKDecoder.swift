@@ -28,8 +28,8 @@ struct HPACKDecoder {
     private var table = HPACKTable()
     private var token = MemoisedString()
     private var runs = HPACKMemo()
-    private let mostFields: Int
-    private let mostBytes: Int
+    private let maxFields: Int
+    private let maxBytes: Int
     /// Where fields are put together before they are moved to their block in one piece.
     private let room: FieldRoom
     private var progress = Progress()
@@ -40,10 +40,10 @@ struct HPACKDecoder {
     /// The entry of the static table that names `authorization`.
     private static let authorization = 23
 
-    init(mostFields: Int, mostBytes: Int) {
-        self.mostFields = mostFields
-        self.mostBytes = mostBytes
-        room = FieldRoom(bytes: mostBytes, fields: mostFields)
+    init(maxFields: Int, maxBytes: Int) {
+        self.maxFields = maxFields
+        self.maxBytes = maxBytes
+        room = FieldRoom(bytes: maxBytes, fields: maxFields)
     }
 
     /// Reads a complete block. `block` holds its fields then, unless it is broken or too large.
@@ -62,7 +62,7 @@ struct HPACKDecoder {
         while true {
             if beginsRun {
                 runs.begin(&source, &target, &progress, table.generation)
-                guard target.listBytes <= mostBytes, !target.isFull else { return .tooLarge }
+                guard target.listBytes <= maxBytes, !target.isFull else { return .tooLarge }
             }
             let place = source.place
             guard let first = source.next() else { break }
@@ -73,13 +73,13 @@ struct HPACKDecoder {
                 beginsRun = false
                 continue
             }
-            guard target.fieldCount < mostFields else { return .tooManyFields }
+            guard target.fieldCount < maxFields else { return .tooManyFields }
             beginsRun = Self.differs(first, source)
             if beginsRun { runs.end(source, at: place, target, progress, table.generation) }
             let isRead =
                 first & 0x80 != 0
                 ? readIndexed(first, &source, &target) : readLiteral(first, &source, &target)
-            guard target.listBytes <= mostBytes, !target.isFull else { return .tooLarge }
+            guard target.listBytes <= maxBytes, !target.isFull else { return .tooLarge }
             guard isRead else { return .broken }
         }
         runs.end(source, at: source.place, target, progress, table.generation)

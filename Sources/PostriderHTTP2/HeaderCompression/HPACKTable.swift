@@ -30,7 +30,7 @@ struct HPACKTable {
     }
 
     /// What a table is allowed to hold if nothing else is said: the protocol's initial size.
-    static let usualSize = 4096
+    static let initialSize = 4096
 
     private var room: [UInt8] = []
     /// Behind the last entry.
@@ -43,7 +43,7 @@ struct HPACKTable {
     /// Rises with each change: what a number stands for is the same as long as this is.
     private(set) var generation = 0
     /// What the peer lets it hold, in any case no more than the usual size.
-    private(set) var mostSize = usualSize
+    private(set) var mostSize = initialSize
 
     private static let places = 128
 
@@ -79,7 +79,7 @@ struct HPACKTable {
         if entries.isEmpty {
             let free = Entry(nameBytes: 0, valueBytes: 0, kind: .special, isPlain: false)
             entries = [Entry](repeating: free, count: Self.places)
-            room = [UInt8](repeating: 0, count: 2 * Self.usualSize)
+            room = [UInt8](repeating: 0, count: 2 * Self.initialSize)
         }
         if end + bytes.count > room.count { moveToFront() }
         unsafe room.withUnsafeMutableBufferPointer { room in
@@ -96,7 +96,7 @@ struct HPACKTable {
 
     /// The peer says how much the table may hold. False: that is more than it was allowed.
     mutating func resize(_ size: Int) -> Bool {
-        guard size <= Self.usualSize else { return false }
+        guard size <= Self.initialSize else { return false }
         generation &+= 1
         mostSize = size
         shrink(to: size)

@@ -1,166 +1,146 @@
-/// Stands before the library of a server and tells its frames apart. It keeps header blocks from the library: it reads
-/// them itself (``HPACKDecoder``) and gives the library a frame in place of each that has the same consequences. Every
-/// other byte passes as it is. Without a decoder it keeps nothing.
+/// Reads the header blocks of a server's requests in place of nghttp2 (``HPACKDecoder``), and makes the frame that
+/// nghttp2 gets instead, which has the same consequences.
 ///
-/// A block in which the library would find nothing wrong becomes the smallest request there is; one that it has
-/// to judge is spelled out for it, without tables and codes; one that cannot be read becomes one that it cannot read
-/// either. So streams, windows, the rules of HTTP and what is said to those who break them stay the library's.
+/// A block in which nghttp2 would find nothing wrong becomes the smallest request there is. A block that nghttp2 has to
+/// judge is written out as literals, without tables and Huffman coding. A block that cannot be decoded becomes one that
+/// nghttp2 cannot decode either. So streams, windows, the rules of HTTP and the errors for those who break them stay
+/// nghttp2's.
 final class HeaderBlockInterceptor {
-    /// What comes of a frame that the gate has kept.
+    /// What comes of a frame.
     enum Outcome {
-        /// Nothing yet: the block goes on.
+        /// Nothing yet: the block goes on in another frame.
         case nothing
-        /// The library gets ``replacement``; `isRead`: the fields are in the session's block already.
-        case replaced(isRead: Bool)
-        /// The frame breaks the protocol in a way that the library finds out by itself: it gets ``replacement``, the
-        /// frame, and all that follows.
+        /// nghttp2 gets ``replacement``; `isDecoded`: the fields are in the connection's block already.
+        case replaced(isDecoded: Bool)
+        /// The frame breaks the protocol in a way that nghttp2 finds out by itself: it gets ``replacement``, the frame,
+        /// and all that follows.
         case violation
         /// The connection is over.
         case failed(SessionError)
     }
 
-    /// What the library gets in place of the frame.
-    private(set) var replacement: [UInt8] = []
-    /// Bytes of a frame that passes, or of the preface, which are still to come.
-    var passing = FloodAccounting.magicBytes
-    /// The beginning of a frame of which the rest has not come.
-    var partial: [UInt8] = []
-    /// Whether all passes from now on.
-    var isOpen = false
+    /// A block that goes on in CONTINUATION frames (RFC 9113, section 6.10).
+    private struct OpenBlock {
+        /// Of its HEADERS frame.
+        let head: FrameHead
+        var bytes: [UInt8]
+        var continuations = 0
+    }
 
-    /// Nil for sessions with another table than the usual, or with larger blocks than one frame holds.
-    private var decoder: HPACKDecoder?
-    /// The last stream that was begun with a frame of the input at hand, if nothing has come on it that may close it.
-    var justBegun: Int32 = 0
-    private let mostBytes: Int
-    private let mostFrameBytes: Int
-    /// The block that goes on in CONTINUATION frames: its first frame's head and priority, and its bytes so far.
-    private var head: FrameHead?
+    /// What nghttp2 gets in place of the frame.
+    private(set) var replacement: [UInt8] = []
+    private var decoder: HPACKDecoder
+    private let maxBytes: Int
+    private var open: OpenBlock?
+    /// The priority fields of the block's HEADERS frame (section 6.2).
     private var priority: [UInt8] = []
-    private var collected: [UInt8] = []
-    private var continuations = 0
-    /// Whether the library knows the smallest request by numbers.
+    /// Whether the smallest request's `:authority` is in nghttp2's table.
     private var isInTable = false
     /// The youngest stream whose first block has come: others on it are trailers.
     private var lastStream: Int32 = 0
 
-    /// As many as the library is told to take.
+    /// As many as nghttp2 is told to take (CVE-2024-28182).
     static let mostContinuations = 8
-    /// `:method: POST`, `:path: /`, `:scheme: https` by number, `:authority: x` so that it gets one: nothing else
-    /// enters the library's table, so that it stays the youngest there.
+    /// `:method: POST`, `:path: /`, `:scheme: https` from the static table, and `:authority: x` as a literal with
+    /// indexing: nothing else enters nghttp2's table, so that it stays the youngest entry there.
     private static let first: [UInt8] = [0x83, 0x84, 0x87, 0x41, 0x01, 0x78]
     /// The same afterwards.
     private static let smallest: [UInt8] = [0x83, 0x84, 0x87, 0xBE]
-    /// A field of number 0, which there is none of.
-    private static let unreadable: UInt8 = 0x80
+    /// An indexed field with index 0, which is a decoding error (RFC 7541, section 6.1).
+    private static let undecodable: UInt8 = 0x80
 
-    init(_ settings: SessionSettings) {
-        if settings.readsHeaderBlocks, settings.headerTableSize == HPACKTable.usualSize,
-            settings.maxHeaderListBytes <= FrameBuffer.payloadBytes / 2
-        {
-            decoder = HPACKDecoder(
-                mostFields: settings.maxHeaderFields, mostBytes: settings.maxHeaderListBytes)
-        }
-        mostBytes = settings.maxHeaderListBytes
-        mostFrameBytes = Int(settings.maxFrameSize)
+    /// Nil for connections whose header table has another size than the initial one, or whose blocks may not fit into
+    /// one frame when they are written out.
+    init?(_ settings: SessionSettings) {
+        guard settings.readsHeaderBlocks, settings.headerTableSize == HPACKTable.initialSize,
+            settings.maxHeaderListBytes <= FrameHead.payloadBytes / 2
+        else { return nil }
+        decoder = HPACKDecoder(maxFields: settings.maxHeaderFields, maxBytes: settings.maxHeaderListBytes)
+        maxBytes = settings.maxHeaderListBytes
     }
 
-    /// Whether a frame is the gate's, and not to pass.
-    func keeps(_ frame: FrameHead) -> Bool {
-        if head != nil { return true }
-        return frame.kind == .headers && decoder != nil
-    }
+    /// Whether a frame is to be given to ``take(_:_:into:)`` and not to nghttp2.
+    func intercepts(_ frame: FrameHead) -> Bool { open != nil || frame.kind == .headers }
 
-    /// Whether it is not even worth waiting for.
-    func isTooLong(_ frame: FrameHead) -> Bool { frame.count > mostFrameBytes }
-
-    /// The head of the frame that has come in part; nil: not even that is complete.
-    var partialHead: FrameHead? {
-        let partial = partial
-        return FrameHead(partial.span, at: 0)
-    }
-
-    /// Keeps the beginning of a frame, up to its end, or up to the end of its head: how many bytes these are.
-    func keepPart(of bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        let whole = partialHead.map { FrameHead.byteCount + $0.count }
-        let step = min((whole ?? FrameHead.byteCount) - partial.count, bytes.count)
-        unsafe partial.append(contentsOf: bytes[..<step])
-        return step
-    }
-
-    /// Takes a complete frame that it keeps.
+    /// Takes a complete frame.
     func take(
         _ frame: FrameHead, _ payload: UnsafeBufferPointer<UInt8>, into block: inout HeaderBlock
     ) -> Outcome {
-        if let head {
-            guard frame.kind == .continuation, frame.stream == head.stream else { return breakOff(head) }
-            continuations += 1
-            guard continuations <= Self.mostContinuations else { return .failed(.flooded) }
-            unsafe collected.append(contentsOf: payload)
-            // A code of 30 bits for each byte is the longest.
-            guard collected.count <= 4 * mostBytes else { return .failed(.headerListTooLarge) }
-            guard frame.endsHeaders else { return .nothing }
-            self.head = nil
-            let whole = collected
-            collected = []
-            return unsafe whole.withUnsafeBufferPointer { unsafe replace(head, $0, into: &block) }
-        }
+        if open != nil { return unsafe goOn(frame, payload, into: &block) }
         replacement.removeAll(keepingCapacity: true)
         guard frame.stream > 0, let range = unsafe frame.content(of: payload.span) else { return .violation }
         let content = unsafe UnsafeBufferPointer(rebasing: payload[range])
         priority.removeAll(keepingCapacity: true)
         if frame.hasPriority {
-            // Behind the length of the padding, where there is one.
+            // After the length of the padding, if there is one.
             let start = frame.isPadded ? 1 : 0
             unsafe priority.append(contentsOf: payload[start..<range.lowerBound])
         }
         guard frame.endsHeaders else {
-            self.head = frame
-            collected = unsafe Array(content)
-            continuations = 0
+            open = unsafe OpenBlock(head: frame, bytes: Array(content))
             return .nothing
         }
         return unsafe replace(frame, content, into: &block)
     }
 
-    /// Reads a block and makes the frame that the library gets.
+    /// Takes a frame that comes after HEADERS without END_HEADERS.
+    private func goOn(
+        _ frame: FrameHead, _ payload: UnsafeBufferPointer<UInt8>, into block: inout HeaderBlock
+    ) -> Outcome {
+        guard var goingOn = open.take() else { return .violation }
+        guard frame.kind == .continuation, frame.stream == goingOn.head.stream else {
+            return breakOff(goingOn.head)
+        }
+        goingOn.continuations += 1
+        guard goingOn.continuations <= Self.mostContinuations else { return .failed(.flooded) }
+        unsafe goingOn.bytes.append(contentsOf: payload)
+        // The longest Huffman code has 30 bits for a byte.
+        guard goingOn.bytes.count <= 4 * maxBytes else { return .failed(.headerListTooLarge) }
+        guard frame.endsHeaders else {
+            open = goingOn
+            return .nothing
+        }
+        return unsafe goingOn.bytes.withUnsafeBufferPointer {
+            unsafe replace(goingOn.head, $0, into: &block)
+        }
+    }
+
+    /// Decodes a block and makes the frame that nghttp2 gets.
     private func replace(
         _ head: FrameHead, _ bytes: UnsafeBufferPointer<UInt8>, into block: inout HeaderBlock
     ) -> Outcome {
         let isFirst = head.stream > lastStream
         if isFirst { lastStream = head.stream }
-        guard let verdict = unsafe decoder?.read(bytes, into: &block) else { return .violation }
-        switch verdict {
+        switch unsafe decoder.read(bytes, into: &block) {
         case .plain where isFirst:
-            justBegun = head.stream
             beginFrame(head)
             replacement.append(contentsOf: isInTable ? Self.smallest : Self.first)
             isInTable = true
-            if let range = decoder?.contentLength {
-                // A literal that enters no table, whose name is number 28.
+            if let range = decoder.contentLength {
+                // A literal without indexing, whose name is entry 28 of the static table.
                 replacement.append(0x0F)
                 replacement.append(0x0D)
                 replacement.append(UInt8(range.count))
                 unsafe block.bytes.withBytes(range) { unsafe replacement.append(contentsOf: $0) }
             }
             replacement.endFrame(from: 0)
-            return .replaced(isRead: true)
+            return .replaced(isDecoded: true)
         case .plain, .doubtful:
             beginFrame(head)
-            block.forEach { name, value in replacement.append(spelling: name, value) }
+            block.forEach { name, value in replacement.append(literal: name, value) }
             replacement.endFrame(from: 0)
-            return .replaced(isRead: false)
+            return .replaced(isDecoded: false)
         case .broken:
             beginFrame(head)
-            replacement.append(Self.unreadable)
+            replacement.append(Self.undecodable)
             replacement.endFrame(from: 0)
-            return .replaced(isRead: false)
+            return .replaced(isDecoded: false)
         case .tooManyFields: return .failed(.tooManyHeaderFields)
         case .tooLarge: return .failed(.headerListTooLarge)
         }
     }
 
-    /// Begins the frame that the library gets: what was around the block, but for padding.
+    /// Begins the frame that nghttp2 gets: with what was around the block, except padding.
     private func beginFrame(_ head: FrameHead) {
         replacement.removeAll(keepingCapacity: true)
         let flags = FrameHead.endHeaders | head.flags & (FrameHead.endStream | FrameHead.priority)
@@ -168,7 +148,7 @@ final class HeaderBlockInterceptor {
         if !priority.isEmpty { replacement.append(contentsOf: priority) }
     }
 
-    /// Something else comes in the middle of a block. The library is told of a block without end first.
+    /// Another frame comes in the middle of a block. nghttp2 gets HEADERS without END_HEADERS first.
     private func breakOff(_ head: FrameHead) -> Outcome {
         beginFrame(head)
         replacement.endFrame(from: 0)

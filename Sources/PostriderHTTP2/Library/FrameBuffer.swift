@@ -19,9 +19,7 @@ final class FrameBuffer: Sendable {
     }
 
     /// What nghttp2 1.52 asks for: the largest payload it sends, a frame header and a byte of padding length.
-    static let byteCount = payloadBytes + FrameHead.byteCount + 1
-    /// The largest payload that is sent, and, as it is the usual setting, received.
-    static let payloadBytes = 16_384
+    static let byteCount = FrameHead.payloadBytes + FrameHead.byteCount + 1
 
     /// Held while a session that builds its frames here is sending.
     let lock = Mutex(())

@@ -1,112 +1,189 @@
-/// What is left of a session on which one stream is open, nothing is under way and we have no header table of our own:
-/// the counters of flow control. A device's link needs no more (RFC 9113), whether it is idle for hours or carries
-/// messages all the time, where the library takes 9 KiB for it and several times the instructions for a message.
+/// A device's link: a connection that has let go of nghttp2, on which one stream is open and goes on for hours.
 ///
-/// It reads and writes the frames of that one stream and of the connection. Streams that the peer begins are refused,
-/// as RFC 9113, section 8.7 lets us: it may begin them on another connection. Their header blocks are not decoded, so
-/// the table that they would change is not kept either.
+/// A link needs no more than this, whether it is idle or carries messages all the time. nghttp2 takes 9 KiB for it and
+/// several times the instructions for a message.
 final class SingleStreamConnection {
-    /// What a frame of the peer means for the session.
-    enum Event: Equatable {
-        /// Nothing that anybody has to be told of.
-        case nothing
-        /// These bytes of the frame's payload are body of the stream; perhaps the last ones.
-        case body(Range<Int>, isLast: Bool)
-        /// The peer has said everything on the stream.
-        case ended
-        /// The peer began a stream, which is refused.
-        case refused
-        /// The peer has reset the stream.
-        case reset(errorCode: UInt32)
-        case pingAcknowledged
-        case settings(maxConcurrentStreams: UInt32)
-        case goaway(lastStream: Int32, errorCode: UInt32)
+    private let state: ConnectionState
+    private var link: SingleStreamState
+    /// The beginning of a frame that has come only in part.
+    private var partial: [UInt8] = []
+
+    /// Goes on with a stream where nghttp2 has left it.
+    init(_ state: ConnectionState, from link: SingleStreamState) {
+        self.state = state
+        self.link = link
     }
 
-    /// A direction of flow control: how much may still be sent.
-    struct Windows {
-        var connection: Int
-        var stream: Int
-        /// What new streams begin with: a change of it changes theirs.
-        var initial: Int
+    // MARK: Receiving
+
+    /// Takes what arrived.
+    func receive(_ bytes: Span<UInt8>) {
+        do throws(SessionError) {
+            if partial.isEmpty {
+                let taken = try takeFrames(bytes)
+                if taken < bytes.count { partial.append(copying: bytes.extracting(taken...)) }
+            } else {
+                partial.append(copying: bytes)
+                let whole = partial
+                let taken = try takeFrames(whole.span)
+                if taken == whole.count { partial = [] } else if taken > 0 { partial.removeFirst(taken) }
+            }
+        } catch {
+            fail(error)
+        }
+        guard !state.hasEnded, state.failure == nil else { return }
+        if link.output.count > state.settings.maxQueuedFrames * FrameHead.byteCount
+            || !state.flood.advance(over: bytes, mostEmptyFrames: state.settings.maxEmptyFrames)
+        {
+            fail(.flooded)
+        }
     }
 
-    /// A direction of flow control: how much was received that was not given back, of how much there is.
-    struct Receipts {
-        var connection: Int
-        var stream: Int
-        var connectionWindow: Int
-        var streamWindow: Int
+    /// Takes the whole frames at the start of these bytes.
+    ///
+    /// - Returns: how many bytes they have.
+    private func takeFrames(_ bytes: Span<UInt8>) throws(SessionError) -> Int {
+        var start = 0
+        while !state.hasEnded, let head = FrameHead(bytes, at: start) {
+            guard head.count <= FrameHead.payloadBytes else {
+                throw .protocolViolation(errorCode: ErrorCode.frameSizeError, reason: "a frame is too large")
+            }
+            let payload = start + FrameHead.byteCount
+            guard bytes.count - payload >= head.count else { break }
+            start = payload + head.count
+            let frame = bytes.extracting(payload..<start)
+            try act(on: try link.take(head, frame), frame)
+        }
+        return state.hasEnded ? bytes.count : start
     }
 
-    let stream: Int32
-    /// The last stream that the peer began, refused ones included.
-    var lastStream: Int32
-    /// Whether the peer has said everything on the stream, and whether we have.
-    var isPeerDone = false
-    var isOwnDone = false
-    /// Whether one of both has reset it.
-    var isReset = false
-    var windows: Windows
-    /// Bytes of a DATA frame at most.
-    var frameBytes: Int
-    /// Streams that the peer lets us begin.
-    var maxConcurrentStreams: UInt32
-    /// Whether one of both has said that it is going.
-    var isGoing = false
-    /// Frames that wait to be sent, whole.
-    private(set) var output: [UInt8] = []
-
-    var receipts: Receipts
-    /// A header block that has begun and not ended.
-    var block: (stream: Int32, bytes: Int, endsStream: Bool)?
-    var cutStreams: RecentlyClosedStreams
-
-    static let largestWindow = Int(Int32.max)
-
-    init(
-        stream: Int32, lastStream: Int32, windows: Windows, frameBytes: Int, maxConcurrentStreams: UInt32,
-        receipts: Receipts, cutStreams: RecentlyClosedStreams
-    ) {
-        self.stream = stream
-        self.lastStream = lastStream
-        self.windows = windows
-        self.frameBytes = frameBytes
-        self.maxConcurrentStreams = maxConcurrentStreams
-        self.receipts = receipts
-        self.cutStreams = cutStreams
+    private func act(on event: SingleStreamState.Event, _ payload: Span<UInt8>) throws(SessionError) {
+        switch event {
+        case .nothing: break
+        case .refused:
+            state.resets.open()
+            if !state.resets.cut() { throw .tooManyResets }
+        case .body(let range, let isLast):
+            if !range.isEmpty, state.streams.count > 0 {
+                state.handler.lend { $0.data(link.stream, payload.extracting(range)) }
+            }
+            if isLast { peerEnded() }
+        case .ended: peerEnded()
+        case .reset(let errorCode): close(errorCode: errorCode)
+        case .pingAcknowledged: state.handler.lend { $0.pingAcknowledged() }
+        case .settings(let most):
+            state.handler.lend { $0.settingsReceived(maxConcurrentStreams: most) }
+        case .goaway(let lastStream, let errorCode):
+            let rest = payload.extracting(8...)
+            let debug = rest.indices.map { rest[$0] }
+            state.handler.lend {
+                $0.goawayReceived(lastStream: lastStream, errorCode: errorCode, debug: debug)
+            }
+        }
     }
 
-    /// Whether nothing can be said on the stream any more.
-    var isClosed: Bool { isReset || isPeerDone && isOwnDone }
-
-    /// How many bytes of body may leave in one frame now.
-    var room: Int { max(0, min(windows.connection, windows.stream, frameBytes)) }
-
-    /// Adds a frame that waits to be sent.
-    func write(_ kind: FrameHead.Kind, flags: UInt8 = 0, stream: Int32, payload: [UInt8]) {
-        FrameHead(kind: kind, flags: flags, stream: stream, count: payload.count).write(to: &output)
-        output += payload
+    private func peerEnded() {
+        if let record = state.streams.first {
+            record.hasEnded = true
+            state.handler.lend { $0.ended(link.stream) }
+        }
+        if link.phase.isOver { close(errorCode: ErrorCode.noError) }
     }
 
-    /// Moves the frames that wait to the end of `target`.
-    func moveOutput(to target: inout [UInt8]) {
-        guard !output.isEmpty else { return }
-        target += output
-        output = []
+    /// The stream is over at both ends.
+    private func close(errorCode: UInt32) {
+        if let record = state.streams.first { state.close(record, errorCode: errorCode) }
     }
 
-    /// So much body leaves.
-    func spend(_ count: Int) {
-        windows.connection -= count
-        windows.stream -= count
+    // MARK: Sending
+
+    /// Whether there is anybody to listen to.
+    var wantsToRead: Bool { !link.isGoing || state.streams.count > 0 }
+
+    /// Whether there is something to send besides a GOAWAY that waits.
+    var hasMore: Bool {
+        guard link.output.isEmpty else { return true }
+        guard state.failure == nil, link.maySend, let record = state.streams.first else { return false }
+        if record.outboundBytes > 0 { return link.room > 0 }
+        if case .open = record.ending { return false }
+        return true
     }
 
-    /// The stream is over at our end, whatever the peer does.
-    func reset(errorCode: UInt32) {
-        guard !isClosed else { return }
-        isReset = true
-        if !isPeerDone { cutStreams.remember(stream) }
-        write(.reset, stream: stream, payload: errorCode.bytes)
+    /// Appends everything that may be sent now.
+    func drain(into output: inout [UInt8]) {
+        let start = output.count
+        var goesOn: Bool
+        repeat {
+            link.moveOutput(to: &output)
+            goesOn = sendBody(into: &output)
+            if goesOn { state.handler.lend { $0.writable(link.stream) } }
+            if !goesOn { goesOn = sendGoaway() }
+        } while goesOn && output.count - start < HTTP2Connection.drainBytes
+    }
+
+    /// Sends as much of the body as the peer takes. True: all of it has left, and more may follow.
+    private func sendBody(into output: inout [UInt8]) -> Bool {
+        while hasMore, let record = state.streams.first {
+            let count = min(link.room, record.outboundBytes)
+            link.spend(count)
+            let isLast = count == record.outboundBytes
+            var flags: UInt8 = 0
+            if isLast, case .last = record.ending { flags = FrameHead.endStream }
+            if count > 0 || flags != 0 {
+                FrameHead(kind: .data, flags: flags, stream: link.stream, count: count).write(to: &output)
+                record.take(count, onto: &output)
+                if count > 0 { state.flood.countUsefulFrame() }
+            }
+            guard isLast else { continue }
+            switch record.ending {
+            case .open: return true
+            case .last: break
+            case .trailers(let trailers): write(trailers: trailers, into: &output)
+            }
+            link.ended()
+            if link.phase.isOver { close(errorCode: ErrorCode.noError) }
+            return false
+        }
+        return false
+    }
+
+    /// Literal fields that enter no table: we have none.
+    private func write(trailers: HeaderBlock, into output: inout [UInt8]) {
+        var block: [UInt8] = []
+        trailers.forEach { name, value in block.append(literal: name, value) }
+        precondition(block.count <= FrameHead.payloadBytes, "trailers fit in one frame")
+        FrameHead(
+            kind: .headers, flags: FrameHead.endStream | FrameHead.endHeaders, stream: link.stream,
+            count: block.count
+        ).write(to: &output)
+        output += block
+    }
+
+    /// Resets the stream, if it is this one.
+    func reset(_ stream: Int32, errorCode: UInt32) {
+        guard link.stream == stream else { return }
+        link.reset(errorCode: errorCode)
+        close(errorCode: errorCode)
+    }
+
+    func ping() {
+        state.flood.expectEmptyFrame()
+        link.write(.ping, stream: 0, payload: [UInt8](repeating: 0, count: 8))
+    }
+
+    private func fail(_ error: SessionError) {
+        state.fail(error)
+        _ = sendGoaway()
+    }
+
+    /// Sends the GOAWAY that waits, if nothing else can be sent any more. False: none was sent.
+    private func sendGoaway() -> Bool {
+        guard state.failure != nil || !hasMore, let (errorCode, debug) = state.goaway.take() else {
+            return false
+        }
+        link.isGoing = true
+        let lastStream = UInt32(max(0, state.lastStream))
+        link.write(.goaway, stream: 0, payload: lastStream.bytes + errorCode.bytes + debug)
+        return true
     }
 }

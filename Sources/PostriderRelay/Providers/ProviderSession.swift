@@ -40,6 +40,8 @@ final class ProviderSession: EndpointOwner {
         settings.maxConcurrentStreams = Limits.providerStreams
         settings.maxHeaderListBytes = Limits.headerListBytes
         settings.maxHeaderFields = Limits.headerFields
+        // As at Apple.
+        settings.http1Greeting = "Unexpected HTTP/1.x request: "
         return settings
     }()
 
@@ -181,7 +183,7 @@ final class ProviderSession: EndpointOwner {
         shard.reply.removeAll()
         switch verdict {
         case .accepted where request.uniqueIdentity == nil:
-            request.withEcho { endpoint.streams.accept(stream, "apns-id", $0) }
+            request.withEcho { endpoint.streams.respondOK(stream, "apns-id", $0) }
         case .accepted:
             shard.reply.add(":status", "200")
             request.addEcho(to: &shard.reply, isFirst: isFirstAnswer)

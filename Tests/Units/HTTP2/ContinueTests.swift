@@ -75,7 +75,7 @@ import Testing
     func tail() throws {
         let pair = Pair()
         let identifier = Array("7".utf8)
-        pair.atServer.onEnded = { [unowned pair] in pair.server.accept($0, "apns-id", identifier.span) }
+        pair.atServer.onEnded = { [unowned pair] in pair.server.respondOK($0, "apns-id", identifier.span) }
         var expecting = post
         expecting.add("expect", "100-continue")
         let stream = try pair.client.openRequest(expecting)

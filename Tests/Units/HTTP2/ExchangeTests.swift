@@ -45,7 +45,7 @@ import Testing
         try pair.run()
         let value = { (stream: Int32) in Array("identity-\(stream)".utf8) }
         for stream in streams.reversed() where stream != streams[2] {
-            pair.server.accept(stream, "apns-id", value(stream).span)
+            pair.server.respondOK(stream, "apns-id", value(stream).span)
         }
         pair.server.respond(streams[2], [":status": "404", "apns-id": "none"], body: [0x7B, 0x7D])
         // Its answer is lost, and the others must not be given to it.
@@ -59,7 +59,7 @@ import Testing
             ])
         // The next ones, too.
         let next = try pair.client.request(post)
-        pair.atServer.onEnded = { pair.server.accept($0, "apns-id", value($0).span) }
+        pair.atServer.onEnded = { pair.server.respondOK($0, "apns-id", value($0).span) }
         try pair.run()
         #expect(pair.atClient.events.contains("head \(next) end [:status: 200, apns-id: identity-\(next)]"))
     }

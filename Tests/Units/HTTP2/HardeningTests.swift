@@ -16,17 +16,18 @@ import Testing
     }
 
     @Test(
-        "Whoever does not speak HTTP/2 is told so after SETTINGS",
+        "Whoever does not speak HTTP/2 is told so after SETTINGS, an HTTP/1 client in the owner's words",
         arguments: [
             (
-                "POST /3/device/00 HTTP/1.1\r\nhost: x\r\n\r\n",
-                "Unexpected HTTP/1.x request: POST /3/device/00 HTTP/1.1"
+                "POST /3/device/00 HTTP/1.1\r\nhost: x\r\n\r\n", "Not here: ",
+                "Not here: POST /3/device/00 HTTP/1.1"
             ),
-            ("\u{16}\u{3}\u{1}garbage", "the peer does not speak HTTP/2"),
-            ("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "the peer does not speak HTTP/2"),
+            ("POST / HTTP/1.0\r\n\r\n", nil, "the peer does not speak HTTP/2"),
+            ("\u{16}\u{3}\u{1}garbage", "Not here: ", "the peer does not speak HTTP/2"),
+            ("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "Not here: ", "the peer does not speak HTTP/2"),
         ])
-    func foreigners(text: String, answer: String) {
-        let session = server()
+    func foreigners(text: String, greeting: StaticString?, answer: String) {
+        let session = server { $0.http1Greeting = greeting }
         #expect(throws: SessionError.notHTTP2) { try session.receive(Array(text.utf8)) }
         let frames = Frame.all(in: session.drained())
         #expect(frames.first?.kind == .settings)

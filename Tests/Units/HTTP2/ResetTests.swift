@@ -62,8 +62,8 @@ import Testing
         for number in 0..<100 {
             try session.receive(head(number))
             // Seconds.
-            _ = session.look(Timeouts())
-            _ = session.look(Timeouts())
+            _ = session.tick(Timeouts())
+            _ = session.tick(Timeouts())
             try session.receive(reset(number))
         }
         let other = try server()

@@ -74,7 +74,7 @@ import Testing
         var sent = pair.server.drained()
         while !pair.server.isFinished {
             #expect(pair.server.isKeptWaiting && looks < 10)
-            #expect(pair.server.look(patience) == nil)
+            #expect(pair.server.tick(patience) == nil)
             looks += 1
             sent += pair.server.drained()
         }

@@ -25,7 +25,7 @@ import Testing
     @Test(
         "A peer may owe so long only",
         arguments: [
-            ([], HTTP2Connection.AwaitedAction.preface, 5),
+            ([], AwaitedAction.preface, 5),
             (Frame.preface, .preface, 5),
             (Frame.preface + Frame(kind: .settings).bytes.prefix(8), .preface, 5),
             (Frame.opening, .settingsAcknowledgement, 10),
@@ -36,11 +36,11 @@ import Testing
                     + Frame(kind: .continuation, stream: 1, payload: [0]).bytes.dropLast(), .headerBlock, 10
             ),
         ])
-    func debts(bytes: [UInt8], debt: HTTP2Connection.AwaitedAction, seconds: Int) throws {
+    func debts(bytes: [UInt8], debt: AwaitedAction, seconds: Int) throws {
         let session = try server(bytes)
         #expect(session.isKeptWaiting)
-        for _ in 0..<seconds { #expect(session.look(Timeouts()) == nil) }
-        #expect(session.look(Timeouts()) == debt)
+        for _ in 0..<seconds { #expect(session.tick(Timeouts()) == nil) }
+        #expect(session.tick(Timeouts()) == debt)
     }
 
     @Test("A block of a stream that is refused is waited for like any other")
@@ -48,8 +48,8 @@ import Testing
         let session = try server(
             Frame.opening + Self.acknowledgement + Self.head(1, flags: 5) + Self.head(3, flags: 1)
         ) { $0.maxConcurrentStreams = 1 }
-        for _ in 0..<10 { #expect(session.look(Timeouts()) == nil) }
-        #expect(session.look(Timeouts()) == .headerBlock)
+        for _ in 0..<10 { #expect(session.tick(Timeouts()) == nil) }
+        #expect(session.tick(Timeouts()) == .headerBlock)
     }
 
     @Test("A peer that owes nothing is not waited for")
@@ -70,21 +70,21 @@ import Testing
         let session = try server(Frame.opening)
         for number in 0..<10 as Range<UInt32> {
             try session.receive(Self.head(2 * number + 1, flags: 1))
-            #expect(session.look(Timeouts()) == nil)
+            #expect(session.tick(Timeouts()) == nil)
             try session.receive(Frame(kind: .continuation, flags: 4, stream: 2 * number + 1).bytes)
         }
-        #expect(session.look(Timeouts()) == .settingsAcknowledgement)
+        #expect(session.tick(Timeouts()) == .settingsAcknowledgement)
     }
 
     @Test("A body that does not end costs its stream, and no other")
     func body() throws {
         let session = try server(
             Frame.opening + Self.acknowledgement + Self.head(1, flags: 4) + Self.head(3, flags: 5))
-        for _ in 0..<20 { _ = session.look(Timeouts()) }
+        for _ in 0..<20 { _ = session.tick(Timeouts()) }
         try session.receive(Self.head(5, flags: 4))
-        for _ in 0..<10 { _ = session.look(Timeouts()) }
+        for _ in 0..<10 { _ = session.tick(Timeouts()) }
         #expect(session.drained().isEmpty)
-        #expect(session.look(Timeouts()) == nil)
+        #expect(session.tick(Timeouts()) == nil)
         let frames = Frame.all(in: session.drained())
         #expect(frames == [Frame(kind: .reset, stream: 1, payload: [0, 0, 0, 8])])
         #expect(handler.closings == ["closed 1 8"])
@@ -96,9 +96,9 @@ import Testing
         let session = try server(Frame.preface + settings + Self.acknowledgement + Self.head(1, flags: 5))
         session.respond(1, ok, body: [1])
         #expect(Frame.all(in: session.drained()).filter { $0.stream == 1 }.map(\.kind) == [.headers])
-        for _ in 0..<20 { _ = session.look(Timeouts()) }
+        for _ in 0..<20 { _ = session.tick(Timeouts()) }
         #expect(session.drained().isEmpty)
-        _ = session.look(Timeouts())
+        _ = session.tick(Timeouts())
         #expect(Frame.all(in: session.drained()).map(\.kind) == [.reset])
     }
 
@@ -108,14 +108,14 @@ import Testing
         session.openResponse(1, ok)
         #expect(!session.isKeptWaiting)
         _ = session.drained()
-        for _ in 0..<1000 { #expect(session.look(Timeouts()) == nil) }
+        for _ in 0..<1000 { #expect(session.tick(Timeouts()) == nil) }
         #expect(session.drained().isEmpty)
         session.finish(1)
         #expect(session.isKeptWaiting)
         _ = session.drained()
-        for _ in 0..<30 { _ = session.look(Timeouts()) }
+        for _ in 0..<30 { _ = session.tick(Timeouts()) }
         #expect(session.drained().isEmpty)
-        _ = session.look(Timeouts())
+        _ = session.tick(Timeouts())
         #expect(Frame.all(in: session.drained()).map(\.kind) == [.reset])
         #expect(!session.isKeptWaiting)
     }

@@ -1,7 +1,7 @@
 extension Array where Element == UInt8 {
-    /// Appends a field of a header block that enters no table and needs none: its name and its value as they are
+    /// Appends a literal field without indexing, with a new name: it enters no table and needs none
     /// (RFC 7541, section 6.2.2).
-    mutating func append(spelling name: Span<UInt8>, _ value: Span<UInt8>) {
+    mutating func append(literal name: Span<UInt8>, _ value: Span<UInt8>) {
         append(0)
         append(string: name)
         append(string: value)

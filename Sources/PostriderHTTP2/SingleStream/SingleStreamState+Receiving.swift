@@ -1,13 +1,13 @@
-/// What the peer says on a lean link, and what is wrong with it.
-extension SingleStreamConnection {
-    /// Bytes of a header block that is not going to be read.
+// The frames of the peer, and what is wrong with them.
+extension SingleStreamState {
+    /// Bytes of a header block, which is not decoded.
     private static let mostBlockBytes = 65_536
 
     /// Takes a whole frame of the peer.
-    func take(_ frame: FrameHead, _ payload: Span<UInt8>) throws(SessionError) -> Event {
+    mutating func take(_ frame: FrameHead, _ payload: Span<UInt8>) throws(SessionError) -> Event {
         if let block {
             guard frame.kind == .continuation, frame.stream == block.stream else {
-                throw .violation(ErrorCode.protocolError, "a header block is interrupted")
+                throw .violation(ErrorCode.protocolError, "a header block is interrupted by another frame")
             }
             return try takeBlock(frame, block.bytes + payload.count, endsStream: block.endsStream)
         }
@@ -29,45 +29,46 @@ extension SingleStreamConnection {
                 lastStream: Int32(payload.bigEndianWord(at: 0) & 0x7FFF_FFFF),
                 errorCode: payload.bigEndianWord(at: 4))
         case .windowUpdate: return try takeWindow(frame, payload)
-        case .push, .continuation: throw .violation(ErrorCode.protocolError, "a frame comes out of turn")
+        case .push, .continuation: throw .violation(ErrorCode.protocolError, "a frame that cannot come now")
         case nil: return .nothing
         }
     }
 
-    private func takeData(
+    private mutating func takeData(
         _ frame: FrameHead, _ payload: Span<UInt8>
     ) throws(SessionError) -> Event {
         guard isKnown(frame.stream) else { throw .wrongStream }
-        receipts.connection += payload.count
-        guard receipts.connection <= receipts.connectionWindow else { throw .overflow }
-        if isWindowDue(receipts.connection, of: receipts.connectionWindow) {
-            writeWindow(0, receipts.connection)
-            receipts.connection = 0
+        received.connection += payload.count
+        guard received.connection <= received.connectionWindow else { throw .overflow }
+        if isWindowDue(received.connection, of: received.connectionWindow) {
+            writeWindow(0, received.connection)
+            received.connection = 0
         }
-        guard frame.stream == stream, !isReset else {
-            // What was under way when a stream was refused or reset by us means nothing, up to its end.
-            guard cutStreams.mayHold(frame.stream) else {
+        guard frame.stream == stream, phase != .reset else {
+            // What was under way when we refused or reset a stream is ignored, up to its end.
+            guard closedStreams.mayHold(frame.stream) else {
                 throw .violation(ErrorCode.streamClosed, "the stream is closed")
             }
-            if frame.endsStream { _ = cutStreams.forgive(frame.stream) }
+            if frame.endsStream { _ = closedStreams.forgive(frame.stream) }
             return .nothing
         }
-        guard !isPeerDone else { throw .violation(ErrorCode.streamClosed, "the stream has ended") }
+        guard !hasPeerEnded else { throw .violation(ErrorCode.streamClosed, "the stream has ended") }
         let content = try content(of: frame, payload)
-        receipts.stream += payload.count
-        guard receipts.stream <= receipts.streamWindow else { throw .overflow }
-        isPeerDone = frame.endsStream
-        if !isPeerDone, isWindowDue(receipts.stream, of: receipts.streamWindow) {
-            writeWindow(stream, receipts.stream)
-            receipts.stream = 0
+        received.stream += payload.count
+        guard received.stream <= received.streamWindow else { throw .overflow }
+        if frame.endsStream {
+            peerEnded()
+        } else if isWindowDue(received.stream, of: received.streamWindow) {
+            writeWindow(stream, received.stream)
+            received.stream = 0
         }
-        return .body(content, isLast: isPeerDone)
+        return .body(content, isLast: frame.endsStream)
     }
 
-    /// Whether as much was received as is worth a frame that gives it back.
+    /// Whether enough was received for a WINDOW_UPDATE.
     private func isWindowDue(_ count: Int, of window: Int) -> Bool { count > 0 && count >= window / 2 }
 
-    private func writeWindow(_ stream: Int32, _ count: Int) {
+    private mutating func writeWindow(_ stream: Int32, _ count: Int) {
         write(.windowUpdate, stream: stream, payload: UInt32(count).bytes)
     }
 
@@ -76,35 +77,37 @@ extension SingleStreamConnection {
     ) throws(SessionError) -> Range<Int> {
         if let content = frame.content(of: payload) { return content }
         guard frame.isPadded else { throw .size }
-        throw .violation(ErrorCode.protocolError, "there is more padding than frame")
+        throw .violation(ErrorCode.protocolError, "the padding is longer than the frame")
     }
 
-    private func takeHeaders(_ frame: FrameHead, _ payload: Span<UInt8>) throws(SessionError) -> Event {
+    private mutating func takeHeaders(_ frame: FrameHead, _ payload: Span<UInt8>) throws(SessionError)
+        -> Event
+    {
         guard frame.stream & 1 == 1 else { throw .wrongStream }
         let count = payload.count
         _ = try content(of: frame, payload)
-        if frame.stream == stream, !isReset {
-            guard !isPeerDone else { throw .violation(ErrorCode.streamClosed, "the stream has ended") }
+        if frame.stream == stream, phase != .reset {
+            guard !hasPeerEnded else { throw .violation(ErrorCode.streamClosed, "the stream has ended") }
             guard frame.endsStream else {
-                throw .violation(ErrorCode.protocolError, "trailers do not end their stream")
+                throw .violation(ErrorCode.protocolError, "trailers without END_STREAM")
             }
             return try takeBlock(frame, count, endsStream: true)
         }
         guard frame.stream > lastStream else {
-            guard cutStreams.forgive(frame.stream) else {
+            guard closedStreams.forgive(frame.stream) else {
                 throw .violation(ErrorCode.streamClosed, "the stream is closed")
             }
             return try takeBlock(frame, count, endsStream: false)
         }
         lastStream = frame.stream
-        if !frame.endsStream { cutStreams.remember(frame.stream) }
+        if !frame.endsStream { closedStreams.remember(frame.stream) }
         write(.reset, stream: frame.stream, payload: ErrorCode.refusedStream.bytes)
         _ = try takeBlock(frame, count, endsStream: false)
         return .refused
     }
 
     /// A header block goes on, `count` bytes of it so far.
-    private func takeBlock(
+    private mutating func takeBlock(
         _ frame: FrameHead, _ count: Int, endsStream: Bool
     ) throws(SessionError) -> Event {
         guard count <= Self.mostBlockBytes else { throw .headerListTooLarge }
@@ -114,27 +117,27 @@ extension SingleStreamConnection {
         }
         block = nil
         guard endsStream else { return .nothing }
-        isPeerDone = true
+        peerEnded()
         return .ended
     }
 
-    private func takeReset(
+    private mutating func takeReset(
         _ frame: FrameHead, _ payload: Span<UInt8>
     ) throws(SessionError) -> Event {
         guard isKnown(frame.stream) else { throw .wrongStream }
         guard payload.count == 4 else { throw .size }
-        guard frame.stream == stream, !isClosed else { return .nothing }
-        isReset = true
+        guard frame.stream == stream, !phase.isOver else { return .nothing }
+        phase = .reset
         return .reset(errorCode: payload.bigEndianWord(at: 0))
     }
 
-    private func takeSettings(
+    private mutating func takeSettings(
         _ frame: FrameHead, _ payload: Span<UInt8>
     ) throws(SessionError) -> Event {
         guard frame.stream == 0 else { throw .wrongStream }
         guard !frame.isAcknowledgement else {
             guard payload.isEmpty else { throw .size }
-            throw .violation(ErrorCode.protocolError, "there are no settings to acknowledge")
+            throw .violation(ErrorCode.protocolError, "no SETTINGS wait for an acknowledgement")
         }
         guard payload.count % 6 == 0 else { throw .size }
         for start in stride(from: 0, to: payload.count, by: 6) {
@@ -146,26 +149,28 @@ extension SingleStreamConnection {
     }
 
     /// A setting of the peer (RFC 9113, section 6.5.2; RFC 8441, section 3; RFC 9218, section 2.1).
-    private func set(_ setting: UInt16, to value: UInt32) throws(SessionError) {
+    private mutating func set(_ setting: UInt16, to value: UInt32) throws(SessionError) {
         switch setting {
         case 2, 8, 9:
-            guard value <= 1 else { throw .violation(ErrorCode.protocolError, "a setting is no truth value") }
+            guard value <= 1 else {
+                throw .violation(ErrorCode.protocolError, "a setting that is 0 or 1 has another value")
+            }
         case 3: maxConcurrentStreams = value
         case 4:
             guard value <= UInt32(Int32.max) else { throw .overflow }
             windows.stream += Int(value) - windows.initial
             windows.initial = Int(value)
-            guard windows.stream <= Self.largestWindow else { throw .overflow }
+            guard windows.stream <= FlowControl.largestWindow else { throw .overflow }
         case 5:
             guard (16_384...16_777_215).contains(value) else {
-                throw .violation(ErrorCode.protocolError, "no such size of frames is allowed")
+                throw .violation(ErrorCode.protocolError, "SETTINGS_MAX_FRAME_SIZE is out of range")
             }
-            frameBytes = min(Int(value), FrameBuffer.payloadBytes)
+            frameBytes = min(Int(value), FrameHead.payloadBytes)
         default: break
         }
     }
 
-    private func takePing(
+    private mutating func takePing(
         _ frame: FrameHead, _ payload: Span<UInt8>
     ) throws(SessionError) -> Event {
         guard frame.stream == 0 else { throw .wrongStream }
@@ -176,18 +181,20 @@ extension SingleStreamConnection {
         return .nothing
     }
 
-    private func takeWindow(
+    private mutating func takeWindow(
         _ frame: FrameHead, _ payload: Span<UInt8>
     ) throws(SessionError) -> Event {
         guard frame.stream == 0 || isKnown(frame.stream) else { throw .wrongStream }
         guard payload.count == 4 else { throw .size }
         let step = Int(payload.bigEndianWord(at: 0) & 0x7FFF_FFFF)
-        // Whatever was under way to a stream that is closed means nothing.
-        let isOfStream = frame.stream == stream && !isClosed
+        // What was under way to a closed stream is ignored.
+        let isOfStream = frame.stream == stream && !phase.isOver
         guard frame.stream == 0 || isOfStream else { return .nothing }
-        guard step > 0 else { throw .violation(ErrorCode.protocolError, "a window grows by nothing") }
+        guard step > 0 else {
+            throw .violation(ErrorCode.protocolError, "WINDOW_UPDATE with an increment of 0")
+        }
         if isOfStream { windows.stream += step } else { windows.connection += step }
-        guard max(windows.connection, windows.stream) <= Self.largestWindow else { throw .overflow }
+        guard max(windows.connection, windows.stream) <= FlowControl.largestWindow else { throw .overflow }
         return .nothing
     }
 
@@ -200,12 +207,12 @@ extension SessionError {
         .protocolViolation(errorCode: code, reason: reason)
     }
     fileprivate static var size: SessionError {
-        violation(ErrorCode.frameSizeError, "a frame has a wrong size")
+        violation(ErrorCode.frameSizeError, "a frame has a wrong length")
     }
     fileprivate static var overflow: SessionError {
-        violation(ErrorCode.flowControlError, "a window overflows")
+        violation(ErrorCode.flowControlError, "a flow-control window overflows")
     }
     fileprivate static var wrongStream: SessionError {
-        violation(ErrorCode.protocolError, "a frame is for a stream that it cannot be for")
+        violation(ErrorCode.protocolError, "a frame has a stream identifier that it cannot have")
     }
 }

@@ -1,0 +1,132 @@
+// Responses, requests and bodies. Nothing leaves before `drain`; a verb for a stream that is gone does nothing, for the
+// peer may have closed it at any time.
+extension HTTP2Connection {
+    // MARK: Responses
+
+    /// Answers a request. Without a body this is one HEADERS frame with END_STREAM, else HEADERS and, as long as the
+    /// peer's window holds it, exactly one DATA frame with END_STREAM: clients of APNs rely on both.
+    ///
+    /// - Parameter body: at most 16 KiB, not empty.
+    public func respond(_ stream: Int32, _ head: HeaderBlock, body: [UInt8]? = nil) {
+        multiplexed?.respond(stream, head, body: body)
+        scheduleFlush()
+    }
+
+    /// Answers a request with `:status: 200` and this field, and no body. The value enters no header table.
+    ///
+    /// - Parameter value: at most 100 bytes.
+    public func respondOK(_ stream: Int32, _ name: StaticString, _ value: Span<UInt8>) {
+        multiplexed?.respondOK(stream, name, value)
+        scheduleFlush()
+    }
+
+    /// Begins an answer whose body follows by `send` and `finish`.
+    public func openResponse(_ stream: Int32, _ head: HeaderBlock) {
+        multiplexed?.openResponse(stream, head)
+        scheduleFlush()
+    }
+
+    // MARK: Requests
+
+    /// Makes a request, complete with its body if there is one.
+    ///
+    /// Above the peer's limit of streams the request waits its turn here. `closed` is called for it in any case.
+    ///
+    /// - Returns: the stream.
+    /// - Throws: `requestsRefused`.
+    public func request(_ head: HeaderBlock, body: [UInt8]? = nil) throws(SessionError) -> Int32 {
+        guard let multiplexed else { throw .requestsRefused }
+        let stream = try multiplexed.request(head, body: body)
+        scheduleFlush()
+        return stream
+    }
+
+    /// Begins a request whose body follows by `send` and `finish`.
+    ///
+    /// - Returns: the stream.
+    /// - Throws: `requestsRefused`.
+    public func openRequest(_ head: HeaderBlock) throws(SessionError) -> Int32 {
+        guard let multiplexed else { throw .requestsRefused }
+        let stream = try multiplexed.openRequest(head)
+        scheduleFlush()
+        return stream
+    }
+
+    // MARK: Bodies
+
+    /// Appends to the body of an open request or response. Flow control decides when it leaves; beyond
+    /// ``SessionSettings/maxOutboundBytes`` of one stream the connection is ``isOverfull``.
+    public func send(_ stream: Int32, _ bytes: Span<UInt8>) {
+        guard !bytes.isEmpty else { return }
+        send(stream) { $0.append(copying: bytes) }
+    }
+
+    /// The same for bytes that are made now: `write` appends them to those that wait already.
+    public func send(_ stream: Int32, _ write: (inout [UInt8]) -> Void) {
+        guard let record = record(of: stream) else { return }
+        guard case .open = record.ending else { return assertionFailure("send after finish") }
+        record.append(write)
+        if record.outboundBytes > state.settings.maxOutboundBytes { state.isOverfull = true }
+        resume(record)
+    }
+
+    /// The same for bytes that are sent on many streams: they are held here and not copied. They do not count for
+    /// ``isOverfull``; whoever sends them looks at ``outboundBytes(_:)``.
+    public func send(_ stream: Int32, shared bytes: [UInt8]) {
+        guard !bytes.isEmpty, let record = record(of: stream) else { return }
+        guard case .open = record.ending else { return assertionFailure("send after finish") }
+        record.append(shared: bytes)
+        resume(record)
+    }
+
+    /// Bytes of the body that wait here, not yet taken into frames.
+    public func outboundBytes(_ stream: Int32) -> Int { record(of: stream)?.outboundBytes ?? 0 }
+
+    /// Ends the body after the bytes that wait: with trailers, or with END_STREAM on the last DATA frame.
+    public func finish(_ stream: Int32, trailers: HeaderBlock? = nil) {
+        guard let record = record(of: stream) else { return }
+        guard case .open = record.ending else { return }
+        record.ending = trailers.map { .trailers($0) } ?? .last
+        state.streams.endStreaming(record)
+        record.since = state.deadlines.moment
+        resume(record)
+    }
+
+    /// The owner has dealt with bytes of a body: the peer may send as many more. Only without automatic window updates.
+    /// Also for bytes of streams that are closed by now, lest the connection's window dwindles.
+    public func consume(_ stream: Int32, _ count: Int) {
+        precondition(!state.settings.automaticWindowUpdates, "windows open by themselves")
+        multiplexed?.library.consume(stream, count)
+        scheduleFlush()
+    }
+
+    /// Closes one stream, both ways. `closed` follows in `drain`.
+    ///
+    /// An answer that is complete leaves first, as far as the peer's window lets it: a server may answer and then reset
+    /// what it does not want to hear the rest of (RFC 9113, section 8.1). Whatever else waits is dropped.
+    public func reset(_ stream: Int32, errorCode: UInt32) {
+        guard let record = record(of: stream) else { return }
+        switch engine {
+        case .multiplexed(let connection): connection.reset(record, stream, errorCode: errorCode)
+        case .singleStream(let connection): connection.reset(stream, errorCode: errorCode)
+        }
+        scheduleFlush()
+    }
+
+    /// The record of an open stream.
+    private func record(of stream: Int32) -> StreamRecord? {
+        switch engine {
+        case .multiplexed(let connection): connection.record(of: stream)
+        case .singleStream: state.streams.first.flatMap { $0.id == stream ? $0 : nil }
+        }
+    }
+
+    /// There is more of a body, or its end.
+    private func resume(_ record: StreamRecord) {
+        if record.isDeferred {
+            record.isDeferred = false
+            multiplexed?.library.resumeBody(of: record.id)
+        }
+        scheduleFlush()
+    }
+}

@@ -1,0 +1,182 @@
+import CPostriderNghttp2
+
+// What nghttp2 reports of a peer's frames: see ``Nghttp2Callbacks.swift``.
+extension MultiplexedConnection {
+    /// A frame begins. nghttp2 ignores HEADERS on streams that it does not keep any more, which would cost 300 KB for a
+    /// thousand of them, but decodes their blocks first, past every bound that we set to header blocks. So HEADERS on a
+    /// stream that the peer has ended or reset end the connection (RFC 9113, section 5.1).
+    func frameBegins(_ frame: nghttp2_frame_hd) {
+        let stream = frame.stream_id
+        guard UInt32(frame.type) == NGHTTP2_HEADERS.rawValue, isClosedByPeer(stream) else { return }
+        if !closedStreams.forgive(stream) { library.terminate(errorCode: ErrorCode.streamClosed) }
+    }
+
+    /// The peer has begun one stream more than it may, and the stream is reset. nghttp2 forgets that at once.
+    func streamRefused(_ frame: nghttp2_frame_hd) {
+        let endsStream = frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        closedStreams.refuse(frame.stream_id, endsStream: endsStream)
+    }
+
+    func headerBlockBegins(isRequest: Bool) {
+        block.begin()
+        if isRequest { state.resets.open() }
+    }
+
+    /// A field of a header block. False: it is one too many, or the block is too large.
+    func fieldReceived(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        if block.isDecoded { return true }
+        unsafe block.append(name, value)
+        let settings = state.settings
+        if block.fields.count <= settings.maxHeaderFields,
+            block.fields.listBytes <= settings.maxHeaderListBytes
+        {
+            return true
+        }
+        state.failure =
+            block.fields.count > settings.maxHeaderFields ? .tooManyHeaderFields : .headerListTooLarge
+        return false
+    }
+
+    /// A complete frame. False: the connection is over.
+    func frameReceived(_ frame: UnsafePointer<nghttp2_frame>) -> Bool {
+        guard !state.hasEnded else { return false }
+        let header = unsafe frame.pointee.hd
+        let endStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        let isAcknowledgement = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+        switch UInt32(header.type) {
+        case NGHTTP2_DATA.rawValue:
+            if endStream { reportEnd(header.stream_id) }
+        case NGHTTP2_HEADERS.rawValue:
+            blockReceived(header.stream_id, endStream: endStream)
+        case NGHTTP2_SETTINGS.rawValue where isAcknowledgement:
+            state.deadlines.settingsAcknowledged()
+            state.handler.lend { $0.settingsAcknowledged() }
+        case NGHTTP2_SETTINGS.rawValue:
+            let maxStreams = library.remoteSetting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+            state.handler.lend { $0.settingsReceived(maxConcurrentStreams: maxStreams) }
+        case NGHTTP2_PING.rawValue where isAcknowledgement:
+            pings.pingAcknowledged()
+            state.handler.lend { $0.pingAcknowledged() }
+        case NGHTTP2_GOAWAY.rawValue:
+            unsafe goawayReceived(frame.pointee.goaway)
+        case NGHTTP2_RST_STREAM.rawValue:
+            return isBearable(resetOf: header.stream_id)
+        default:
+            break
+        }
+        return true
+    }
+
+    /// A piece of a body.
+    func dataReceived(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
+        guard library.withRecord(of: stream, { _ in true }) != nil else { return }
+        if !awaitingContinue.isEmpty { awaitingContinue.removeAll { $0 == stream } }
+        let bytes = unsafe bytes.span
+        state.handler.lend { $0.data(stream, bytes) }
+    }
+
+    /// nghttp2 has closed a stream.
+    func streamClosed(_ stream: Int32, errorCode: UInt32) {
+        let hasEnded = library.withRecord(of: stream) { record in
+            let hasEnded = record.hasEnded
+            state.streams.remove(record)
+            return hasEnded
+        }
+        if hasEnded != true { closedStreams.remember(stream) }
+        guard hasEnded != nil else { return }
+        state.handler.lend { $0.closed(stream, errorCode: errorCode) }
+    }
+
+    private func blockReceived(_ stream: Int32, endStream: Bool) {
+        let known = library.withRecord(of: stream) { kindOfBlock(on: $0) }
+        // A client's streams have a record from the request on; one without was reset and reported.
+        guard state.role == .server || known != nil else { return }
+        guard known != nil || !state.goaway.isWaiting else {
+            // A request that comes after everything was said, and before it has left. GOAWAY does not name it.
+            block.fields.giveBackMemory()
+            return library.submitReset(stream, errorCode: ErrorCode.refusedStream)
+        }
+        let kind = known ?? kindOfBlock(on: openedByPeer(stream))
+        if state.role == .server { state.lastStream = max(state.lastStream, stream) }
+        state.handler.lend { $0.headers(stream, &block.fields, kind: kind, endStream: endStream) }
+        block.fields.giveBackMemory()
+        if block.expectsContinue, state.role == .server, kind == .head, !endStream {
+            awaitingContinue.append(stream)
+        }
+        if endStream { reportEnd(stream) }
+    }
+
+    /// What a block is that has come on a stream. Takes note of it.
+    private func kindOfBlock(on record: StreamRecord) -> BlockKind {
+        if record.hasHead { return .trailers }
+        if state.role == .client && block.fields.isInformational { return .informational }
+        record.hasHead = true
+        return .head
+    }
+
+    private func openedByPeer(_ stream: Int32) -> StreamRecord {
+        let record = state.streams.add(stream, at: state.deadlines.moment)
+        library.attach(record, to: stream)
+        return record
+    }
+
+    /// The handler may have ended the connection in the call before.
+    private func reportEnd(_ stream: Int32) {
+        guard library.withRecord(of: stream, { $0.hasEnded = true }) != nil else { return }
+        state.handler.lend { $0.ended(stream) }
+    }
+
+    /// The peer resets a stream. False: it has cut short one stream too many. A stream whose answer has left is
+    /// finished, and one that was open for more than a second has been waited for.
+    private func isBearable(resetOf stream: Int32) -> Bool {
+        let since = library.withRecord(of: stream) { record in
+            record.hasEnded = true
+            return record.since
+        }
+        guard let since, state.role == .server, state.deadlines.moment - since <= 1,
+            !library.hasEndedLocally(stream), !state.resets.cut()
+        else { return true }
+        state.failure = .tooManyResets
+        return false
+    }
+
+    private func goawayReceived(_ frame: nghttp2_goaway) {
+        let debug = unsafe Array(UnsafeBufferPointer(start: frame.opaque_data, count: frame.opaque_data_len))
+        let (lastStream, errorCode) = unsafe (frame.last_stream_id, frame.error_code)
+        state.handler.lend {
+            $0.goawayReceived(lastStream: lastStream, errorCode: errorCode, debug: debug)
+        }
+    }
+}
+
+extension MultiplexedConnection: FrameSink {
+    var hasEnded: Bool { state.hasEnded }
+
+    func give(_ bytes: UnsafeBufferPointer<UInt8>) -> Int { unsafe library.receive(bytes) }
+
+    func mayBeClosed(_ stream: Int32) -> Bool { library.isUnknown(stream) }
+
+    /// On a stream that the peer has ended or reset, DATA ends the connection (RFC 9113, section 5.1); where we have
+    /// closed the stream, the peer may not have known. nghttp2 ignores both.
+    func judge(_ data: FrameHead) {
+        guard isClosedByPeer(data.stream) else { return }
+        if !closedStreams.mayHold(data.stream) {
+            library.terminate(errorCode: ErrorCode.streamClosed)
+        } else if data.endsStream {
+            _ = closedStreams.forgive(data.stream)
+        }
+    }
+
+    func refuse(_ error: SessionError) -> Int {
+        state.failure = error
+        return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+    }
+
+    /// The last stream that the peer has begun. nghttp2 does not count one that was refused.
+    var lastBegun: Int32 { max(closedStreams.lastRefused, library.lastProcessedStream) }
+
+    /// Whether the peer has begun this stream, and it is closed.
+    private func isClosedByPeer(_ stream: Int32) -> Bool {
+        state.role == .server && stream & 1 == 1 && stream <= lastBegun && library.isUnknown(stream)
+    }
+}
