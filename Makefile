@@ -20,7 +20,7 @@ TARGET ?=
 ROWS ?=
 
 .PHONY: help deps build release package test test-tsan test-asan test-package fuzz simulate torture bench growth costs figures \
-	format format-check demo provider-api diagrams screenshot clean
+	format format-check demo provider-api docs diagrams screenshot clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,6 +111,10 @@ demo: deps build ## Show what reaches an app: pushes, its own notifications, res
 
 provider-api: ## Write the cases of docs/reference/provider-api.md anew, from the table that the tests run
 	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter ProviderContractTests/document
+
+docs: ## Build the documentation of PostriderKit with DocC, in .build/documentation; warnings are errors
+	swift build --target PostriderKit
+	.ci/documentation
 
 diagrams: ## Draw the pictures of the documents anew, from docs/diagrams, Package.swift and the table of benchmarks
 	@.ci/dependencies diagrams

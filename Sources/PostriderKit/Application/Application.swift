@@ -90,6 +90,7 @@ public final class Application: Sendable {
     /// An application that has not registered yet; nothing is connected.
     ///
     /// - Parameters:
+    ///   - topic: the app's identifier, which providers put into `apns-topic`.
     ///   - environment: where it wants to be reached. An app has one at a time: with another one than before, its
     ///     device token becomes invalid, and it is given a new one.
     ///   - socketPath: the agent's Unix socket.

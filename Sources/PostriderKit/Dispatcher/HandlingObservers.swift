@@ -7,7 +7,12 @@ extension NotificationDispatcher {
     /// or removed. A notification is confirmed to the agent when it has returned. One that is removed, or whose scope
     /// is switched off, before its turn is not called.
     ///
-    /// - Parameter queue: where it is called, such as `.main`.
+    /// - Parameters:
+    ///   - name: the name to observe; nil for any name.
+    ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
+    ///   - scope: the observer is called only while this scope is switched on; nil for always.
+    ///   - queue: the queue on which the observer is called, such as `.main`.
+    ///   - observer: called with each notification.
     public func addObserver(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
         in scope: NotificationScope? = nil, on queue: DispatchQueue, using observer: @escaping Observer
@@ -48,7 +53,12 @@ extension NotificationDispatcher {
     /// Calls `observer` on the main actor for notifications of one name from one sender, one after the other. A
     /// notification is confirmed to the agent when it has returned.
     ///
-    /// - Parameter limit: as of ``notifications(named:sender:in:limit:)``.
+    /// - Parameters:
+    ///   - name: the name to observe; nil for any name.
+    ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
+    ///   - scope: the observer is called only while this scope is switched on; nil for always.
+    ///   - limit: as of ``notifications(named:sender:in:limit:)``.
+    ///   - observer: called with each notification.
     public func addObserver(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
         in scope: NotificationScope? = nil, limit: Int = 256,
@@ -77,7 +87,12 @@ extension NotificationDispatcher {
     ///
     /// A call that is running when the observation ends runs to its end; what waits behind it is not handled.
     ///
-    /// - Parameter limit: as of ``notifications(named:sender:in:limit:)``.
+    /// - Parameters:
+    ///   - name: the name to observe; nil for any name.
+    ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
+    ///   - scope: the observer is called only while this scope is switched on; nil for always.
+    ///   - limit: as of ``notifications(named:sender:in:limit:)``.
+    ///   - observer: called with each notification.
     public func addObserver(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
         in scope: NotificationScope? = nil, limit: Int = 256,

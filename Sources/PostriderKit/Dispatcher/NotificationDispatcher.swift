@@ -26,10 +26,14 @@ public final class NotificationDispatcher: Sendable {
     /// A dispatcher without observers.
     public init() {}
 
-    /// Calls `observer` for notifications of one name from one sender, until what this returns is released or removed;
-    /// nil stands for any name, or for any sender, none included.
+    /// Calls `observer` for notifications of one name from one sender, until the observation that this returns is
+    /// released or removed.
     ///
-    /// - Parameter scope: what has to be switched on for the observer to be called; nil: nothing has.
+    /// - Parameters:
+    ///   - name: the name to observe; nil for any name.
+    ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
+    ///   - scope: the observer is called only while this scope is switched on; nil for always.
+    ///   - observer: called with each notification, on the thread that posts it.
     public func addObserver(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
         in scope: NotificationScope? = nil, using observer: @escaping Observer

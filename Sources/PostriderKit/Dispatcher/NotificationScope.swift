@@ -16,7 +16,9 @@ public final class NotificationScope: Sendable {
 
     /// A scope that is switched on or off to begin with, perhaps a part of another one.
     ///
-    /// - Parameter whole: the scope that this is a part of: while that is off, so is this.
+    /// - Parameters:
+    ///   - isOn: whether the scope is switched on at first.
+    ///   - whole: the scope that this one is a part of: while that is off, so is this one.
     public init(isOn: Bool = true, partOf whole: NotificationScope? = nil) {
         self.whole = whole
         isSwitchedOn = Atomic(isOn)

@@ -94,11 +94,16 @@ extension NotificationDispatcher {
         }
     }
 
-    /// The notifications of one name from one sender that are posted from now on; nil stands for any name, or for any
-    /// sender. ``Notifications`` tells when they are confirmed.
+    /// The notifications of one name from one sender that are posted from now on. ``Notifications`` tells when they are
+    /// confirmed.
     ///
-    /// - Parameter limit: of notifications that nobody waits for, such as the app's own, the oldest beyond this are
-    ///   dropped. Those that the agent waits for are not: it hands over no more than the loop confirms.
+    /// - Parameters:
+    ///   - name: the name to observe; nil for any name.
+    ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
+    ///   - scope: notifications are taken only while this scope is switched on; nil for always.
+    ///   - limit: how many notifications that nobody waits for, such as the app's own, are kept for a slow loop; the
+    ///     oldest beyond this are dropped. Notifications of the agent are not: it hands over no more than the loop
+    ///     confirms.
     public func notifications(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
         in scope: NotificationScope? = nil, limit: Int = 256
@@ -110,7 +115,11 @@ extension NotificationDispatcher {
 
     /// The notifications of a type that are posted from now on. ``Notifications`` tells when they are confirmed.
     ///
-    /// - Parameter limit: as above.
+    /// - Parameters:
+    ///   - type: the type of the notifications.
+    ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
+    ///   - scope: notifications are taken only while this scope is switched on; nil for always.
+    ///   - limit: as of ``notifications(named:sender:in:limit:)``.
     public func notifications<Notification: TypedNotification>(
         of type: Notification.Type, sender: NotificationSender? = nil, in scope: NotificationScope? = nil,
         limit: Int = 256

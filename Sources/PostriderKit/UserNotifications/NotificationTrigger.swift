@@ -28,9 +28,9 @@ public struct TimeIntervalNotificationTrigger: NotificationTrigger, Hashable {
     public func nextTriggerDate() -> Date? { try? next(self) }
 }
 
-/// When clock and calendar say something: `hour: 9, weekday: 2` is nine o'clock on Mondays. The Gregorian calendar's
-/// year, month, day, weekday, weekday ordinal, hour, minute and second count, and the time zone, without which it is
-/// the device's own. ``Notifications/CalendarMoment`` tells what becomes of days and times that there are not.
+/// Due when clock and calendar match: `hour: 9, weekday: 2` is nine o'clock on Mondays. Year, month, day, weekday,
+/// weekday ordinal, hour, minute and second of the Gregorian calendar count, and the time zone, which is the device's
+/// own if it is not given. docs/operate/agent.md says when a day or a time that does not exist is due.
 public struct CalendarNotificationTrigger: NotificationTrigger, Hashable {
     /// What is to be said.
     public let dateComponents: DateComponents
