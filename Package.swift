@@ -63,6 +63,7 @@ let package = Package(
         library("PostriderJSON", ["PostriderNotifications"]),
 
         // What `postrider dev` is told to do to pushes, and what it has been sent.
+        library("PostriderCaptures", ["PostriderNotifications", "PostriderJSON"]),
         library("PostriderRules", ["PostriderNotifications", "PostriderJSON", "PostriderSeededRandom"]),
         library(
             "PostriderRuleFiles",
@@ -147,6 +148,7 @@ let package = Package(
         ),
         tests("SeededRandomTests", "Units/SeededRandom", ["PostriderSeededRandom"]),
         tests("YAMLTests", "Units/YAML", ["PostriderYAML"]),
+        tests("CapturesTests", "Units/Captures", ["PostriderCaptures", "PostriderNotifications"]),
         tests("RulesTests", "Units/Rules", ["PostriderNotifications", "PostriderRules"]),
         tests(
             "RuleFilesTests", "Units/RuleFiles",
