@@ -120,7 +120,7 @@ diagrams: ## Draw the pictures of the documents anew, from docs/diagrams, Packag
 	@.ci/dependencies diagrams
 	python3 docs/diagrams/draw.py
 
-screenshot: deps ## Make the picture of docs/operate/agent.md anew: an alert on a virtual screen
+screenshot: deps ## Make the picture of docs/reference/alerts.md anew: an alert on a virtual screen
 	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter DesktopTests
 
 clean: ## Remove everything that was built

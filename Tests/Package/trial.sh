@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Within the machine that run.sh has made: configures relay and agent as
-# docs/operate/configuration.md and docs/operate/agent.md say, and
-# tries what they promise under systemd. Each line of its output is a sentence that has been found true, the last but for one
-# that was not.
+# Within the machine that run.sh has made: configures relay and agent as docs/operate/install.md and
+# docs/operate/agent.md say, and tries what they promise under systemd. Each line of its output is a sentence that has been
+# found true, the last but for one that was not.
 set -Eeuo pipefail
 cd /srv/trial
 topic=com.example.kiosk

@@ -1,4 +1,4 @@
-"""The values of a push's payload, as every reader of Postrider gives them (docs/reference/apps.md).
+"""The values of a push's payload, as every reader of Postrider gives them (docs/reference/postriderkit.md).
 
 Python's own json gives lone surrogates and infinite floats, which cannot be written out again.
 """

@@ -30,7 +30,8 @@ public struct TimeIntervalNotificationTrigger: NotificationTrigger, Hashable {
 
 /// Due when clock and calendar match: `hour: 9, weekday: 2` is nine o'clock on Mondays. Year, month, day, weekday,
 /// weekday ordinal, hour, minute and second of the Gregorian calendar count, and the time zone, which is the device's
-/// own if it is not given. docs/operate/agent.md says when a day or a time that does not exist is due.
+/// own if it is not given. docs/reference/local-notifications.md says when a day or a time that does not exist
+/// is due.
 public struct CalendarNotificationTrigger: NotificationTrigger, Hashable {
     /// What is to be said.
     public let dateComponents: DateComponents

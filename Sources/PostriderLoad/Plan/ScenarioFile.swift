@@ -1,7 +1,7 @@
 public import PostriderYAML
 
 extension LoadPlan {
-    /// Reads a scenario file; docs/operate/load.md says what can stand in it.
+    /// Reads a scenario file; docs/reference/load-result.md says what can stand in it.
     ///
     /// - Throws: a sentence with the place of the first mistake.
     public init(text: String, file: String) throws(YAMLError) {

@@ -1,5 +1,5 @@
-/// What came of a load run: what `postrider load --json` prints, and what `--baseline` reads. docs/operate/load.md has
-/// the fields with their units.
+/// The result of a load run: `postrider load --json` prints it, and `--baseline` reads it.
+/// docs/reference/load-result.md has the fields with their units.
 public struct LoadResult: Codable, Sendable, Equatable {
     /// The form of this document.
     public static let schemaVersion = 1
@@ -181,7 +181,7 @@ public struct LoadResult: Codable, Sendable, Equatable {
     /// Whether everything came.
     public var verdict: Verdict
     /// What the relay gave up during the run by its own counts, by reason: those of `dropped` in
-    /// docs/reference/control.md, `expired`, `replaced`, and `broadcasts` to slow devices. Nil where it does not say.
+    /// docs/operate/commands.md, `expired`, `replaced`, and `broadcasts` to slow devices. Nil where it does not say.
     public var relayLosses: [String: UInt64]?
     /// Second by second.
     public var timeline: [Second]

@@ -122,7 +122,7 @@ extension LoadCommand {
         ]
 
     private static let report: [Option] = [
-        .flag("json", "Print the result as one line of JSON (docs/operate/load.md)."),
+        .flag("json", "Print the result as one line of JSON (docs/reference/load-result.md)."),
         .file("save", "Write the result as JSON, besides."),
         .file("report", "Write a page of HTML with plots, besides."),
         .file("baseline", "Compare with an earlier result, of --save or --json."),

@@ -1,7 +1,7 @@
 import PostriderRelay
 import PostriderTransport
 
-/// What a relay that is driven has given up by its own counts (docs/reference/control.md): they tell why something was
+/// What a relay that is driven has given up by its own counts (docs/operate/commands.md): they tell why something was
 /// lost.
 enum RelayLosses {
     /// By reason, since the relay was started; nil where it does not say.

@@ -1,6 +1,6 @@
 """A relay behind stock proxies that end TLS and speak HTTP/2 to both sides: nginx with `grpc_pass`, HAProxy in `mode http`.
 
-The proxies' settings are those of docs/operate/configuration.md.
+The proxies' settings are those of docs/operate/proxies.md.
 
 usage: proxies.py nginx|haproxy RELAY.json FOLDER
 """
