@@ -100,7 +100,6 @@ final class DeviceConnection: EndpointOwner {
         MessageFraming.frame(message, into: &frame)
         let bytes = frame
         endpoint.streams.send(stream, bytes.span)
-        endpoint.setNeedsFlush()
         spokenAt = loop.now
     }
 
@@ -109,7 +108,6 @@ final class DeviceConnection: EndpointOwner {
         guard let stream, !isFinished else { return }
         isFinished = true
         endpoint.streams.finish(stream)
-        endpoint.setNeedsFlush()
     }
 
     private func take(_ event: DeviceLink.Event) {
@@ -223,7 +221,6 @@ final class DeviceConnection: EndpointOwner {
             endpoint.streams.forgiveEmptyFrames()
             if !pongTimer.isArmed { silentSeconds = secondsOfSilence }
             endpoint.streams.ping()
-            endpoint.setNeedsFlush()
             arm(keepaliveSeconds * 1000)
             guard !pongTimer.isArmed else { return }
             _ = endpoint.takeHeard()

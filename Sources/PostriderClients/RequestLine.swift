@@ -111,7 +111,6 @@ final class RequestLine: EndpointOwner {
                 close()
                 return
             }
-            endpoint.setNeedsFlush()
         }
     }
 
@@ -141,7 +140,6 @@ final class RequestLine: EndpointOwner {
             }
             exchange.finish(.failure(.timedOut))
             endpoint.streams.reset(stream, errorCode: ErrorCode.cancel)
-            endpoint.setNeedsFlush()
         }
         for exchange in waiting.removeAll(where: { $0.deadline <= now }) {
             exchange.finish(.failure(.timedOut))
@@ -171,7 +169,6 @@ final class RequestLine: EndpointOwner {
         guard exchange.body.count + bytes.count <= bounds.responseBytes else {
             exchange.finish(.failure(.responseTooLarge(limit: bounds.responseBytes)))
             endpoint.streams.reset(stream, errorCode: ErrorCode.cancel)
-            endpoint.setNeedsFlush()
             return
         }
         exchange.body.append(copying: bytes)

@@ -1,8 +1,7 @@
 public import PostriderHTTP2
 public import PostriderTransport
 
-/// What speaks through an endpoint: it is told of streams (``HTTP2/SessionHandler``) and of the connection's
-/// two ends.
+/// Who speaks through an ``HTTP2Handler``: is told of streams (``SessionHandler``) and of the connection's two ends.
 public protocol EndpointOwner: SessionHandler {
     /// The connection is established, TLS included; requests may come or be made.
     func opened()
@@ -21,19 +20,19 @@ extension EndpointOwner {
     public func disconnected(_ reason: CloseReason, from peer: Peer?) { disconnected(reason) }
 }
 
-/// An HTTP/2 session at one end of a wire: the piece between Transport, which knows no protocol, and HTTP2,
-/// which knows no socket. Server or client, TLS or Unix socket, it is the same.
+/// HTTP/2 at one end of a connection: the piece between Transport, which knows no protocol, and HTTP2, which knows no
+/// socket. Server or client, TLS or Unix socket, it is the same.
 ///
-/// The wire holds the endpoint, the endpoint holds its owner until the connection is gone; the owner looks
-/// back without holding.
-public final class HTTP2Handler: ConnectionHandler {
-    /// The streams. After saying something on one, call ``setNeedsFlush()``.
+/// The connection holds the handler, the handler holds its owner until the connection is gone; the owner refers to the
+/// handler without holding it.
+public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
+    /// The streams. What is said on them leaves at the end of the turn.
     public let streams: HTTP2Connection
     /// The connection; nil before it is established and after it is gone.
     public private(set) var wire: (any ConnectionOutput)?
     /// Who speaks through this endpoint; nil after the connection is gone.
     public private(set) var owner: (any EndpointOwner)?
-    private let patience: Timeouts
+    private let timeouts: Timeouts
     private var hasHeard = false
     private var isClosing = false
     /// Why the session ends that ends by itself; nil: nobody has asked it to.
@@ -41,12 +40,13 @@ public final class HTTP2Handler: ConnectionHandler {
 
     /// An endpoint in this role for `owner`.
     public init(
-        role: HTTP2Connection.Role, settings: SessionSettings, patience: Timeouts = Timeouts(),
+        role: HTTP2Connection.Role, settings: SessionSettings, timeouts: Timeouts = Timeouts(),
         owner: any EndpointOwner
     ) {
-        self.patience = patience
+        self.timeouts = timeouts
         streams = HTTP2Connection(role: role, settings: settings, handler: owner)
         self.owner = owner
+        streams.flushScheduler = self
     }
 
     /// Whoever is at the other end, once the connection is established.
@@ -78,7 +78,6 @@ public final class HTTP2Handler: ConnectionHandler {
         guard wire != nil, !isClosing, endReason == nil else { return }
         endReason = reason
         streams.shutDown(debug: debug, settles: settles)
-        setNeedsFlush()
     }
 
     /// Answers a request with JSON.
@@ -89,7 +88,6 @@ public final class HTTP2Handler: ConnectionHandler {
         streams.openResponse(stream, head)
         streams.send(stream, body)
         streams.finish(stream)
-        setNeedsFlush()
     }
 
     /// Whether anything was received since this was last asked: what a keepalive needs to know.
@@ -116,7 +114,7 @@ public final class HTTP2Handler: ConnectionHandler {
         } catch {
             wire?.close(.protocolError(error.description, name: error.name))
         }
-        if streams.wantsToSend { wire?.setNeedsFlush() }
+        flushIfNeeded()
     }
 
     /// The peer will say nothing more: HTTP/2 has no half-open end, so neither will we.
@@ -128,7 +126,7 @@ public final class HTTP2Handler: ConnectionHandler {
     public func flush(into output: inout [UInt8]) {
         streams.drain(into: &output)
         if streams.wantsToSend {
-            wire?.setNeedsFlush()
+            setNeedsFlush()
         } else if streams.isFinished {
             let failure = streams.failure.map { CloseReason.protocolError($0.description, name: $0.name) }
             wire?.close(failure ?? endReason ?? .localClose)
@@ -144,12 +142,18 @@ public final class HTTP2Handler: ConnectionHandler {
     /// A second has gone by in which the peer kept us waiting. Stalled streams are reset; a connection that stalls as a
     /// whole is closed.
     public func look() {
-        if let debt = streams.tick(patience) {
-            let sentence = debt.sentence(patience)
-            let code = debt == .settingsAcknowledgement ? ErrorCode.settingsTimeout : ErrorCode.protocolError
+        if let overdue = streams.tick(timeouts) {
+            let sentence = overdue.sentence(timeouts)
+            let code =
+                overdue == .settingsAcknowledgement ? ErrorCode.settingsTimeout : ErrorCode.protocolError
             close(.stalled(sentence), errorCode: code, debug: Array(sentence.utf8))
         }
-        if streams.wantsToSend { wire?.setNeedsFlush() }
+        flushIfNeeded()
+    }
+
+    /// For what the streams have said while they were at work, when they do not ask for a flush.
+    private func flushIfNeeded() {
+        if streams.wantsToSend || streams.isOverfull { setNeedsFlush() }
     }
 
     /// The connection is gone: every open stream is closed, and the owner is told and let go.
@@ -164,11 +168,11 @@ public final class HTTP2Handler: ConnectionHandler {
 
 extension AwaitedAction {
     /// What the peer did not do, for it and for the log.
-    fileprivate func sentence(_ patience: Timeouts) -> String {
+    fileprivate func sentence(_ timeouts: Timeouts) -> String {
         switch self {
-        case .preface: "no connection preface within \(patience.prefaceSeconds) seconds"
-        case .settingsAcknowledgement: "SETTINGS not acknowledged within \(patience.settingsSeconds) seconds"
-        case .headerBlock: "a header block without end after \(patience.headerBlockSeconds) seconds"
+        case .preface: "no connection preface within \(timeouts.prefaceSeconds) seconds"
+        case .settingsAcknowledgement: "SETTINGS not acknowledged within \(timeouts.settingsSeconds) seconds"
+        case .headerBlock: "a header block without end after \(timeouts.headerBlockSeconds) seconds"
         }
     }
 }

@@ -31,7 +31,7 @@ FLEET = 15_000
 PACE = 400
 # The time between two pushes of row `latency`.
 POLLING = 500
-HELD = {"idle": FLEET, "storm": FLEET, "handshakes": CONNECTIONS}
+HELD = {"idle": FLEET, "switches": FLEET, "storm": FLEET, "handshakes": CONNECTIONS}
 
 
 class Bench(Harness):
@@ -121,6 +121,21 @@ class Bench(Harness):
             with broker() as server:
                 yield what, name, self.drive(protocol, server, FLEET, "idle")["KiB/connection"]
 
+    def switches(self):
+        """what protocol code of our own buys: the relay, and the relay with a part of it left to the library"""
+        accepting = ["push", "--absent", "--now-or-never", "--devices", TOKENS, "--for", f"{self.seconds}s"]
+        delivering = ["push", "--devices", 1000, "--in-flight", 1000, "--for", f"{self.seconds}s"]
+        idling = ["idle", "--devices", FLEET, "--for", "8s"]
+        for what, words, measure, setting in (
+            ("pushes accepted for a second of processor time", accepting,
+             lambda phase: phase["accepted"] / used(phase), "request-headers=nghttp2"),
+            ("deliveries for a second of processor time", delivering,
+             lambda phase: phase["delivered"] / used(phase), "device-links=nghttp2"),
+            ("KiB for an idle device (less is better)", idling, connection_kib, "device-links=nghttp2"),
+        ):
+            yield what, US, measure(main_phase(self.own(*words)))
+            yield what, setting, measure(main_phase(self.own(*words, "--relay-setting", setting)))
+
     def handshakes(self):
         """connections that are made, for a second of the server's processor time"""
         # Ours come again after they were cut, say who they are and are let in; a peer is asked for a page, or nothing.
@@ -207,7 +222,7 @@ def show(figures):
 
 
 def main():
-    rows = ["accepts", "deliveries", "latency", "durable", "idle", "handshakes", "storm", "start", "counts"]
+    rows = ["accepts", "deliveries", "latency", "durable", "idle", "switches", "handshakes", "storm", "start", "counts"]
     options = parser(rounds=5, seconds=4)
     options.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(rows))
     options.add_argument("--plot")

@@ -66,7 +66,6 @@ final class AppSession: EndpointOwner {
 
     private func attach(_ stream: Int32) {
         endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
-        endpoint.setNeedsFlush()
         let app = AppStream(
             user: user, process: endpoint.peer?.credentials?.process,
             countUnsent: { [unowned self] in endpoint.streams.outboundBytes(stream) },
@@ -184,7 +183,6 @@ final class AppSession: EndpointOwner {
         let bytes = caller.release()
         guard bytes > 0, goneAt == nil else { return }
         endpoint.streams.consume(caller.stream, bytes)
-        endpoint.setNeedsFlush()
     }
 
     private func receive(_ message: AppMessage, from app: AppStream) throws(CourierError) {
@@ -216,7 +214,6 @@ final class AppSession: EndpointOwner {
         MessageFraming.frame(message, into: &frame)
         let bytes = frame
         endpoint.streams.send(stream, bytes.span)
-        endpoint.setNeedsFlush()
     }
 
     private func forget(_ caller: AppCall, isBroken: Bool = false) {
@@ -240,7 +237,6 @@ final class AppSession: EndpointOwner {
             return
         }
         endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
-        endpoint.setNeedsFlush()
         callers[stream] = AppCall(stream, .inputMethod(InputMethod()))
     }
 
@@ -263,13 +259,11 @@ final class AppSession: EndpointOwner {
     private func end(_ caller: AppCall, _ status: GRPCStatus, _ message: String) {
         forget(caller)
         endpoint.streams.finish(caller.stream, trailers: Self.trailers(status, message, [:]))
-        endpoint.setNeedsFlush()
     }
 
     private func refuse(_ stream: Int32, _ status: GRPCStatus, _ message: String) {
         let head: HeaderBlock = [":status": "200", "content-type": "application/grpc"]
         endpoint.streams.respond(stream, Self.trailers(status, message, head))
-        endpoint.setNeedsFlush()
     }
 
     private static func trailers(_ status: GRPCStatus, _ message: String, _ head: HeaderBlock) -> HeaderBlock

@@ -10,6 +10,7 @@ final class ConnectionState {
     var flood: FloodAccounting
     var resets: RapidResetDetector
     var deadlines = PeerDeadlines()
+    var pings = PingCount()
     /// Our own GOAWAY.
     var goaway = LocalGoaway.none
     /// Why the connection failed: our verdict on the peer or, found out while sending, nghttp2's.

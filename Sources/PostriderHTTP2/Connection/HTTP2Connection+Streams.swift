@@ -8,7 +8,7 @@ extension HTTP2Connection {
     ///
     /// - Parameter body: at most 16 KiB, not empty.
     public func respond(_ stream: Int32, _ head: HeaderBlock, body: [UInt8]? = nil) {
-        multiplexed?.respond(stream, head, body: body)
+        outbound?.respond(stream, head, body: body)
         scheduleFlush()
     }
 
@@ -16,13 +16,13 @@ extension HTTP2Connection {
     ///
     /// - Parameter value: at most 100 bytes.
     public func respondOK(_ stream: Int32, _ name: StaticString, _ value: Span<UInt8>) {
-        multiplexed?.respondOK(stream, name, value)
+        outbound?.respondOK(stream, name, value)
         scheduleFlush()
     }
 
     /// Begins an answer whose body follows by `send` and `finish`.
     public func openResponse(_ stream: Int32, _ head: HeaderBlock) {
-        multiplexed?.openResponse(stream, head)
+        outbound?.openResponse(stream, head)
         scheduleFlush()
     }
 
@@ -35,8 +35,8 @@ extension HTTP2Connection {
     /// - Returns: the stream.
     /// - Throws: `requestsRefused`.
     public func request(_ head: HeaderBlock, body: [UInt8]? = nil) throws(SessionError) -> Int32 {
-        guard let multiplexed else { throw .requestsRefused }
-        let stream = try multiplexed.request(head, body: body)
+        guard let outbound else { throw .requestsRefused }
+        let stream = try outbound.request(head, body: body)
         scheduleFlush()
         return stream
     }
@@ -46,8 +46,8 @@ extension HTTP2Connection {
     /// - Returns: the stream.
     /// - Throws: `requestsRefused`.
     public func openRequest(_ head: HeaderBlock) throws(SessionError) -> Int32 {
-        guard let multiplexed else { throw .requestsRefused }
-        let stream = try multiplexed.openRequest(head)
+        guard let outbound else { throw .requestsRefused }
+        let stream = try outbound.openRequest(head)
         scheduleFlush()
         return stream
     }
@@ -96,7 +96,7 @@ extension HTTP2Connection {
     /// Also for bytes of streams that are closed by now, lest the connection's window dwindles.
     public func consume(_ stream: Int32, _ count: Int) {
         precondition(!state.settings.automaticWindowUpdates, "windows open by themselves")
-        multiplexed?.library.consume(stream, count)
+        outbound?.consume(stream, count)
         scheduleFlush()
     }
 
@@ -107,7 +107,7 @@ extension HTTP2Connection {
     public func reset(_ stream: Int32, errorCode: UInt32) {
         guard let record = record(of: stream) else { return }
         switch engine {
-        case .multiplexed(let connection): connection.reset(record, stream, errorCode: errorCode)
+        case .multiplexed(let connection): connection.outbound.reset(record, stream, errorCode: errorCode)
         case .singleStream(let connection): connection.reset(stream, errorCode: errorCode)
         }
         scheduleFlush()
@@ -116,7 +116,7 @@ extension HTTP2Connection {
     /// The record of an open stream.
     private func record(of stream: Int32) -> StreamRecord? {
         switch engine {
-        case .multiplexed(let connection): connection.record(of: stream)
+        case .multiplexed(let connection): connection.outbound.record(of: stream)
         case .singleStream: state.streams.first.flatMap { $0.id == stream ? $0 : nil }
         }
     }
@@ -125,7 +125,7 @@ extension HTTP2Connection {
     private func resume(_ record: StreamRecord) {
         if record.isDeferred {
             record.isDeferred = false
-            multiplexed?.library.resumeBody(of: record.id)
+            outbound?.resume(record)
         }
         scheduleFlush()
     }

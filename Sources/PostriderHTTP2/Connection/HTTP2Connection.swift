@@ -162,7 +162,7 @@ public final class HTTP2Connection {
     /// Only before the first `drain`, and only by a server.
     public func announceStreamLimit(_ count: UInt32) {
         precondition(role == .server, "only a server limits the peer's streams")
-        requireMultiplexed().announcedStreamLimit = count
+        requireMultiplexed().announceStreamLimit(count)
     }
 
     /// Changes how many streams the peer may have open, from the next `drain` on. Not on a lean link.
@@ -205,8 +205,7 @@ public final class HTTP2Connection {
         let overdue = state.deadlines.tick(state.flood, timeouts)
         for stream in state.takeStalledStreams(timeouts) {
             switch engine {
-            case .multiplexed(let connection):
-                connection.library.submitReset(stream, errorCode: ErrorCode.cancel)
+            case .multiplexed(let connection): connection.outbound.cancel(stream)
             case .singleStream(let connection): connection.reset(stream, errorCode: ErrorCode.cancel)
             }
         }
@@ -238,10 +237,12 @@ public final class HTTP2Connection {
         return true
     }
 
-    /// Nil on a lean link, whose one stream has its answer already.
-    var multiplexed: MultiplexedConnection? {
+    private var multiplexed: MultiplexedConnection? {
         if case .multiplexed(let connection) = engine { connection } else { nil }
     }
+
+    /// The verbs of streams over nghttp2; nil on a lean link, whose one stream has its answer already.
+    var outbound: OutboundStreams? { multiplexed?.outbound }
 
     private func requireMultiplexed() -> MultiplexedConnection {
         guard let multiplexed else { preconditionFailure("a lean link keeps its settings") }
@@ -250,6 +251,6 @@ public final class HTTP2Connection {
 
     /// There is something to send. While the engine is at work, the owner looks at ``wantsToSend`` afterwards.
     func scheduleFlush() {
-        if !isAtWork { flushScheduler?.scheduleFlush() }
+        if !isAtWork { flushScheduler?.setNeedsFlush() }
     }
 }

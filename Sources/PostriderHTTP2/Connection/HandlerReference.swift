@@ -1,7 +1,7 @@
-/// Leads a session to its handler, which it does not retain.
+/// A connection's reference to its handler, which it does not retain.
 ///
-/// What is read from an `unowned(unsafe)` property is retained for each call, by an atomic instruction, and released by
-/// another: five times for each push. Lent in this way it is not, which takes its type to be known.
+/// An object that is read from an `unowned(unsafe)` property is retained and released for each call, by atomic
+/// instructions: five times for each push. An `Unmanaged` lends it without, if the type of the handler is known.
 class HandlerReference {
     /// Lends the handler for a call.
     func lend(_ call: (any SessionHandler) -> Void) { preconditionFailure("a reference has a type") }

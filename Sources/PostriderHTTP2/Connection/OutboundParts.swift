@@ -1,5 +1,4 @@
-/// Bytes of a stream's body that follow one another and do not lie in one array, because some of them are shared with
-/// other streams.
+/// Bytes of a stream's body in more than one array, because some of them are shared with other streams.
 struct OutboundParts {
     private var parts: [(bytes: [UInt8], isShared: Bool)] = []
     /// Bytes of all parts.

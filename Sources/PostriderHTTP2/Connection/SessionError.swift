@@ -1,6 +1,6 @@
 import CPostriderNghttp2
 
-/// Why a session is over, or why a request cannot be made.
+/// Why a connection is over, or why a request cannot be made.
 public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The peer does not begin with the HTTP/2 connection preface (RFC 9113, section 3.4).
     case notHTTP2
@@ -12,11 +12,11 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
     case flooded
     /// Most of the peer's requests are cut short, by itself or by what it makes us do.
     case tooManyResets
-    /// A connection error in the sense of RFC 9113, section 5.4.1; `reason` is the library's sentence.
+    /// A connection error in the sense of RFC 9113, section 5.4.1; `reason` is nghttp2's sentence, or ours.
     case protocolViolation(errorCode: UInt32, reason: String)
-    /// The session is ending or its stream identifiers are used up: make the request on a new connection.
+    /// The connection is ending or its stream identifiers are used up: make the request on a new connection.
     case requestsRefused
-    /// The library failed (its error number): out of memory, or a bug.
+    /// nghttp2 failed (its error number): out of memory, or a bug.
     case libraryFailure(Int32)
 
     /// One sentence without a full stop.

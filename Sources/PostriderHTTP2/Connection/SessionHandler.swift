@@ -1,4 +1,4 @@
-/// What a header block is, in the life of its stream.
+/// The role of a header block on its stream (RFC 9113, section 8.1).
 public enum BlockKind: Sendable {
     /// The request at a server, the final response at a client.
     case head
@@ -8,14 +8,13 @@ public enum BlockKind: Sendable {
     case trailers
 }
 
-/// What a session tells its owner.
+/// What a connection tells its owner.
 ///
-/// Called synchronously from `HTTP2Connection.receive(_:)` and `HTTP2Connection.drain(into:)`, on the thread that
-/// called these. A handler may call every verb of the session from inside, except these two and never `drain` of
-/// another one.
+/// Called synchronously from ``HTTP2Connection/receive(_:)`` and ``HTTP2Connection/drain(into:)``, on the thread that
+/// called these. A handler may call every verb of the connection from inside, except these two.
 public protocol SessionHandler: AnyObject {
     /// A complete header block. `endStream`: nothing follows, and `ended` is called next. The block is the
-    /// session's own and is refilled by the next one: read it now, or keep it and leave another in its place.
+    /// connection's own and is refilled by the next one: read it now, or keep it and leave another in its place.
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool)
     /// Bytes of the body, in pieces as they arrive.
     func data(_ stream: Int32, _ bytes: Span<UInt8>)

@@ -1,4 +1,4 @@
-/// The bounds of one session. The first group is told to the peer, the second is kept by us.
+/// The bounds of one connection. The first group is told to the peer, the second is kept by us.
 public struct SessionSettings: Sendable {
     /// Streams the peer may have open at once. A server's only: our clients take no pushed streams.
     public var maxConcurrentStreams: UInt32 = 1000
@@ -17,7 +17,9 @@ public struct SessionSettings: Sendable {
 
     /// Bytes of the HPACK table of what we send; 0: none. The peer is told of it with the first header block.
     public var encoderTableSize: UInt32 = 4096
-    /// Whether a server reads header blocks itself where it can. That is faster, and takes 20 KiB for each connection.
+    /// Whether a server decodes the header blocks of requests itself where it can, and appends the field of
+    /// ``HTTP2Connection/respondOK(_:_:_:)`` itself. That is faster, and takes 20 KiB for each connection. Otherwise
+    /// nghttp2 does both.
     public var readsHeaderBlocks = true
     /// Fields of a header block. More costs the peer the connection.
     public var maxHeaderFields = 100

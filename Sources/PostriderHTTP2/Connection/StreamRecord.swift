@@ -1,6 +1,6 @@
-/// What a session keeps of a stream that its owner knows of: above all what is still to be sent.
+/// What a connection keeps of an open stream: above all the part of the body that is still to be sent.
 ///
-/// Records are used again and live as long as their session, so that the library may hold unretained pointers.
+/// Records are used again and live as long as their connection, so that nghttp2 may hold unretained pointers.
 final class StreamRecord {
     /// What happens when the buffer is empty.
     enum Ending {
@@ -14,9 +14,9 @@ final class StreamRecord {
 
     /// Zero while no stream is open here.
     var id: Int32 = 0
-    /// Where it stands in the session's list.
+    /// Its place in ``OpenStreams``.
     var index: Int
-    /// Whether the head has been received; what follows is trailers.
+    /// Whether a header block was received: the next one is the trailers.
     var hasHead = false
     /// Whether the peer has ended it, or reset it.
     var hasEnded = false
@@ -24,19 +24,19 @@ final class StreamRecord {
     var isAnswered = false
     /// Whether that answer goes on until `finish`: nothing is waited for meanwhile.
     var isStreaming = false
-    /// The session's moment from which on the peer keeps us waiting.
+    /// The connection's moment from which on the peer keeps us waiting.
     var since = 0
-    /// Whether the library waits to be told that there is something to send.
+    /// Whether nghttp2 waits to be told that there is something to send (NGHTTP2_ERR_DEFERRED).
     var isDeferred = false
     var ending = Ending.open { didSet { hasBody = true } }
-    /// Whether anything was to be sent besides a head: else nothing below has changed.
+    /// Whether there was a body to send: otherwise nothing below has changed.
     private var hasBody = false
     /// Bytes of the body; those before `taken` have left.
     private var outbound: [UInt8] = []
     private var taken = 0
-    /// Whether others hold the same bytes: they are not to be changed then.
+    /// Whether the bytes are shared with other streams: they must not be changed then.
     private var isShared = false
-    /// What follows ``outbound``, where something is shared.
+    /// What follows ``outbound``, if something is shared.
     private var later = OutboundParts()
 
     /// Memory that an idle stream may keep for its next body, in bytes.

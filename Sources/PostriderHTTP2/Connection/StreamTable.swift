@@ -1,8 +1,8 @@
-/// What somebody keeps of each open stream, by the stream's number.
+/// A map from stream identifiers to what an owner keeps of each open stream.
 ///
-/// Numbers of streams are odd and rise, so that those which are open at a time fill a ring side by side: no hash
-/// is needed. A stream whose place is taken, by one that has been open for long or because the peer chooses its
-/// numbers so, goes to a dictionary.
+/// Identifiers are odd and grow, so that those which are open at a time fill a ring side by side: no hash is needed. A
+/// stream whose place is taken, by one that has been open for long or because the peer chooses its identifiers so, goes
+/// to a dictionary.
 public struct StreamTable<Element> {
     /// The stream of each place; 0: it is free.
     @usableFromInline var streams: [Int32] = []

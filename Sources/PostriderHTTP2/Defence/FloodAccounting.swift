@@ -1,8 +1,8 @@
-/// Reads along with the library, frame heads only (RFC 9113, section 4.1): whether the peer has begun, whether it is
-/// in the middle of a header block, how much it asks for, and whether what it sends carries anything.
+/// Counts the frames of a peer by their heads (RFC 9113, section 4.1): whether its preface is complete, whether it is
+/// in the middle of a header block, how many requests it makes, and how many frames it sends that carry nothing.
 ///
-/// The library tells of complete and valid frames only. What a connection is charged for must not depend on that:
-/// frames of unknown types, blocks of streams that are refused and frames that never end count as well.
+/// nghttp2 reports complete and valid frames only. The count must not depend on that: frames of unknown types, header
+/// blocks of refused streams and frames that never end count as well.
 struct FloodAccounting {
     /// Whether the peer's preface and its first frame are complete.
     private(set) var hasPreface = false
@@ -10,7 +10,7 @@ struct FloodAccounting {
     private(set) var isInsideHeaderBlock = false
     /// HEADERS frames that have begun.
     private(set) var headerBlocks = 0
-    /// Frames without content, against which those with content are set off.
+    /// Frames without content, less those that frames with content have paid for.
     private(set) var emptyFrames = 0
 
     /// Bytes of the preface or of a payload that are still to come.
@@ -20,17 +20,17 @@ struct FloodAccounting {
     private var kind: UInt8 = 0
     private var flags: UInt8 = 0
 
-    /// Bytes of a client's connection preface (RFC 9113, section 3.4), which is no frame.
+    /// Bytes of the string that begins a client's connection preface (RFC 9113, section 3.4).
     static let magicBytes = 24
     /// How many frames without content one with content pays for.
     private static let worth = 100
 
-    /// For what a peer of `role` receives.
+    /// Counts what an end of this role receives.
     init(role: HTTP2Connection.Role) {
         rest = role == .server ? Self.magicBytes : 0
     }
 
-    /// Takes the next bytes. False: the peer has sent more than `mostEmptyFrames` frames without content.
+    /// Counts the frames of the next bytes. False: the peer has sent more than `mostEmptyFrames` without content.
     mutating func advance(over bytes: Span<UInt8>, mostEmptyFrames: Int) -> Bool {
         var next = 0
         while next < bytes.count {
@@ -59,13 +59,13 @@ struct FloodAccounting {
     /// Whether everything so far belongs to frames that are complete.
     var isBetweenFrames: Bool { hasPreface && rest == 0 && headBytes == 0 && !isInsideHeaderBlock }
 
-    /// Takes back what frames without content have cost the peer so far.
+    /// Sets the count of frames without content to zero.
     mutating func forgiveEmptyFrames() { emptyFrames = 0 }
 
-    /// The peer was asked for a frame that carries nothing.
+    /// The peer will send a frame without content that was asked for, such as the acknowledgement of a PING.
     mutating func expectEmptyFrame() { emptyFrames -= 1 }
 
-    /// A frame with content came, or left for the peer: it pays for others.
+    /// A frame with content was received or sent: it pays for others.
     mutating func countUsefulFrame() { emptyFrames = max(min(emptyFrames, 0), emptyFrames - Self.worth) }
 
     private mutating func takeHead(_ byte: UInt8) {
@@ -96,7 +96,7 @@ struct FloodAccounting {
     }
 
     private mutating func endPayload() {
-        // The end of the magic is the end of no frame: no kind has been read yet, and the first frame is SETTINGS.
+        // The preface's string is no frame: no kind was read yet, and the first frame is SETTINGS.
         let kind = FrameHead.Kind(rawValue: kind)
         guard hasPreface || kind != .data else { return }
         hasPreface = true

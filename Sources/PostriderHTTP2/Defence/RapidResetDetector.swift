@@ -1,14 +1,14 @@
-/// Judges a peer by the streams that are cut short (CVE-2023-44487, "rapid reset"): requests that it opens and resets
-/// at once, so that they are work and never count as open, and streams that it makes us reset (CVE-2025-8671).
+/// Detects a peer whose streams are mostly cut short: requests that it opens and resets at once, so that they are work
+/// and never count as open (CVE-2023-44487, "rapid reset"), and streams that it makes us reset (CVE-2025-8671).
 ///
-/// A peer that resets streams which have been answered, or after some time, is honest at any rate, as apns4erl is. The
-/// counts fade, so that a long good past does not pay for a bad present.
+/// Resets of streams that have been answered, or that were open for some time, do not count: apns4erl sends them. The
+/// counts are halved from time to time, so that a long good past does not pay for a bad present.
 struct RapidResetDetector {
     private var opened = 0
     private var cutShort = 0
     private let judged: Int
 
-    /// Judges after this many streams; 0: never.
+    /// - Parameter judged: how many streams are opened before the peer is judged; 0 if it never is.
     init(after judged: Int) { self.judged = judged }
 
     /// A stream is opened.

@@ -1,6 +1,6 @@
 /// The last streams that were closed before their peer had ended them: it may have sent more before it learned of it.
 struct RecentlyClosedStreams {
-    /// The youngest last.
+    /// Those that are remembered, the youngest last.
     private var streams: [Int32] = []
     /// The youngest one that is not remembered any more.
     private var lastForgotten: Int32 = 0

@@ -1,8 +1,8 @@
-/// Bytes one after the other in memory that is kept from one use to the next.
+/// A growing run of bytes whose memory is kept from one use to the next.
 ///
-/// An array does the same, and checks more with each append than the append costs: on the way of a push that shows.
+/// An array checks more with each append than the append costs, which is measurable on the hot path.
 public struct ByteRun: Sendable {
-    /// The memory. Of it, the first ``count`` bytes are in use; what lies behind them means nothing.
+    /// The memory. The first ``count`` bytes are in use, the others are undefined.
     public private(set) var room: [UInt8] = []
     /// Bytes in use.
     public private(set) var count = 0
@@ -15,7 +15,7 @@ public struct ByteRun: Sendable {
 
     /// Appends bytes in one move.
     ///
-    /// - Returns: where they lie in ``room``.
+    /// - Returns: their range in ``room``.
     @discardableResult
     public mutating func append(_ bytes: Span<UInt8>) -> Range<Int> {
         unsafe bytes.withUnsafeBufferPointer { unsafe append($0) }
@@ -56,10 +56,10 @@ public struct ByteRun: Sendable {
         return unsafe room.withUnsafeBufferPointer { unsafe body(UnsafeBufferPointer(rebasing: $0[range])) }
     }
 
-    /// Writes over bytes that are in use.
+    /// Overwrites bytes that are in use.
     mutating func overwrite(at position: Int, with part: Span<UInt8>) {
         precondition(
-            position >= 0 && position + part.count <= count, "a run is written over where it is in use")
+            position >= 0 && position + part.count <= count, "only bytes in use are overwritten")
         var all = room.mutableSpan
         for index in part.indices { all[position + index] = part[index] }
     }

@@ -1,25 +1,25 @@
-/// Reads header blocks (HPACK, RFC 7541) in place of the library, which takes a third of its time to undo the code of
-/// strings that are the same each time.
+/// Decodes header blocks (HPACK, RFC 7541) in place of nghttp2, which takes a third of its time to decode Huffman codes
+/// of strings that are the same each time.
 struct HPACKDecoder {
-    /// What a block turned out to be.
+    /// What was found in a block.
     enum Verdict {
-        /// The library would take each field, and miss none: it need not see them.
+        /// nghttp2 would accept each field, and miss none: it need not see them.
         case plain
-        /// Whether it is a good one, the library has to say.
+        /// The block was decoded. nghttp2 has to say whether its fields are allowed.
         case doubtful
-        /// This is not written in HPACK.
+        /// A decoding error (RFC 7541, section 2.3.3 and others): COMPRESSION_ERROR.
         case broken
-        /// More fields than are taken.
+        /// More fields than are allowed.
         case tooManyFields
-        /// More bytes than are taken.
+        /// A larger list than is allowed.
         case tooLarge
     }
 
     /// What is known of a block after some of its fields.
     struct Progress: Equatable {
-        /// Where the value of `content-length` lies.
+        /// The range of the value of `content-length`.
         var contentLength: Range<Int>?
-        /// Kinds of the pseudo-header fields so far, a bit each.
+        /// The kinds of the pseudo-header fields so far, one bit for each ``HeaderFieldKind``.
         var pseudoFields: UInt8 = 0
         var hasRegular = false
         var isPlain = true
@@ -30,14 +30,14 @@ struct HPACKDecoder {
     private var runs = HPACKMemo()
     private let maxFields: Int
     private let maxBytes: Int
-    /// Where fields are put together before they are moved to their block in one piece.
+    /// Where fields are decoded before they are moved to the block in one piece.
     private let room: FieldRoom
     private var progress = Progress()
 
-    /// Where the value of `content-length` lies in the block that was read last.
+    /// The range of the value of `content-length` in the block that was decoded last.
     var contentLength: Range<Int>? { progress.contentLength }
 
-    /// The entry of the static table that names `authorization`.
+    /// The index of `authorization` in the static table (RFC 7541, appendix A).
     private static let authorization = 23
 
     init(maxFields: Int, maxBytes: Int) {
@@ -46,7 +46,7 @@ struct HPACKDecoder {
         room = FieldRoom(bytes: maxBytes, fields: maxFields)
     }
 
-    /// Reads a complete block. `block` holds its fields then, unless it is broken or too large.
+    /// Decodes a complete block. `block` has its fields then, unless it is broken or too large.
     mutating func read(_ bytes: UnsafeBufferPointer<UInt8>, into block: inout HeaderBlock) -> Verdict {
         progress = Progress()
         var source = unsafe HPACKReader(bytes)
@@ -67,7 +67,7 @@ struct HPACKDecoder {
             let place = source.place
             guard let first = source.next() else { break }
             if first & 0xE0 == 0x20 {
-                // Only before the fields (section 4.2).
+                // A table size update is only allowed before the fields (section 4.2).
                 guard target.fieldCount == 0, let size = source.number(first, bits: 5), table.resize(size)
                 else { return .broken }
                 beginsRun = false
@@ -86,14 +86,14 @@ struct HPACKDecoder {
         return progress.isPlain && progress.pseudoFields == 0b1111 ? .plain : .doubtful
     }
 
-    /// Whether a field is one of those that are spelled because they differ from one request to the next. A token is
-    /// spelled because it is secret.
+    /// Whether a field is probably another one in the next request: a literal without indexing. `authorization` is such
+    /// a literal because it is secret.
     private static func differs(_ first: UInt8, _ source: HPACKReader) -> Bool {
         guard first & 0xE0 == 0 else { return false }
         return first & 0x0F != 0x0F || source.following != UInt8(authorization - 0x0F)
     }
 
-    /// A field of the table (section 6.1).
+    /// An indexed field (section 6.1).
     private mutating func readIndexed(
         _ first: UInt8, _ source: inout HPACKReader, _ target: inout HPACKWriter
     ) -> Bool {
@@ -108,7 +108,7 @@ struct HPACKDecoder {
         return true
     }
 
-    /// A field that is spelled, or its value (section 6.2).
+    /// A literal field (section 6.2).
     private mutating func readLiteral(
         _ first: UInt8, _ source: inout HPACKReader, _ target: inout HPACKWriter
     ) -> Bool {
@@ -148,7 +148,7 @@ struct HPACKDecoder {
         return true
     }
 
-    /// Counts the field that was read last.
+    /// Takes note of the field that was decoded last.
     @inline(__always)
     private mutating func note(_ kind: HeaderFieldKind, _ isPlain: Bool, _ valueBytes: Int, endingAt end: Int)
     {

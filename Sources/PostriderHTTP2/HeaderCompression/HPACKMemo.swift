@@ -1,19 +1,19 @@
-/// Fields that come again, byte for byte, in each request of a connection: all that stands between those that differ,
-/// such as the path. As long as no table has changed since they were read, they say the same again.
+/// Runs of fields that come again, byte for byte, in each request of a connection: everything between fields that
+/// differ, such as the path. They are decoded once and copied while the table does not change.
 ///
-/// The first run begins with the block, each other one behind a field that differs.
+/// The first run begins with the block, each other one after a field that differs.
 struct HPACKMemo {
     private final class Run {
-        /// As they came.
+        /// The fields as they were sent.
         let code: [UInt8]
-        /// Their names and values.
+        /// Their names and values, decoded.
         let text: [UInt8]
-        /// Where these lay in their block, the first at ``start``.
+        /// Their ranges in the block, of which the first began at ``start``.
         let fields: [HeaderBlock.Field]
         let start: UInt32
-        /// The table's.
+        /// The table's generation when they were decoded.
         let generation: Int
-        /// What was known of the block before and behind them.
+        /// What was known of the block before and after them.
         let before: HPACKDecoder.Progress
         let after: HPACKDecoder.Progress
 
@@ -30,7 +30,7 @@ struct HPACKMemo {
         }
     }
 
-    /// A run that is being read for the first time.
+    /// A run that is being decoded for the first time.
     private struct Beginning {
         let place: Int
         let start: Int
@@ -43,14 +43,14 @@ struct HPACKMemo {
     private var number = -1
     private var beginning: Beginning?
 
-    /// So many of a block are held, of so many bytes.
+    /// How many runs of a block are kept, and of how many bytes each.
     private static let most = 3
     private static let mostBytes = 1024
 
     /// A block begins.
     mutating func beginBlock() { number = -1 }
 
-    /// A run begins here. Takes it, if it is the one that stood here in the last block.
+    /// A run begins here. Copies it, if it is the same as in the last block.
     mutating func begin(
         _ source: inout HPACKReader, _ target: inout HPACKWriter, _ progress: inout HPACKDecoder.Progress,
         _ generation: Int
@@ -70,14 +70,14 @@ struct HPACKMemo {
             progress: progress)
     }
 
-    /// A run ends before the field at `place`: if it is a new one, it is held from now on.
+    /// A run ends before the field at `place`: a new one is kept from now on.
     mutating func end(
         _ source: HPACKReader, at place: Int, _ target: HPACKWriter, _ progress: HPACKDecoder.Progress,
         _ generation: Int
     ) {
         guard let begin = beginning else { return }
         beginning = nil
-        // Where `content-length` lies would have to be found anew.
+        // The range of `content-length` would have to be found again.
         guard begin.place < place, place - begin.place <= Self.mostBytes, begin.generation == generation,
             begin.progress.contentLength == progress.contentLength, !target.isFull
         else { return }
@@ -85,17 +85,19 @@ struct HPACKMemo {
     }
 }
 
-/// The value of `authorization` that came last, in code and without it. Providers send the same one for an hour, and
-/// their libraries keep it out of the tables, as RFC 7541, section 7.1.3, asks them to.
+/// The last value of `authorization`, Huffman-coded and decoded. Providers send the same one for an hour, and their
+/// libraries keep it out of the tables, as RFC 7541, section 7.1.3, asks them to.
 struct MemoisedString {
     private var code: [UInt8] = []
     private var text: [UInt8] = []
     private var isPlain = false
 
-    /// As much code as is kept. A token of Apple's takes 170 bytes.
+    /// How many bytes of code are kept at most. A provider token has 170.
     private static let mostBytes = 1024
 
-    /// Appends a string to `target`. Nil: it says nothing; else whether the library takes it in any case.
+    /// Appends a decoded string to `target`.
+    ///
+    /// - Returns: whether nghttp2 accepts the value in any case; nil if it is not a valid Huffman code.
     mutating func read(_ string: HPACKReader.Text, onto target: inout HPACKWriter) -> Bool? {
         if string.isCode, unsafe string.bytes.isSame(as: code) {
             unsafe text.withUnsafeBufferPointer { unsafe target.append($0) }
@@ -113,8 +115,8 @@ struct MemoisedString {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether these bytes are the same, in a time that does not tell where the first difference is: there are secrets
-    /// among them.
+    /// Whether these bytes are the same, in constant time: there are provider tokens among them. PostriderCrypto has
+    /// such a comparison too; it is not imported here, since apps that link PostriderKit would load OpenSSL with it.
     func isSame(as other: [UInt8]) -> Bool {
         guard count == other.count else { return false }
         let own = UnsafeRawBufferPointer(self)

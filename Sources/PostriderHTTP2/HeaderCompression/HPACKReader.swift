@@ -1,14 +1,14 @@
-/// The bytes of a header block, taken from the front: numbers and strings (RFC 7541, section 5).
+/// Reads the integers and strings of a header block (RFC 7541, section 5) from its front.
 @safe
 struct HPACKReader {
-    /// A string as it lies there.
+    /// A string literal (section 5.2) as it was sent.
     @safe
     struct Text {
         let bytes: UnsafeBufferPointer<UInt8>
-        /// Whether it is written in Huffman's code.
+        /// Whether it is Huffman-coded.
         let isCode: Bool
 
-        /// Appends what it says. False: it says nothing.
+        /// Appends the decoded string. False: it is not a valid Huffman code.
         @inline(__always)
         func read(onto target: inout HPACKWriter) -> Bool {
             guard !isCode else { return unsafe target.append(decoding: bytes) }
@@ -18,19 +18,19 @@ struct HPACKReader {
     }
 
     private let bytes: UnsafeBufferPointer<UInt8>
-    /// Where the next byte lies.
+    /// The position of the next byte.
     private(set) var place = 0
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) { unsafe self.bytes = bytes }
 
-    /// The next byte, which stays; nil: there is none.
+    /// The next byte, which is not taken; nil at the end.
     var following: UInt8? { unsafe place < bytes.count ? bytes[place] : nil }
 
     func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(rebasing: bytes[range])
     }
 
-    /// Passes over these bytes, if they are the next ones; there are some.
+    /// Skips these bytes, if they are the next ones and not empty.
     mutating func take(_ known: [UInt8]) -> Bool {
         guard !known.isEmpty, unsafe known.count <= bytes.count - place,
             unsafe bytes(place..<place + known.count).isSame(as: known)
@@ -47,8 +47,8 @@ struct HPACKReader {
         return byte
     }
 
-    /// A number that begins in the last `bits` of a byte; nil: it is not complete, or has more bytes than the library
-    /// takes.
+    /// An integer whose prefix is the last `bits` of a byte (section 5.1); nil if it is not complete, or has more
+    /// bytes than nghttp2 accepts.
     @inline(__always)
     mutating func number(_ first: UInt8, bits: UInt8) -> Int? {
         let most = UInt8(1) &<< bits &- 1
@@ -66,7 +66,7 @@ struct HPACKReader {
         return nil
     }
 
-    /// The next string.
+    /// The next string; nil if it is not complete.
     mutating func string() -> Text? {
         guard let first = next(), let count = number(first, bits: 7), unsafe count <= bytes.count - place
         else {

@@ -1,13 +1,13 @@
-/// The fields that a header block may name by a number (RFC 7541, section 2.3): those that everybody knows, and those
-/// that the peer has sent on this connection, the youngest first.
+/// The static and the dynamic table of one direction of a connection (RFC 7541, section 2.3): the fields that a header
+/// block may name by an index.
 struct HPACKTable {
-    /// A field in a run of bytes: its name, then its value.
+    /// A field of a table, by its place in a run of bytes: its name, then its value.
     struct Entry: Sendable {
         private var place: UInt32 = 0
         private var nameLength: UInt32
         private var valueLength: UInt32
         let kind: HeaderFieldKind
-        /// Whether the library takes its value in any case.
+        /// Whether nghttp2 accepts its value in any case.
         let isPlain: Bool
 
         init(nameBytes: Int, valueBytes: Int, kind: HeaderFieldKind, isPlain: Bool) {
@@ -17,7 +17,7 @@ struct HPACKTable {
             self.isPlain = isPlain
         }
 
-        /// Where it begins in the run.
+        /// Its position in the run.
         var start: Int {
             get { Int(place) }
             set { place = UInt32(newValue) }
@@ -25,32 +25,32 @@ struct HPACKTable {
         var nameBytes: Int { Int(nameLength) }
         var valueBytes: Int { Int(valueLength) }
         var byteCount: Int { nameBytes + valueBytes }
-        /// As a table counts it (RFC 7541, section 4.1).
+        /// Its size as a table counts it (RFC 7541, section 4.1).
         var size: Int { byteCount + 32 }
     }
 
-    /// What a table is allowed to hold if nothing else is said: the protocol's initial size.
+    /// The initial size of the dynamic table (SETTINGS_HEADER_TABLE_SIZE).
     static let initialSize = 4096
 
     private var room: [UInt8] = []
-    /// Behind the last entry.
+    /// The end of the youngest entry in ``room``.
     private var end = 0
-    /// A ring: no more entries fit into the usual size.
+    /// The dynamic table, a ring: no more entries fit into the initial size.
     private var entries: [Entry] = []
     private var oldest = 0
     private(set) var count = 0
     private(set) var size = 0
-    /// Rises with each change: what a number stands for is the same as long as this is.
+    /// Grows with each change: an index means the same field while this stays the same.
     private(set) var generation = 0
-    /// What the peer lets it hold, in any case no more than the usual size.
+    /// The maximum size that the peer has set (section 4.2), no more than the initial size.
     private(set) var mostSize = initialSize
 
     private static let places = 128
 
-    /// What everybody knows. A table has it at hand.
-    private let known = Self.everybodys
+    /// The static table, held here to be at hand.
+    private let known = Self.staticTable
 
-    /// Lends an entry and its bytes; nil: there is none of this number.
+    /// Lends the entry of an index and its bytes; nil if there is none.
     @inline(__always)
     func withEntry<Result>(
         _ number: Int, _ body: (Entry, UnsafePointer<UInt8>) -> Result
@@ -70,8 +70,8 @@ struct HPACKTable {
         }
     }
 
-    /// Adds a field, whose name and value follow one another; the oldest make room. One that is larger than the table
-    /// empties it.
+    /// Adds a field, whose name and value follow one another; the oldest are evicted. A field that is larger than the
+    /// table empties it (section 4.4).
     mutating func add(_ bytes: UnsafeBufferPointer<UInt8>, _ field: Entry) {
         generation &+= 1
         shrink(to: mostSize - field.size)
@@ -94,7 +94,7 @@ struct HPACKTable {
         size += field.size
     }
 
-    /// The peer says how much the table may hold. False: that is more than it was allowed.
+    /// A table size update of the peer (section 6.3). False: it is more than was allowed.
     mutating func resize(_ size: Int) -> Bool {
         guard size <= Self.initialSize else { return false }
         generation &+= 1
@@ -111,7 +111,7 @@ struct HPACKTable {
         }
     }
 
-    /// What is in the table lies in one piece, which is no larger than half of the room.
+    /// Moves the entries, which are in one piece no larger than half of the room, to its front.
     private mutating func moveToFront() {
         let start = count > 0 ? entries[oldest].start : end
         for place in 0..<end - start { room[place] = room[start + place] }
@@ -119,9 +119,9 @@ struct HPACKTable {
         end -= start
     }
 
-    // MARK: What everybody knows
+    // MARK: The static table (appendix A)
 
-    private static let everybodys: (room: [UInt8], entries: [Entry]) = {
+    private static let staticTable: (room: [UInt8], entries: [Entry]) = {
         var (room, entries): ([UInt8], [Entry]) = ([], [])
         for (name, value) in appendixA {
             let (nameBytes, valueBytes) = (Array(name.utf8), Array(value.utf8))

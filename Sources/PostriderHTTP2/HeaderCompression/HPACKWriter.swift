@@ -1,4 +1,4 @@
-/// Fields that are being put together in room that does not grow.
+/// Writes decoded fields into memory of a fixed size.
 @safe
 struct HPACKWriter {
     private let room: UnsafeMutableBufferPointer<UInt8>
@@ -6,16 +6,16 @@ struct HPACKWriter {
     /// Bytes of names and values so far.
     private(set) var count = 0
     private(set) var fieldCount = 0
-    /// Whether there was more than room for it.
+    /// Whether there was no room for a field: the rest is not written.
     private(set) var isFull = false
 
-    /// Writes to room that somebody else holds meanwhile.
+    /// Writes to memory that its owner keeps meanwhile.
     init(_ room: FieldRoom) {
         unsafe self.room = room.bytes
         unsafe places = room.fields
     }
 
-    /// As RFC 9113, section 6.5.2 counts them.
+    /// The size of the list as RFC 9113, section 6.5.2 counts it.
     var listBytes: Int { count + 32 * fieldCount }
     /// How many more fields there is room for.
     var fieldsLeft: Int { unsafe places.count - fieldCount }
@@ -37,7 +37,7 @@ struct HPACKWriter {
         count += source.count
     }
 
-    /// Appends what a string in Huffman's code says. False: it says nothing.
+    /// Appends a decoded Huffman code. False: it is not a valid one.
     mutating func append(decoding code: UnsafeBufferPointer<UInt8>) -> Bool {
         let most = HuffmanCode.mostBytes(of: code.count)
         guard unsafe most > room.count - count else {
@@ -66,7 +66,7 @@ struct HPACKWriter {
         fieldCount += 1
     }
 
-    /// Appends whole fields that were written before, and where each lay then, from `start` on.
+    /// Appends whole fields that were written before, when they began at `start`.
     mutating func append(_ text: [UInt8], _ others: [HeaderBlock.Field], from start: UInt32) {
         guard others.count <= fieldsLeft else { return isFull = true }
         let shift = UInt32(truncatingIfNeeded: count) &- start
@@ -80,7 +80,7 @@ struct HPACKWriter {
     }
 }
 
-/// Memory in which fields are put together.
+/// Memory of a fixed size in which the fields of a block are decoded.
 @safe
 final class FieldRoom {
     let bytes: UnsafeMutableBufferPointer<UInt8>

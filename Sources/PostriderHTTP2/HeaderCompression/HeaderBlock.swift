@@ -30,7 +30,7 @@ public struct HeaderBlock: Sendable {
         fields.removeAll(keepingCapacity: true)
     }
 
-    /// Gives back the memory that an unusually large block took: what nobody uses is not kept.
+    /// Frees the memory of an unusually large block.
     public mutating func giveBackMemory() {
         guard bytes.room.count > Self.keptBytes || fields.capacity > Self.keptFields else { return }
         self = HeaderBlock()
@@ -80,7 +80,7 @@ public struct HeaderBlock: Sendable {
         fields[fields.count - 1].isIndexed = false
     }
 
-    /// Writes over a part of a field's value, for those who send many heads that differ in a few bytes.
+    /// Overwrites a part of a field's value, to send many blocks that differ in a few bytes.
     ///
     /// - Parameters:
     ///   - field: the field's place in the order of the wire, from 0.
@@ -104,7 +104,7 @@ public struct HeaderBlock: Sendable {
     /// The names and values of all fields, one after the other; ``forEachPlace(_:)`` tells where each lies.
     public var contents: [UInt8] { bytes.room }
 
-    /// The same for those who keep the block: where each value lies in ``contents``.
+    /// The same for a block that is kept: the range of each value in ``contents``.
     @inlinable
     @inline(__always)
     public func forEachPlace(_ body: (_ name: Span<UInt8>, _ value: Range<Int>) -> Void) {
@@ -128,7 +128,7 @@ public struct HeaderBlock: Sendable {
         value(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Appends a field as the library decoded it.
+    /// Appends a field as nghttp2 decoded it.
     mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
         let start = UInt32(truncatingIfNeeded: bytes.count)
         unsafe bytes.append(name, value)
@@ -138,7 +138,7 @@ public struct HeaderBlock: Sendable {
                 valueEnd: UInt32(truncatingIfNeeded: bytes.count), isIndexed: true))
     }
 
-    /// Takes fields that were put together elsewhere, in place of its own.
+    /// Replaces the fields by others that were decoded elsewhere.
     mutating func take(_ all: UnsafeBufferPointer<UInt8>, _ places: UnsafeBufferPointer<Field>) {
         bytes.removeAll()
         unsafe bytes.append(all)
@@ -147,8 +147,7 @@ public struct HeaderBlock: Sendable {
         unsafe fields.withUnsafeMutableBufferPointer { _ = unsafe $0.update(fromContentsOf: places) }
     }
 
-    /// Whether this is the head of an interim answer: `:status` is 1xx, and it is always the first field of
-    /// one.
+    /// Whether this is an interim response: its first field is `:status` with 1xx.
     var isInformational: Bool {
         guard let first = fields.first, first.nameEnd - first.start == 7, first.valueEnd > first.nameEnd
         else {

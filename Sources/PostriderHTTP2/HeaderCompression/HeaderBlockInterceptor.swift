@@ -29,7 +29,9 @@ final class HeaderBlockInterceptor {
 
     /// What nghttp2 gets in place of the frame.
     private(set) var replacement: [UInt8] = []
-    private var decoder: HPACKDecoder
+    /// Nil if nghttp2 decodes header blocks: where the settings say so, and on connections whose header table has
+    /// another size than the initial one, or whose blocks may not fit into one frame when they are written out.
+    private var decoder: HPACKDecoder?
     private let maxBytes: Int
     private var open: OpenBlock?
     /// The priority fields of the block's HEADERS frame (section 6.2).
@@ -49,18 +51,19 @@ final class HeaderBlockInterceptor {
     /// An indexed field with index 0, which is a decoding error (RFC 7541, section 6.1).
     private static let undecodable: UInt8 = 0x80
 
-    /// Nil for connections whose header table has another size than the initial one, or whose blocks may not fit into
-    /// one frame when they are written out.
-    init?(_ settings: SessionSettings) {
-        guard settings.readsHeaderBlocks, settings.headerTableSize == HPACKTable.initialSize,
-            settings.maxHeaderListBytes <= FrameHead.payloadBytes / 2
-        else { return nil }
-        decoder = HPACKDecoder(maxFields: settings.maxHeaderFields, maxBytes: settings.maxHeaderListBytes)
+    /// - Parameter decodes: whether to decode header blocks if that can be done.
+    init(_ settings: SessionSettings, decodes: Bool) {
         maxBytes = settings.maxHeaderListBytes
+        guard decodes, settings.headerTableSize == HPACKTable.initialSize,
+            settings.maxHeaderListBytes <= FrameHead.payloadBytes / 2
+        else { return }
+        decoder = HPACKDecoder(maxFields: settings.maxHeaderFields, maxBytes: settings.maxHeaderListBytes)
     }
 
     /// Whether a frame is to be given to ``take(_:_:into:)`` and not to nghttp2.
-    func intercepts(_ frame: FrameHead) -> Bool { open != nil || frame.kind == .headers }
+    func intercepts(_ frame: FrameHead) -> Bool {
+        open != nil || frame.kind == .headers && decoder != nil
+    }
 
     /// Takes a complete frame.
     func take(
@@ -111,12 +114,13 @@ final class HeaderBlockInterceptor {
     ) -> Outcome {
         let isFirst = head.stream > lastStream
         if isFirst { lastStream = head.stream }
-        switch unsafe decoder.read(bytes, into: &block) {
+        guard let verdict = unsafe decoder?.read(bytes, into: &block) else { return .violation }
+        switch verdict {
         case .plain where isFirst:
             beginFrame(head)
             replacement.append(contentsOf: isInTable ? Self.smallest : Self.first)
             isInTable = true
-            if let range = decoder.contentLength {
+            if let range = decoder?.contentLength {
                 // A literal without indexing, whose name is entry 28 of the static table.
                 replacement.append(0x0F)
                 replacement.append(0x0D)
@@ -146,6 +150,16 @@ final class HeaderBlockInterceptor {
         let flags = FrameHead.endHeaders | head.flags & (FrameHead.endStream | FrameHead.priority)
         FrameHead(kind: .headers, flags: flags, stream: head.stream, count: 0).write(to: &replacement)
         if !priority.isEmpty { replacement.append(contentsOf: priority) }
+    }
+
+    /// A frame is given to nghttp2 as it is, and all that follows. True: it comes in the middle of a block, and nghttp2
+    /// gets ``replacement`` first.
+    func breaksOff(before frame: FrameHead) -> Bool {
+        guard let head = open?.head, frame.kind != .continuation || frame.stream != head.stream else {
+            return false
+        }
+        _ = breakOff(head)
+        return true
     }
 
     /// Another frame comes in the middle of a block. nghttp2 gets HEADERS without END_HEADERS first.

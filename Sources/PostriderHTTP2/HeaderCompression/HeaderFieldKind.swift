@@ -1,4 +1,4 @@
-/// What a field's name says of how it is to be checked (RFC 9113, sections 8.2 and 8.3).
+/// How the value of a header field is checked, by its name (RFC 9113, sections 8.2 and 8.3).
 enum HeaderFieldKind: UInt8, Sendable {
     case method
     case path
@@ -7,10 +7,10 @@ enum HeaderFieldKind: UInt8, Sendable {
     case contentLength
     /// Most fields.
     case regular
-    /// One that has rules of its own, or is not to be: the library has to look at it.
+    /// A field that has rules of its own, or is not allowed: nghttp2 has to judge it.
     case special
 
-    /// Of a name as it came.
+    /// The kind of a name as it was sent.
     init(_ name: UnsafeBufferPointer<UInt8>) {
         let name = unsafe name.span
         switch name.count {
@@ -28,7 +28,7 @@ enum HeaderFieldKind: UInt8, Sendable {
         }
     }
 
-    /// Whether a value is one that the library takes in any case. Of others, which are rare, it is asked.
+    /// Whether nghttp2 accepts a value in any case. It is asked about others, which are rare.
     func isPlain(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         let value = unsafe value.span
         switch self {
@@ -67,28 +67,28 @@ enum HeaderFieldKind: UInt8, Sendable {
     }
 }
 
-/// Some of all bytes, known eight at a time.
+/// A set of bytes, tested eight at a time.
 private protocol ByteKind {
-    /// Whether all eight belong.
+    /// Whether all eight bytes are in the set.
     static func holds(_ word: UInt64) -> Bool
-    /// A byte that belongs.
+    /// A byte of the set.
     static var sample: UInt8 { get }
 }
 
-/// Text in ASCII, spaces included.
+/// Visible ASCII characters and spaces.
 private enum TextBytes: ByteKind {
     static var sample: UInt8 { 0x20 }
 
     static func holds(_ word: UInt64) -> Bool {
         let each: UInt64 = 0x0101_0101_0101_0101
         let top = each << 7
-        // Of seven bits each, no sum reaches the next byte.
+        // Bytes have seven bits each: no sum carries into the next byte.
         guard word & top == 0 else { return false }
         return (word &+ each &* 0x60) & ~(word &+ each) & top == top
     }
 }
 
-/// Letters, digits, `-`, `.`, `/` and `:`, of which the paths and names of servers are made that we know.
+/// Letters, digits, `-`, `.`, `/` and `:`: the characters of the paths and authorities of pushes.
 private enum PathBytes: ByteKind {
     static var sample: UInt8 { UInt8(ascii: "/") }
 

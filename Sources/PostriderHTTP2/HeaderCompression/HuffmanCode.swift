@@ -1,14 +1,14 @@
-/// The code in which HPACK writes strings (RFC 7541, section 5.2 and appendix B), undone twelve bits at a time: what
-/// text is made of has codes of five to eight bits, so that these are two letters mostly.
+/// The Huffman code of HPACK (RFC 7541, section 5.2 and appendix B), decoded twelve bits at a time: the characters of
+/// text have codes of five to eight bits, so that twelve bits are two characters mostly.
 struct HuffmanCode: Sendable {
-    /// Bits that are looked up at once.
+    /// How many bits are looked up at once.
     private static let lookedUp = 12
     private static let longest = 30
 
-    /// By the next twelve bits: the byte that they begin with, the one after it if it is all there, how many there are,
-    /// and how many bits they take; 0: there is none.
+    /// By the next twelve bits: the byte whose code they begin with, the byte after it if its code is complete, how
+    /// many bytes these are, and how many bits they take; 0 if the first code is longer than twelve bits.
     private let beginnings: [UInt32]
-    /// Of each length: the first code, how many there are, and where their bytes begin in ``ordered``.
+    /// By length of the code: the first code, how many there are, and where their bytes begin in ``ordered``.
     private let ranges: [(first: UInt32, count: UInt32, start: Int)]
     /// All bytes, by code.
     private let ordered: [UInt8]
@@ -53,19 +53,19 @@ struct HuffmanCode: Sendable {
         return both << 24 | 2 << 16 | (second & 0xFF) << 8 | first & 0xFF
     }
 
-    /// Room for what so many bytes of code stand for at most, and for one byte that is written before it turns out that
-    /// there is none.
+    /// How many bytes this many bytes of code stand for at most, and one more: a byte is written before it turns out
+    /// that there is none.
     static func mostBytes(of count: Int) -> Int { count * 8 / 5 + 1 }
 
-    /// Undoes the code.
+    /// Decodes a string.
     ///
     /// - Parameter target: has room for ``mostBytes(of:)``.
-    /// - Returns: how many bytes there are; nil: this is not written in the code.
+    /// - Returns: how many bytes were written; nil if this is not a valid code.
     func decode(_ source: UnsafeBufferPointer<UInt8>, to target: UnsafeMutablePointer<UInt8>) -> Int? {
         let beginnings = beginnings.span
         var (next, written) = (0, 0)
-        // The bits that come next stand at the top. Of those below the ones that are available, each is a zero or what
-        // it is going to be.
+        // The next bits are the most significant ones. Each bit below the available ones is zero, or has its value
+        // already.
         var (bits, available): (UInt64, Int) = (0, 0)
         while true {
             if next + 8 <= source.count {
@@ -103,7 +103,7 @@ struct HuffmanCode: Sendable {
         }
     }
 
-    /// The byte that these bits begin with, however long its code is.
+    /// The byte whose code these bits begin with, of any length.
     private func head(_ bits: UInt64, _ available: Int) -> (UInt8, Int)? {
         guard available >= 5 else { return nil }
         for length in 5...Self.longest {
@@ -115,12 +115,12 @@ struct HuffmanCode: Sendable {
         return nil
     }
 
-    /// Whether what is left fills the last byte: fewer than eight bits, all ones.
+    /// Whether the rest is valid padding (section 5.2): fewer than eight bits, all ones.
     private static func isPadding(_ bits: UInt64, _ available: Int) -> Bool {
         available < 8 && bits == ~(~0 >> UInt64(available))
     }
 
-    /// Bits of each byte's code.
+    /// The length of each byte's code, in bits.
     private static let lengths: [UInt8] = [
         13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
         28, 28, 28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5,

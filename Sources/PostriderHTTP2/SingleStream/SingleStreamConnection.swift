@@ -4,6 +4,7 @@
 /// several times the instructions for a message.
 final class SingleStreamConnection {
     private let state: ConnectionState
+    private let handler: HandlerReference
     private var link: SingleStreamState
     /// The beginning of a frame that has come only in part.
     private var partial: [UInt8] = []
@@ -11,6 +12,7 @@ final class SingleStreamConnection {
     /// Goes on with a stream where nghttp2 has left it.
     init(_ state: ConnectionState, from link: SingleStreamState) {
         self.state = state
+        handler = state.handler
         self.link = link
     }
 
@@ -65,18 +67,18 @@ final class SingleStreamConnection {
             if !state.resets.cut() { throw .tooManyResets }
         case .body(let range, let isLast):
             if !range.isEmpty, state.streams.count > 0 {
-                state.handler.lend { $0.data(link.stream, payload.extracting(range)) }
+                handler.lend { $0.data(link.stream, payload.extracting(range)) }
             }
             if isLast { peerEnded() }
         case .ended: peerEnded()
         case .reset(let errorCode): close(errorCode: errorCode)
-        case .pingAcknowledged: state.handler.lend { $0.pingAcknowledged() }
+        case .pingAcknowledged: handler.lend { $0.pingAcknowledged() }
         case .settings(let most):
-            state.handler.lend { $0.settingsReceived(maxConcurrentStreams: most) }
+            handler.lend { $0.settingsReceived(maxConcurrentStreams: most) }
         case .goaway(let lastStream, let errorCode):
             let rest = payload.extracting(8...)
             let debug = rest.indices.map { rest[$0] }
-            state.handler.lend {
+            handler.lend {
                 $0.goawayReceived(lastStream: lastStream, errorCode: errorCode, debug: debug)
             }
         }
@@ -85,7 +87,7 @@ final class SingleStreamConnection {
     private func peerEnded() {
         if let record = state.streams.first {
             record.hasEnded = true
-            state.handler.lend { $0.ended(link.stream) }
+            handler.lend { $0.ended(link.stream) }
         }
         if link.phase.isOver { close(errorCode: ErrorCode.noError) }
     }
@@ -116,7 +118,7 @@ final class SingleStreamConnection {
         repeat {
             link.moveOutput(to: &output)
             goesOn = sendBody(into: &output)
-            if goesOn { state.handler.lend { $0.writable(link.stream) } }
+            if goesOn { handler.lend { $0.writable(link.stream) } }
             if !goesOn { goesOn = sendGoaway() }
         } while goesOn && output.count - start < HTTP2Connection.drainBytes
     }
@@ -178,7 +180,9 @@ final class SingleStreamConnection {
 
     /// Sends the GOAWAY that waits, if nothing else can be sent any more. False: none was sent.
     private func sendGoaway() -> Bool {
-        guard state.failure != nil || !hasMore, let (errorCode, debug) = state.goaway.take() else {
+        guard state.goaway.isWaiting, state.failure != nil || !hasMore,
+            let (errorCode, debug) = state.goaway.take()
+        else {
             return false
         }
         link.isGoing = true

@@ -167,7 +167,6 @@ final class AgentLink: EndpointOwner {
         MessageFraming.frame(message, into: &frame)
         let bytes = frame
         endpoint.streams.send(stream, bytes.span)
-        endpoint.setNeedsFlush()
     }
 
     // MARK: EndpointOwner

@@ -31,7 +31,6 @@ extension DeviceSession {
         guard let linkStream else { return false }
         guard endpoint.streams.outboundBytes(linkStream) <= Limits.broadcastBacklogBytes else { return false }
         endpoint.streams.send(linkStream, shared: frame)
-        endpoint.setNeedsFlush()
         return true
     }
 }

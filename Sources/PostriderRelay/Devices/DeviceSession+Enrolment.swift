@@ -45,7 +45,6 @@ extension DeviceSession {
                     EnrollResponse(deviceIdentity: identity, deviceSecret: secret), into: &$0)
             }
             endpoint.streams.finish(stream, trailers: Self.trailers(.ok, ""))
-            endpoint.setNeedsFlush()
         case .failure(let refusal):
             refuse(stream, refusal.status, refusal.sentence)
         }

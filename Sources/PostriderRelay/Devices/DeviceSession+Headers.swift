@@ -24,7 +24,6 @@ extension DeviceSession {
         var block = head
         Self.add(status, message, to: &block)
         endpoint.streams.respond(stream, block)
-        endpoint.setNeedsFlush()
     }
 
     static let responseHead: HeaderBlock = [":status": "200", "content-type": "application/grpc"]

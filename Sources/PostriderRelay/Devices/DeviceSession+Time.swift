@@ -27,7 +27,6 @@ extension DeviceSession {
         } else {
             isAwaitingPong = true
             endpoint.streams.ping()
-            endpoint.setNeedsFlush()
             arm(seconds: min(keepaliveSeconds, Self.pongSeconds))
         }
     }

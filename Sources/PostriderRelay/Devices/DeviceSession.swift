@@ -96,7 +96,6 @@ final class DeviceSession: EndpointOwner {
             calls[stream] = .connect
             framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
             endpoint.streams.openResponse(stream, Self.responseHead)
-            endpoint.setNeedsFlush()
         }
     }
 
@@ -156,6 +155,7 @@ final class DeviceSession: EndpointOwner {
         shard = home
         self.number = number
         takePlace()
+        // What was said before the move, and has not left.
         endpoint.setNeedsFlush()
     }
 
@@ -181,7 +181,7 @@ final class DeviceSession: EndpointOwner {
         )
         say(.welcome(welcome))
         _ = endpoint.takeHeard()
-        endpoint.streams.becomeLeanWhenQuiet()
+        if shard.protocolCode.deviceLinks == .lean { endpoint.streams.becomeLeanWhenQuiet() }
         arm(seconds: keepaliveSeconds)
     }
 
@@ -195,7 +195,6 @@ final class DeviceSession: EndpointOwner {
         endpoint.streams.send(linkStream) {
             frameDeliver(notification, delivery: delivery, reportedAs: push, into: &$0)
         }
-        endpoint.setNeedsFlush()
         return true
     }
 
@@ -206,7 +205,6 @@ final class DeviceSession: EndpointOwner {
     func say(_ message: RelayMessage) {
         guard let linkStream, !isEnding, farewell == nil else { return }
         endpoint.streams.send(linkStream) { MessageFraming.frame(message, into: &$0) }
-        endpoint.setNeedsFlush()
     }
 
     /// Says goodbye and ends the link. The device keeps its pending notifications and comes back.
@@ -244,7 +242,6 @@ final class DeviceSession: EndpointOwner {
         isEnding = true
         endpoint.streams.finish(linkStream, trailers: Self.trailers(status, message))
         shard.left(self)
-        endpoint.setNeedsFlush()
         arm(seconds: Self.endingSeconds)
     }
 

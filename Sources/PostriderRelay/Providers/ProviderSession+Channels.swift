@@ -78,7 +78,6 @@ extension ProviderSession {
         } else {
             say(body, on: stream)
         }
-        endpoint.setNeedsFlush()
     }
 
     private static func body(listing channels: [ChannelIdentity]) -> [UInt8] {

@@ -17,7 +17,8 @@ final class ProviderSession: EndpointOwner {
     let environment: Environment
     /// The shard lets go of this when the connection ends.
     let shard: Shard
-    private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
+    private(set) lazy var endpoint = HTTP2Handler(
+        role: .server, settings: Self.settings(shard.protocolCode.requestHeaders), owner: self)
     /// The requests that have not been answered.
     var exchanges = StreamTable<PushRequest>()
     /// Streams on which all channels of an app were asked for, until they are closed.
@@ -35,15 +36,16 @@ final class ProviderSession: EndpointOwner {
     /// How often the connection is looked at, at the least.
     private static let lookMilliseconds = 10 * 60 * 1000
 
-    private static let settings: SessionSettings = {
+    private static func settings(_ requestHeaders: ProtocolCode.RequestHeaders) -> SessionSettings {
         var settings = SessionSettings()
+        settings.readsHeaderBlocks = requestHeaders == .own
         settings.maxConcurrentStreams = Limits.providerStreams
         settings.maxHeaderListBytes = Limits.headerListBytes
         settings.maxHeaderFields = Limits.headerFields
         // As at Apple.
         settings.http1Greeting = "Unexpected HTTP/1.x request: "
         return settings
-    }()
+    }
 
     init(number: UInt64, environment: Environment, shard: Shard) {
         self.number = number
@@ -102,7 +104,6 @@ final class ProviderSession: EndpointOwner {
         guard request.bodyByteCount > Limits.drainedBodyBytes else { return }
         forget(stream)
         endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
-        endpoint.setNeedsFlush()
     }
 
     func ended(_ stream: Int32) {
@@ -201,7 +202,6 @@ final class ProviderSession: EndpointOwner {
         }
         isFirstAnswer = false
         forget(stream)
-        endpoint.setNeedsFlush()
     }
 
     /// A provider that is known may have as many streams open as any other, from this flush on: one that is held back
@@ -221,7 +221,6 @@ final class ProviderSession: EndpointOwner {
         DeviceSession.add(.unimplemented, message, to: &block)
         endpoint.streams.respond(stream, block)
         forget(stream)
-        endpoint.setNeedsFlush()
     }
 
     private func lookAgain(afterMilliseconds interval: Int) {

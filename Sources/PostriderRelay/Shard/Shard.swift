@@ -19,6 +19,8 @@ final class Shard {
     let log: Log
     /// How closely the relay keeps to Apple.
     let fidelity: APNsCompatibility
+    /// Whose code carries HTTP/2.
+    let protocolCode: ProtocolCode
     /// What holds for every device, once those that are there have had the time to come back.
     let deviceRules: DeviceRules
     /// Whether a token for the development environment would be good anywhere.
@@ -90,6 +92,7 @@ final class Shard {
         authority: AccessPolicy,
         random: any RandomSource,
         fidelity: APNsCompatibility = APNsCompatibility(),
+        protocolCode: ProtocolCode = ProtocolCode(),
         deviceRules: DeviceRules = DeviceRules(),
         throttle: ReconnectThrottle = ReconnectThrottle(),
         hasDevelopment: Bool = true,
@@ -107,6 +110,7 @@ final class Shard {
         self.authority = authority
         self.random = random
         self.fidelity = fidelity
+        self.protocolCode = protocolCode
         self.deviceRules = deviceRules
         self.throttle = throttle
         self.hasDevelopment = hasDevelopment

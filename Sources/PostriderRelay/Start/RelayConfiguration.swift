@@ -25,6 +25,8 @@ public struct RelayConfiguration: Sendable {
     public var providerIdleSeconds = Limits.providerIdleSeconds.usual
     /// How closely the relay keeps to Apple.
     public var fidelity = APNsCompatibility()
+    /// Whose code carries HTTP/2.
+    public var protocolCode = ProtocolCode()
     /// Pushes that one device token takes a second in the long run, and ten times as many in a row; nil: no limit.
     public var pushesPerSecond: Int? = Limits.pushesPerSecond
     /// Devices for which a shard fetches stored notifications at once; others that return meanwhile are told when to

@@ -74,6 +74,7 @@ struct ShardThread: Sendable {
             authority: authority,
             random: Entropy(),
             fidelity: configuration.fidelity,
+            protocolCode: configuration.protocolCode,
             deviceRules: DeviceRules(configuration),
             throttle: ReconnectThrottle(places: configuration.deviceFetches),
             hasDevelopment: !configuration.developmentProviderAddresses.isEmpty,

@@ -2,10 +2,10 @@ import PostriderNotifications
 import PostriderRelay
 
 extension RelayConfiguration {
-    /// The settings of how much a relay takes, and what it writes down.
+    /// The settings of how much a relay takes, whose protocol code it uses, and what it writes down.
     static let bounds: [Setting] = [
         .sourceConnections, .sourceRate, .shards, .busyPollingMicroseconds, .pushesPerSecond, .deviceFetches,
-        .trace, .traceSample,
+        .requestHeaders, .deviceLinks, .trace, .traceSample,
     ]
 
     /// Takes on what the user has set of ``bounds``, and leaves the rest.
@@ -25,6 +25,12 @@ extension RelayConfiguration {
         if let rate = try number(.pushesPerSecond, 0...1_000_000) { pushesPerSecond = rate == 0 ? nil : rate }
         let fetches = Limits.fetches
         if let count = try number(.deviceFetches, fetches.least...fetches.most) { deviceFetches = count }
+        if let name = try word(.requestHeaders, ProtocolCode.RequestHeaders.allCases.map(\.rawValue)) {
+            protocolCode.requestHeaders = .init(rawValue: name) ?? protocolCode.requestHeaders
+        }
+        if let name = try word(.deviceLinks, ProtocolCode.DeviceLinks.allCases.map(\.rawValue)) {
+            protocolCode.deviceLinks = .init(rawValue: name) ?? protocolCode.deviceLinks
+        }
         let isTraced = try word(.trace, ["true", "false"])
         let sample = try number(.traceSample, 1...Limits.traceSample)
         traceSample = isTraced == "false" ? nil : sample ?? traceSample ?? 1

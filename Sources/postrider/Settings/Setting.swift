@@ -25,6 +25,8 @@ enum Setting: String, SettingName {
     case storage = "storage"
     case spellings = "spellings"
     case streamLimitRamp = "stream-limit-ramp"
+    case requestHeaders = "request-headers"
+    case deviceLinks = "device-links"
     case trace = "trace"
     case traceSample = "trace-sample"
     case logLevel = "log-level"
@@ -61,7 +63,7 @@ enum Setting: String, SettingName {
         case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
             .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample:
             .required("NUMBER")
-        case .strictness, .storage, .spellings: .required("WORD")
+        case .strictness, .storage, .spellings, .requestHeaders, .deviceLinks: .required("WORD")
         case .streamLimitRamp, .trace: .required("true|false")
         case .logLevel: .required("LEVEL")
         }
@@ -110,6 +112,10 @@ enum Setting: String, SettingName {
         case .spellings: "documented (if not given) or live: how reasons are spelled where Apple does both."
         case .streamLimitRamp:
             "Whether a provider may have one stream open until its first good push; false if not given."
+        case .requestHeaders:
+            "Who decodes the header blocks of providers' requests: own (if not given) or nghttp2."
+        case .deviceLinks:
+            "What carries a device's link once it is open: lean (if not given; no nghttp2) or nghttp2."
         case .trace: "Whether the lives of pushes are written down for 'postrider trace'; true if not given."
         case .traceSample: "Trace one push of so many; 1, every push, if not given."
         case .logLevel: "error, warning, notice, info (if not given) or debug."

@@ -22,7 +22,6 @@ class StreamLine: EndpointOwner {
     final func request(_ head: HeaderBlock, body: [UInt8]?) {
         do throws(SessionError) {
             _ = try endpoint.streams.request(head, body: body)
-            endpoint.setNeedsFlush()
         } catch {
             fail(error.description)
         }

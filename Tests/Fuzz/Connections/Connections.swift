@@ -5,8 +5,8 @@ import PostriderNotifications
 /// A provider's connection, fed raw bytes behind TLS: frames, HPACK, and a shard that answers.
 ///
 /// The first byte says how: its low six bits are the number of bytes of each piece, 0 for all at once; 0x40 is the
-/// relay asked to stop when half has come. Bytes that do not begin like the connection preface get it, with an empty
-/// SETTINGS, put before them.
+/// relay asked to stop when half has come, 0x80 leaves header blocks to nghttp2. Bytes that do not begin like the
+/// connection preface get it, with an empty SETTINGS, put before them.
 enum Connections {
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     private static let emptySettings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
@@ -16,7 +16,7 @@ enum Connections {
         var bytes = Array(input.dropFirst())
         if bytes.first != preface[0] { bytes = preface + emptySettings + bytes }
         let size = mode & 0x3F == 0 ? bytes.count : Int(mode & 0x3F)
-        let door = FuzzedDoor()
+        let door = FuzzedDoor(mode & 0x80 == 0 ? ProtocolCode() : .nghttp2)
         for start in stride(from: 0, to: bytes.count, by: max(size, 1)) where !door.hasEnded {
             if mode & 0x40 != 0, start >= bytes.count / 2 { door.drain() }
             door.receive(bytes.span.extracting(start..<min(start + size, bytes.count)))

@@ -21,7 +21,7 @@ final class FuzzedDoor: ConnectionOutput {
     private var departure: CloseReason?
     private var isAborted = false
 
-    init() {
+    init(_ code: ProtocolCode) {
         let ledger = FuzzedLedger()
         self.ledger = ledger
         shard = Shard(
@@ -33,6 +33,7 @@ final class FuzzedDoor: ConnectionOutput {
             seal: FuzzedProvider.makeSeal(),
             authority: FuzzedProvider.authority,
             random: CountingBits(),
+            protocolCode: code,
             log: .none,
             porter: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
         shard.start()

@@ -78,7 +78,6 @@ final class SimulatedDeviceSession: EndpointOwner {
         MessageFraming.frame(EnrollRequest(enrolmentKey: World.enrolmentKey, name: "device"), into: &frame)
         endpoint.streams.send(stream, frame.span)
         endpoint.streams.finish(stream)
-        endpoint.setNeedsFlush()
     }
 
     private func connect() {
@@ -107,7 +106,6 @@ final class SimulatedDeviceSession: EndpointOwner {
         var frame: [UInt8] = []
         MessageFraming.frame(message, into: &frame)
         endpoint.streams.send(linkStream, frame.span)
-        endpoint.setNeedsFlush()
     }
 
     /// Makes the next of what has come safe, and acknowledges some of what is.
@@ -169,7 +167,6 @@ final class SimulatedDeviceSession: EndpointOwner {
     func endLinkStream() {
         guard let linkStream else { return }
         endpoint.streams.finish(linkStream)
-        endpoint.setNeedsFlush()
         link = nil
         self.linkStream = nil
         received = []
@@ -182,7 +179,6 @@ final class SimulatedDeviceSession: EndpointOwner {
         guard isWelcome else { return }
         unansweredPings += 1
         endpoint.streams.ping()
-        endpoint.setNeedsFlush()
     }
 
     func pingAcknowledged() {
@@ -283,7 +279,6 @@ final class SimulatedDeviceSession: EndpointOwner {
 
     func ended(_ stream: Int32) {
         if stream == linkStream { endpoint.streams.finish(stream) }
-        endpoint.setNeedsFlush()
     }
 
     func closed(_ stream: Int32, errorCode: UInt32) {

@@ -39,7 +39,6 @@ extension SimulatedProvider {
         do throws(SessionError) {
             let stream = try endpoint.streams.request(head, body: body)
             wishes[stream] = wish
-            endpoint.setNeedsFlush()
             return true
         } catch {
             return false

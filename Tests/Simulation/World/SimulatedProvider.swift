@@ -57,7 +57,6 @@ final class SimulatedProvider: EndpointOwner {
             } else {
                 endpoint.streams.finish(stream)
             }
-            endpoint.setNeedsFlush()
             return true
         } catch {
             return false

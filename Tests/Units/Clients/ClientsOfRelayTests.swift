@@ -84,7 +84,6 @@ struct ClientsOfRelayTests {
         let server = try FakeServer(on: loop)
         server.onRequest = { session, request in
             session.endpoint.streams.respond(request.stream, [":status": "404"])
-            session.endpoint.setNeedsFlush()
         }
         var outcome: Result<EnrollResponse, EnrolmentError>?
         DeviceClient.enrol(at: try server.place, key: "key", name: "device", on: loop) { outcome = $0 }

@@ -154,7 +154,6 @@ struct DeviceClientTests {
             } else {
                 session.endpoint.streams.respond(stream, [":status": "503"])
             }
-            session.endpoint.setNeedsFlush()
         }
         let client = try ground.makeClient()
         client.start()

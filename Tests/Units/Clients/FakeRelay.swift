@@ -26,7 +26,6 @@ final class FakeRelay {
             var frame: [UInt8] = []
             MessageFraming.frame(message, into: &frame)
             session.endpoint.streams.send(stream, frame.span)
-            session.endpoint.setNeedsFlush()
         }
 
         func welcome(_ registrations: [Registered] = [], keepaliveSeconds: UInt32 = 60, window: UInt32 = 64) {
@@ -42,7 +41,6 @@ final class FakeRelay {
             let text = GRPCMessage.encode(message)
             if !text.isEmpty { trailers.add("grpc-message", text.span) }
             session.endpoint.streams.finish(stream, trailers: trailers)
-            session.endpoint.setNeedsFlush()
         }
 
         func goodbye(_ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32 = 0) {
@@ -72,7 +70,6 @@ final class FakeRelay {
             links.append(Link(session, stream))
             session.endpoint.streams.openResponse(
                 stream, [":status": "200", "content-type": "application/grpc"])
-            session.endpoint.setNeedsFlush()
         }
         server.onData = { [unowned self] session, stream, bytes in
             guard let link = links.last(where: { $0.session === session }) else { return }

@@ -76,7 +76,6 @@ final class FakeSession: EndpointOwner {
     func answer(_ stream: Int32, status: Int = 200, body: String = "") {
         let head: HeaderBlock = [":status": String(status)]
         endpoint.streams.respond(stream, head, body: body.isEmpty ? nil : Array(body.utf8))
-        endpoint.setNeedsFlush()
     }
 
     /// Cuts the connection, as the end of a process does.

@@ -21,7 +21,6 @@ struct RequestClientEndTests {
             guard request.head.text(of: ":path") == "/first" else { return session.answer(request.stream) }
             first = request
             session.endpoint.streams.goaway()
-            session.endpoint.setNeedsFlush()
             // On its way when the GOAWAY is; and one that waits.
             for _ in 0..<2 { #expect(throws: Never.self) { try caller.send("/late") } }
         }
@@ -48,7 +47,6 @@ struct RequestClientEndTests {
         server.onRequest = { session, request in
             if request.head.text(of: ":path") == "/warm" { return session.answer(request.stream) }
             if hasBegunToAnswer { session.endpoint.streams.openResponse(request.stream, [":status": "200"]) }
-            session.endpoint.setNeedsFlush()
             if session.requests.count == 5 { session.die() }
         }
         let caller = Caller(try server.place, loop)
@@ -75,7 +73,6 @@ struct RequestClientEndTests {
             let isRefused = request.head.text(of: ":path") == "/refused"
             session.endpoint.streams.reset(
                 request.stream, errorCode: isRefused ? ErrorCode.refusedStream : ErrorCode.internalError)
-            session.endpoint.setNeedsFlush()
         }
         let caller = Caller(try server.place, loop)
         try caller.send("/refused")

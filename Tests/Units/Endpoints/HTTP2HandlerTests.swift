@@ -71,7 +71,6 @@ import Testing
             owner.endpoint.streams.openResponse(stream, [":status": "200"])
             for _ in 0..<17 {
                 owner.endpoint.streams.send(stream, [UInt8](repeating: 0, count: 65_536).span)
-                owner.endpoint.setNeedsFlush()
             }
         }
         let peer = rig.peer(saying: ScriptedPeer.opening + ScriptedPeer.request(0, flags: 4))

@@ -28,7 +28,6 @@ final class Owner: EndpointOwner {
     func ended(_ stream: Int32) {
         guard answers else { return }
         endpoint.streams.respond(stream, [":status": "200"])
-        endpoint.setNeedsFlush()
     }
 
     func closed(_ stream: Int32, errorCode: UInt32) {}

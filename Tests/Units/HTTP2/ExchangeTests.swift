@@ -38,9 +38,13 @@ import Testing
         #expect(pair.client.streamCount == 0 && pair.server.streamCount == 0)
     }
 
-    @Test("Acceptances carry a field of their own each, between other answers and where some were reset")
-    func acceptances() throws {
-        let pair = Pair()
+    @Test(
+        "Acceptances carry a field of their own each, between other answers and where some were reset",
+        arguments: [true, false])
+    func acceptances(own: Bool) throws {
+        var settings = SessionSettings()
+        settings.readsHeaderBlocks = own
+        let pair = Pair(server: settings)
         let streams = try (0..<6).map { _ in try pair.client.request(post) }
         try pair.run()
         let value = { (stream: Int32) in Array("identity-\(stream)".utf8) }

@@ -189,7 +189,6 @@ private final class FaultySession: EndpointOwner {
         var frame: [UInt8] = []
         MessageFraming.frame(message, into: &frame)
         endpoint.streams.send(stream, frame.span)
-        endpoint.setNeedsFlush()
     }
 
     func opened() {}
@@ -202,7 +201,6 @@ private final class FaultySession: EndpointOwner {
         guard request.path == CourierMethod.connect.rawValue else { return }
         link = stream
         endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
-        endpoint.setNeedsFlush()
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
@@ -263,7 +261,6 @@ private final class FaultySession: EndpointOwner {
             server.take(request)
             if fault == .hangUp { endpoint.close(.localClose) }
         }
-        endpoint.setNeedsFlush()
     }
 
     func closed(_ stream: Int32, errorCode: UInt32) { requests[stream] = nil }

@@ -51,6 +51,7 @@ final class DeviceHouse {
             seal: seal,
             authority: Provider.shared.authority,
             random: Numbers(),
+            protocolCode: EachProtocolCode.current,
             deviceRules: rules,
             throttle: throttle,
             hasDevelopment: hasDevelopment,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PostriderRelay
 
-@Suite("A device's session")
+@Suite("A device's session", .eachProtocolCode)
 struct DeviceSessionTests {
     private func subscribe(_ topic: Topic = Samples.topic) -> DeviceMessage {
         .subscribe(Subscribe(topic: topic.text, channel: DeviceHouse.channel))
@@ -142,7 +142,8 @@ struct DeviceSessionTests {
     func lean() throws {
         let house = try DeviceHouse()
         let line = try house.connect()
-        #expect(line.session.endpoint.streams.isLean)
+        #expect(
+            line.session.endpoint.streams.isLean == (EachProtocolCode.current.deviceLinks == .lean))
         try house.push(1)
         #expect(line.delivered == [1])
         line.acknowledgeAll()

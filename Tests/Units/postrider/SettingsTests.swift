@@ -77,6 +77,19 @@ struct SettingsTests {
         #expect(relay.fidelity.usesLiveSpellings && relay.fidelity.storage == .latest)
     }
 
+    @Test("say whose code decodes header blocks and carries device links")
+    func protocolCode() throws {
+        #expect(try Self.settings().forRelay().relay.protocolCode == ProtocolCode())
+        let library = ["--request-headers", "nghttp2", "--device-links", "nghttp2"]
+        #expect(try Self.settings(Self.complete + library).forRelay().relay.protocolCode == .nghttp2)
+        let own = ["f": "request-headers: own\ndevice-links: lean\n"]
+        let relay = try Self.settings(Self.complete + ["-c", "f"], files: own).forRelay().relay
+        #expect(relay.protocolCode == ProtocolCode())
+        for wrong in [["--request-headers", "lean"], ["--device-links", "own"]] {
+            #expect(throws: UsageError.self) { try Self.settings(Self.complete + wrong).forRelay() }
+        }
+    }
+
     @Test("say how many pushes a device token takes, and when it expires")
     func deviceTokens() throws {
         var relay = try Self.settings().forRelay().relay

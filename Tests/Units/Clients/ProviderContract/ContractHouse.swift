@@ -22,7 +22,7 @@ final class ContractHouse {
     private let values: [String: String]
     private var shared: [PostriderNotifications.Environment: RequestClient] = [:]
 
-    init(_ setting: ContractSetting) async throws {
+    init(_ setting: ContractSetting, _ code: ProtocolCode = ProtocolCode()) async throws {
         loop = try EventLoop()
         tls = try TestTLS.shared.get()
         folder = try TemporaryFolder()
@@ -38,6 +38,7 @@ final class ContractHouse {
         )
         configuration.developmentProviderAddresses = [try SocketAddress("127.0.0.1:0")]
         configuration.fidelity = setting.fidelity
+        configuration.protocolCode = code
         configuration.pushesPerSecond = setting.pushesPerSecond
         configuration.deviceExpiryDays = setting.deviceExpiryDays
         configuration.returnMilliseconds = 0

@@ -2,20 +2,23 @@ import Foundation
 import PostriderClients
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderRelay
 import Testing
 
 /// The provider contract, case by case, against a real relay over TLS.
 @Suite("The provider contract", .serialized)
 struct ProviderContractTests {
-    @Test("is kept in every case", arguments: ContractTable.groups)
-    func group(_ group: ContractGroup) async throws {
+    @Test(
+        "is kept in every case, whoever reads header blocks",
+        arguments: ContractTable.groups, [ProtocolCode(), .nghttp2])
+    func group(_ group: ContractGroup, _ code: ProtocolCode) async throws {
         var houses: [ContractSetting: ContractHouse] = [:]
         for one in group.cases {
             let house: ContractHouse
             if let known = houses[one.setting] {
                 house = known
             } else {
-                house = try await ContractHouse(one.setting)
+                house = try await ContractHouse(one.setting, code)
                 houses[one.setting] = house
             }
             do {

@@ -1,21 +1,15 @@
 import CPostriderNghttp2
-import Synchronization
 
 /// Owns one nghttp2 session: every call into the library that concerns an existing session is made here.
 ///
 /// The session's callbacks (``Nghttp2Callbacks``) get the pointer that ``setContext(_:)`` gives it; whoever sets it
-/// outlives this value.
+/// outlives this object.
 @safe
-struct Nghttp2Session: ~Copyable {
+final class Nghttp2Session {
     private let raw: OpaquePointer
-    /// The library's memory, which it does not retain.
-    private let memory: SessionMemory
 
-    /// Takes over a session that was made with this memory.
-    init(owning raw: OpaquePointer, _ memory: SessionMemory) {
-        unsafe self.raw = raw
-        self.memory = memory
-    }
+    /// Takes over a session.
+    init(owning raw: OpaquePointer) { unsafe self.raw = raw }
 
     deinit { unsafe nghttp2_session_del(raw) }
 
@@ -29,10 +23,6 @@ struct Nghttp2Session: ~Copyable {
     func receive(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         unsafe nghttp2_session_mem_recv(raw, bytes.baseAddress, bytes.count)
     }
-
-    /// Runs `body`, which asks for frames until none is left. Sessions build their frames in shared memory, so that
-    /// nothing may stay there.
-    func sendAll(_ body: () -> Void) { memory.frames.lock.withLock { _ in body() } }
 
     /// Lends the next frame that may be sent: its bytes, none after the last one; negative: the library's error.
     func withNextFrame<Result>(_ body: (UnsafeBufferPointer<UInt8>, _ error: Int32) -> Result) -> Result {

@@ -1,7 +1,24 @@
 import CPostriderNghttp2
 
-// Requests, responses and bodies: what the verbs of ``HTTP2Connection`` do on a connection over nghttp2.
-extension MultiplexedConnection {
+/// Requests, responses and bodies of a connection over nghttp2: what the verbs of ``HTTP2Connection`` do there.
+final class OutboundStreams {
+    private let state: ConnectionState
+    private let library: Nghttp2Session
+    /// Fields of answers that nghttp2 has not framed yet.
+    private var appended = AppendedFields()
+    /// Streams whose bodies have been taken entirely since the handler was told last.
+    private var emptied: [Int32] = []
+    /// Streams that were answered before they were reset.
+    private var lateResets: [(stream: Int32, errorCode: UInt32)] = []
+
+    init(_ state: ConnectionState, _ library: Nghttp2Session) {
+        self.state = state
+        self.library = library
+    }
+
+    /// Whether the handler is to be told of emptied bodies, or streams are to be reset.
+    var hasMore: Bool { !emptied.isEmpty || !lateResets.isEmpty }
+
     /// The record of an open stream.
     func record(of stream: Int32) -> StreamRecord? {
         if let record = library.withRecord(of: stream, { $0 }) { return record }
@@ -30,10 +47,23 @@ extension MultiplexedConnection {
     }
 
     func respondOK(_ stream: Int32, _ name: StaticString, _ value: Span<UInt8>) {
+        guard state.settings.readsHeaderBlocks else {
+            var head: HeaderBlock = [":status": "200"]
+            head.addUnindexed(name, value)
+            return respond(stream, head, body: nil)
+        }
         guard beginsAnswer(stream) else { return }
         appended.add(name, value, to: stream)
         library.submitResponse(stream, status: "200")
     }
+
+    /// Adds its field to an answer that nghttp2 has framed, from `start` on.
+    func extend(_ output: inout [UInt8], from start: Int) {
+        if appended.isWaiting { appended.extend(&output, from: start) }
+    }
+
+    /// nghttp2 has sent everything: answers whose fields are left were reset before.
+    func forgetAppendedFields() { appended.removeAll() }
 
     /// A request gets its answer now. False: its stream is closed.
     private func beginsAnswer(_ stream: Int32) -> Bool {
@@ -46,16 +76,6 @@ extension MultiplexedConnection {
             record.since = moment
             return true
         } ?? false
-    }
-
-    /// Sends `100` where the peer waits for it: nothing of the body has come and no answer was given.
-    func sendContinue() {
-        var streams: [Int32] = []
-        swap(&streams, &awaitingContinue)
-        for stream in streams
-        where library.withRecord(of: stream, { !$0.isAnswered && !$0.hasEnded }) == true {
-            library.submitInterimResponse(stream, status: "100")
-        }
     }
 
     // MARK: Requests
@@ -124,8 +144,18 @@ extension MultiplexedConnection {
         return true
     }
 
+    /// Goes on with a body that had nothing to send.
+    func resume(_ record: StreamRecord) { library.resumeBody(of: record.id) }
+
+    /// Gives back `count` bytes of the windows of a stream and of the connection.
+    func consume(_ stream: Int32, _ count: Int) { library.consume(stream, count) }
+
     // MARK: Resets
 
+    /// Resets a stream at once.
+    func cancel(_ stream: Int32) { library.submitReset(stream, errorCode: ErrorCode.cancel) }
+
+    /// Resets a stream, after its answer if that is complete.
     func reset(_ record: StreamRecord, _ stream: Int32, errorCode: UInt32) {
         if record.isAnswered, !record.isStreaming {
             lateResets.append((stream, errorCode))

@@ -5,11 +5,9 @@ import CPostriderNghttp2
 func makeNghttp2Session(
     _ role: HTTP2Connection.Role, _ settings: SessionSettings
 ) -> Nghttp2Session {
-    let memory = SessionMemory(role: role)
     var options: OpaquePointer?
     var callbacks: OpaquePointer?
     var session: OpaquePointer?
-    var functions = unsafe memory.functions
     unsafe nghttp2_option_new(&options)
     unsafe nghttp2_session_callbacks_new(&callbacks)
     defer {
@@ -24,13 +22,11 @@ func makeNghttp2Session(
     unsafe nghttp2_option_set_max_continuations(options, HeaderBlockInterceptor.mostContinuations)
     unsafe setCallbacks(callbacks)
     switch role {
-    case .server: unsafe nghttp2_session_server_new3(&session, callbacks, nil, options, &functions)
-    case .client: unsafe nghttp2_session_client_new3(&session, callbacks, nil, options, &functions)
+    case .server: unsafe nghttp2_session_server_new2(&session, callbacks, nil, options)
+    case .client: unsafe nghttp2_session_client_new2(&session, callbacks, nil, options)
     }
-    assert(!memory.isHandingOut, "this nghttp2 asks for a frame buffer of another size")
-    memory.isHandingOut = false
     guard let session = unsafe session else { preconditionFailure("no memory for an HTTP/2 session") }
-    return unsafe Nghttp2Session(owning: session, memory)
+    return unsafe Nghttp2Session(owning: session)
 }
 
 /// Each callback finds its connection, calls one method and returns a verdict.
@@ -38,7 +34,7 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
     unsafe nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, frame, context in
         guard let frame = unsafe frame?.pointee else { return 0 }
         return unsafe withConnection(context) { connection in
-            connection.frameBegins(frame)
+            connection.inbound.frameBegins(frame)
             return 0
         }
     }
@@ -48,21 +44,21 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
             return 0
         }
         return unsafe withConnection(context) { connection in
-            connection.streamRefused(frame)
+            connection.inbound.streamRefused(frame)
             return 0
         }
     }
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
         let isRequest = unsafe frame?.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
         return unsafe withConnection(context) { connection in
-            connection.headerBlockBegins(isRequest: isRequest)
+            connection.inbound.headerBlockBegins(isRequest: isRequest)
             return 0
         }
     }
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
         _, _, name, nameBytes, value, valueBytes, _, context in
         unsafe withConnection(context) { connection in
-            let isTaken = unsafe connection.fieldReceived(
+            let isTaken = unsafe connection.inbound.fieldReceived(
                 UnsafeBufferPointer(start: name, count: nameBytes),
                 UnsafeBufferPointer(start: value, count: valueBytes))
             return isTaken ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
@@ -71,13 +67,13 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
         unsafe withConnection(context) { connection in
             guard let frame = unsafe frame else { return 0 }
-            return unsafe connection.frameReceived(frame) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            return unsafe connection.inbound.frameReceived(frame) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
         }
     }
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
         _, _, stream, bytes, count, context in
         unsafe withConnection(context) { connection in
-            unsafe connection.dataReceived(stream, UnsafeBufferPointer(start: bytes, count: count))
+            unsafe connection.inbound.dataReceived(stream, UnsafeBufferPointer(start: bytes, count: count))
             return 0
         }
     }
@@ -85,7 +81,7 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
         _, stream, errorCode, context in
         // Never an error from here: the library would leak on it (CVE-2023-35945).
         unsafe withConnection(context) { connection in
-            connection.streamClosed(stream, errorCode: errorCode)
+            connection.inbound.streamClosed(stream, errorCode: errorCode)
             return 0
         }
     }
@@ -102,7 +98,7 @@ func bodySource(of record: StreamRecord) -> nghttp2_data_provider {
                     return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
                 }
                 return unsafe Unmanaged<StreamRecord>.fromOpaque(record)._withUnsafeGuaranteedRef { record in
-                    unsafe connection.readBody(
+                    unsafe connection.outbound.readBody(
                         of: record, stream, into: UnsafeMutableBufferPointer(start: target, count: count),
                         flags)
                 }

@@ -16,21 +16,23 @@ protocol FrameSink {
 /// Tells the frames of a client apart before nghttp2 sees them. Header blocks go to the ``HeaderBlockInterceptor``,
 /// DATA on streams that may be closed is judged, and every other byte passes as it is.
 final class FrameRouter {
-    /// Nil if nghttp2 reads header blocks.
-    private let interceptor: HeaderBlockInterceptor?
+    private let interceptor: HeaderBlockInterceptor
     /// Bytes of a frame that passes, or of the preface, which are still to come.
     private var passing = FloodAccounting.magicBytes
     /// The beginning of a frame of which the rest has not come.
     private var partial: [UInt8] = []
     /// Whether everything passes from now on.
-    private var passesAll = false
+    private var passesAll: Bool
     /// The last stream that began in the input at hand, if nothing has come since that may close it.
     private var justBegun: Int32 = 0
     private let maxFrameBytes: Int
 
-    init(_ interceptor: HeaderBlockInterceptor?, maxFrameBytes: Int) {
-        self.interceptor = interceptor
-        self.maxFrameBytes = maxFrameBytes
+    /// A router for the peer of a connection. What comes to a client passes.
+    init(_ role: HTTP2Connection.Role, _ settings: SessionSettings) {
+        // Without a decoder, which takes memory, on a client.
+        interceptor = HeaderBlockInterceptor(settings, decodes: role == .server && settings.readsHeaderBlocks)
+        passesAll = role == .client
+        maxFrameBytes = Int(settings.maxFrameSize)
     }
 
     /// Takes what arrived. `block` has the fields of a header block when nghttp2 is given its replacement.
@@ -49,7 +51,7 @@ final class FrameRouter {
                 continue
             }
             let frame = partial.isEmpty ? unsafe FrameHead(bytes.span, at: next) : nil
-            if let frame, !intercepts(frame) {
+            if let frame, !interceptor.intercepts(frame) {
                 if frame.kind == .reset {
                     owesReset = true
                     justBegun = 0
@@ -88,8 +90,6 @@ final class FrameRouter {
         return given < bytes.count ? unsafe sink.give(UnsafeBufferPointer(rebasing: bytes[given...])) : 0
     }
 
-    private func intercepts(_ frame: FrameHead) -> Bool { interceptor?.intercepts(frame) ?? false }
-
     /// The head of the frame that has come in part; nil if that is not complete either.
     private var partialHead: FrameHead? {
         let partial = partial
@@ -109,14 +109,18 @@ final class FrameRouter {
     /// Takes the frame that has come in parts, if it is complete now.
     private func takePart(_ sink: some FrameSink, _ block: InboundBlock) -> Int {
         guard let frame = partialHead else { return 0 }
-        let isKept = intercepts(frame) && frame.count <= maxFrameBytes
+        let isKept = interceptor.intercepts(frame) && frame.count <= maxFrameBytes
         guard !isKept || partial.count == FrameHead.byteCount + frame.count else { return 0 }
         let whole = partial
         partial = []
         guard !isKept else {
             return unsafe whole.withUnsafeBufferPointer { unsafe intercept(frame, $0, sink, block) }
         }
-        passesAll = intercepts(frame)
+        passesAll = interceptor.intercepts(frame)
+        if interceptor.breaksOff(before: frame) {
+            let verdict = unsafe interceptor.replacement.withUnsafeBufferPointer { unsafe sink.give($0) }
+            guard verdict >= 0, !sink.hasEnded else { return verdict }
+        }
         passing = frame.count
         if frame.kind == .data { sink.judge(frame) }
         return unsafe whole.withUnsafeBufferPointer { unsafe sink.give($0) }
@@ -126,7 +130,6 @@ final class FrameRouter {
     private func intercept(
         _ frame: FrameHead, _ bytes: UnsafeBufferPointer<UInt8>, _ sink: some FrameSink, _ block: InboundBlock
     ) -> Int {
-        guard let interceptor else { return unsafe sink.give(bytes) }
         let payload = unsafe UnsafeBufferPointer(rebasing: bytes[FrameHead.byteCount...])
         switch unsafe interceptor.take(frame, payload, into: &block.fields) {
         case .nothing: return 0

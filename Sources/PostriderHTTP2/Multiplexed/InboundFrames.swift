@@ -1,7 +1,41 @@
 import CPostriderNghttp2
 
-// What nghttp2 reports of a peer's frames: see ``Nghttp2Callbacks.swift``.
-extension MultiplexedConnection {
+/// What a peer sends on a connection over nghttp2: gives it to the library, takes what the library reports of it (see
+/// `Nghttp2Callbacks.swift`) and tells the handler.
+final class InboundFrames {
+    private let state: ConnectionState
+    private let library: Nghttp2Session
+    private let handler: HandlerReference
+    private let router: FrameRouter
+    private let block = InboundBlock()
+    private(set) var closedStreams = RecentlyClosedStreams()
+    /// Streams whose peer waits for `100` before it sends the body.
+    private var awaitingContinue: [Int32] = []
+
+    init(_ state: ConnectionState, _ library: Nghttp2Session) {
+        self.state = state
+        self.library = library
+        handler = state.handler
+        router = FrameRouter(state.role, state.settings)
+    }
+
+    /// Takes what arrived. Negative: the library's error.
+    func receive(_ bytes: Span<UInt8>) -> Int {
+        unsafe bytes.withUnsafeBufferPointer { unsafe router.route($0, to: self, block) }
+    }
+
+    /// Sends `100` where the peer waits for it: nothing of the body has come and no answer was given (RFC 9110, section
+    /// 10.1.1).
+    func sendContinue() {
+        guard !awaitingContinue.isEmpty else { return }
+        var streams: [Int32] = []
+        swap(&streams, &awaitingContinue)
+        for stream in streams
+        where library.withRecord(of: stream, { !$0.isAnswered && !$0.hasEnded }) == true {
+            library.submitInterimResponse(stream, status: "100")
+        }
+    }
+
     /// A frame begins. nghttp2 ignores HEADERS on streams that it does not keep any more, which would cost 300 KB for a
     /// thousand of them, but decodes their blocks first, past every bound that we set to header blocks. So HEADERS on a
     /// stream that the peer has ended or reset end the connection (RFC 9113, section 5.1).
@@ -50,13 +84,13 @@ extension MultiplexedConnection {
             blockReceived(header.stream_id, endStream: endStream)
         case NGHTTP2_SETTINGS.rawValue where isAcknowledgement:
             state.deadlines.settingsAcknowledged()
-            state.handler.lend { $0.settingsAcknowledged() }
+            handler.lend { $0.settingsAcknowledged() }
         case NGHTTP2_SETTINGS.rawValue:
             let maxStreams = library.remoteSetting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-            state.handler.lend { $0.settingsReceived(maxConcurrentStreams: maxStreams) }
+            handler.lend { $0.settingsReceived(maxConcurrentStreams: maxStreams) }
         case NGHTTP2_PING.rawValue where isAcknowledgement:
-            pings.pingAcknowledged()
-            state.handler.lend { $0.pingAcknowledged() }
+            state.pings.pingAcknowledged()
+            handler.lend { $0.pingAcknowledged() }
         case NGHTTP2_GOAWAY.rawValue:
             unsafe goawayReceived(frame.pointee.goaway)
         case NGHTTP2_RST_STREAM.rawValue:
@@ -72,7 +106,7 @@ extension MultiplexedConnection {
         guard library.withRecord(of: stream, { _ in true }) != nil else { return }
         if !awaitingContinue.isEmpty { awaitingContinue.removeAll { $0 == stream } }
         let bytes = unsafe bytes.span
-        state.handler.lend { $0.data(stream, bytes) }
+        handler.lend { $0.data(stream, bytes) }
     }
 
     /// nghttp2 has closed a stream.
@@ -84,7 +118,7 @@ extension MultiplexedConnection {
         }
         if hasEnded != true { closedStreams.remember(stream) }
         guard hasEnded != nil else { return }
-        state.handler.lend { $0.closed(stream, errorCode: errorCode) }
+        handler.lend { $0.closed(stream, errorCode: errorCode) }
     }
 
     private func blockReceived(_ stream: Int32, endStream: Bool) {
@@ -98,7 +132,7 @@ extension MultiplexedConnection {
         }
         let kind = known ?? kindOfBlock(on: openedByPeer(stream))
         if state.role == .server { state.lastStream = max(state.lastStream, stream) }
-        state.handler.lend { $0.headers(stream, &block.fields, kind: kind, endStream: endStream) }
+        handler.lend { $0.headers(stream, &block.fields, kind: kind, endStream: endStream) }
         block.fields.giveBackMemory()
         if block.expectsContinue, state.role == .server, kind == .head, !endStream {
             awaitingContinue.append(stream)
@@ -123,7 +157,7 @@ extension MultiplexedConnection {
     /// The handler may have ended the connection in the call before.
     private func reportEnd(_ stream: Int32) {
         guard library.withRecord(of: stream, { $0.hasEnded = true }) != nil else { return }
-        state.handler.lend { $0.ended(stream) }
+        handler.lend { $0.ended(stream) }
     }
 
     /// The peer resets a stream. False: it has cut short one stream too many. A stream whose answer has left is
@@ -143,13 +177,13 @@ extension MultiplexedConnection {
     private func goawayReceived(_ frame: nghttp2_goaway) {
         let debug = unsafe Array(UnsafeBufferPointer(start: frame.opaque_data, count: frame.opaque_data_len))
         let (lastStream, errorCode) = unsafe (frame.last_stream_id, frame.error_code)
-        state.handler.lend {
+        handler.lend {
             $0.goawayReceived(lastStream: lastStream, errorCode: errorCode, debug: debug)
         }
     }
 }
 
-extension MultiplexedConnection: FrameSink {
+extension InboundFrames: FrameSink {
     var hasEnded: Bool { state.hasEnded }
 
     func give(_ bytes: UnsafeBufferPointer<UInt8>) -> Int { unsafe library.receive(bytes) }

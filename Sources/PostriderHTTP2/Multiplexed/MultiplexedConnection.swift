@@ -1,35 +1,22 @@
 import CPostriderNghttp2
 
 /// An HTTP/2 connection over nghttp2, with any number of streams. nghttp2 keeps the streams, the windows and the rules
-/// of HTTP; what it leaves to be desired is added around it (docs/own-protocol-code.md says what and why).
+/// of HTTP; what it leaves to be desired is added around it (docs/internals/own-protocol-code.md says what and why).
 final class MultiplexedConnection {
-    let state: ConnectionState
-    let library: Nghttp2Session
-    let block = InboundBlock()
-    /// Nil for clients.
-    private let router: FrameRouter?
-    /// Streams whose bodies have been taken entirely since the handler was told last.
-    var emptied: [Int32] = []
-    /// Streams that were answered before they were reset.
-    var lateResets: [(stream: Int32, errorCode: UInt32)] = []
-    /// Streams whose peer waits for `100` before it sends the body.
-    var awaitingContinue: [Int32] = []
-    var closedStreams = RecentlyClosedStreams()
-    /// Fields of answers that nghttp2 has not framed yet.
-    var appended = AppendedFields()
+    let inbound: InboundFrames
+    let outbound: OutboundStreams
+    private let state: ConnectionState
+    private let library: Nghttp2Session
     /// What the first SETTINGS frame is to allow the peer, if not what the settings say.
-    var announcedStreamLimit: UInt32?
-    var pings = PingCount()
+    private var announcedStreamLimit: UInt32?
     private var shutdown: GracefulShutdown?
 
     /// Makes a connection; its SETTINGS wait in the first `drain`.
     init(_ state: ConnectionState) {
         self.state = state
-        let settings = state.settings
-        router =
-            state.role == .server
-            ? FrameRouter(HeaderBlockInterceptor(settings), maxFrameBytes: Int(settings.maxFrameSize)) : nil
-        library = makeNghttp2Session(state.role, settings)
+        library = makeNghttp2Session(state.role, state.settings)
+        inbound = InboundFrames(state, library)
+        outbound = OutboundStreams(state, library)
         unsafe library.setContext(Unmanaged.passUnretained(self).toOpaque())
         submitFirstSettings()
     }
@@ -38,10 +25,7 @@ final class MultiplexedConnection {
 
     /// Takes what arrived.
     func receive(_ bytes: Span<UInt8>) {
-        let result = unsafe bytes.withUnsafeBufferPointer { bytes in
-            guard let router else { return unsafe give(bytes) }
-            return unsafe router.route(bytes, to: self, block)
-        }
+        let result = inbound.receive(bytes)
         guard !state.hasEnded else { return }
         if result < 0 {
             let error = state.failure ?? SessionError(library: Int32(result))
@@ -51,7 +35,7 @@ final class MultiplexedConnection {
         } else if !state.flood.advance(over: bytes, mostEmptyFrames: state.settings.maxEmptyFrames) {
             fail(.flooded)
         }
-        if state.failure == nil, !awaitingContinue.isEmpty { sendContinue() }
+        if state.failure == nil { inbound.sendContinue() }
     }
 
     /// Appends everything that may be sent now, up to a bound above which streaming bodies are not asked for more.
@@ -59,12 +43,12 @@ final class MultiplexedConnection {
         let start = output.count
         repeat {
             guard !state.isBroken else { return }
-            library.sendAll { sendAll(into: &output) }
+            sendAll(into: &output)
             if let limit = announcedStreamLimit, output.count > start {
                 announcedStreamLimit = nil
                 output.setMaxConcurrentStreams(limit, inFrameAt: start)
             }
-        } while (notifyEmptied() || sendLateResets() || advanceShutdown() || sendGoaway())
+        } while (outbound.notifyEmptied() || outbound.sendLateResets() || advanceShutdown() || sendGoaway())
             && output.count - start < HTTP2Connection.drainBytes
     }
 
@@ -72,7 +56,7 @@ final class MultiplexedConnection {
     var wantsToRead: Bool { library.wantsToRead }
 
     /// Whether there is something to send besides a GOAWAY that waits.
-    var hasMore: Bool { library.wantsToWrite || !emptied.isEmpty || !lateResets.isEmpty }
+    var hasMore: Bool { library.wantsToWrite || outbound.hasMore }
 
     /// Sends until nghttp2 has nothing left.
     private func sendAll(into output: inout [UInt8]) {
@@ -86,13 +70,13 @@ final class MultiplexedConnection {
             }
             if isMore { frameSent(&output, from: start) }
         }
-        appended.removeAll()
+        outbound.forgetAppendedFields()
     }
 
     /// Looks at a frame that nghttp2 has just built, from `start` on.
     private func frameSent(_ output: inout [UInt8], from start: Int) {
         switch FrameHead.Kind(rawValue: output[start + 3]) {
-        case .headers where appended.isWaiting: appended.extend(&output, from: start)
+        case .headers: outbound.extend(&output, from: start)
         case .goaway where output.count >= start + 17: goawaySent(&output, from: start)
         case .reset where state.failure == nil && !state.resets.cut(): fail(.tooManyResets)
         default: break
@@ -118,7 +102,7 @@ final class MultiplexedConnection {
         state.failure = .protocolViolation(errorCode: errorCode, reason: reason)
     }
 
-    func fail(_ error: SessionError, saying debug: String? = nil) {
+    private func fail(_ error: SessionError, saying debug: String? = nil) {
         state.fail(error, saying: debug)
         _ = sendGoaway()
     }
@@ -126,7 +110,9 @@ final class MultiplexedConnection {
     /// Hands the GOAWAY that waits to nghttp2, which would send it first, when nothing else can be sent any more.
     /// False: there is none to hand over.
     private func sendGoaway() -> Bool {
-        guard state.failure != nil || !hasMore, let (errorCode, debug) = state.goaway.take() else {
+        guard state.goaway.isWaiting, state.failure != nil || !hasMore,
+            let (errorCode, debug) = state.goaway.take()
+        else {
             return false
         }
         library.submitGoaway(lastStream: state.lastStream, errorCode: errorCode, debug: debug)
@@ -138,10 +124,13 @@ final class MultiplexedConnection {
 
 extension MultiplexedConnection {
     func ping() {
-        pings.pingSent()
+        state.pings.pingSent()
         state.flood.expectEmptyFrame()
         library.submitPing()
     }
+
+    /// Has the first SETTINGS frame allow the peer fewer streams than nghttp2 takes.
+    func announceStreamLimit(_ count: UInt32) { announcedStreamLimit = count }
 
     /// Changes how many streams the peer may have open.
     func updateMaxConcurrentStreams(_ count: UInt32) {
@@ -185,13 +174,13 @@ extension MultiplexedConnection {
     /// Whether the next step of the shutdown is due.
     var isShutdownStepDue: Bool {
         guard let shutdown, state.failure == nil else { return false }
-        return shutdown.isDue(pings, openStreams: state.streams.count)
+        return shutdown.isDue(state.pings, openStreams: state.streams.count)
     }
 
     /// Takes the next step if it is due. To be called when everything else has been sent. False: there was none.
     private func advanceShutdown() -> Bool {
         guard isShutdownStepDue, var shutdown else { return false }
-        let action = shutdown.advance(pings, lastStream: state.lastStream, at: state.deadlines.moment)
+        let action = shutdown.advance(state.pings, lastStream: state.lastStream, at: state.deadlines.moment)
         self.shutdown = shutdown
         switch action {
         case .ping: ping()
@@ -223,7 +212,7 @@ extension MultiplexedConnection {
         // Of a window that is below zero (RFC 9113, section 6.9.2) the library only says that it is empty.
         guard windows.stream > 0 else { return nil }
         return SingleStreamState(
-            stream: record.id, lastStream: lastBegun,
+            stream: record.id, lastStream: inbound.lastBegun,
             windows: FlowControl.Send(
                 connection: windows.connection, stream: windows.stream,
                 initial: Int(library.remoteSetting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE))),
@@ -231,6 +220,6 @@ extension MultiplexedConnection {
             frameBytes: min(
                 Int(library.remoteSetting(NGHTTP2_SETTINGS_MAX_FRAME_SIZE)), FrameHead.payloadBytes),
             maxConcurrentStreams: library.remoteSetting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
-            closedStreams: closedStreams)
+            closedStreams: inbound.closedStreams)
     }
 }
