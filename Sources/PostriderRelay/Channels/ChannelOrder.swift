@@ -38,22 +38,3 @@ struct SubscriptionRequest: Sendable {
     let connection: UInt64
     let ticket: UInt64
 }
-
-/// The letters between the shards of providers, the homes of channels and the homes of devices.
-///
-/// Everything about one channel goes from its home to the others in the order in which it happened there: a
-/// subscription's answer, the broadcasts after it, the channel's end.
-enum ChannelLetter: Sendable {
-    /// To the home: a provider's order.
-    case order(ChannelOrder, ChannelOwner, ReplyAddress)
-    /// To the provider's shard.
-    case answer(ReplyAddress, ChannelAnswer)
-    /// To the home: a device's wish.
-    case subscribe(SubscriptionRequest)
-    /// To the device's home: whether there is such a channel, and what it has stored.
-    case subscribed(SubscriptionRequest, isKnown: Bool, Broadcast?)
-    /// To all: a broadcast for whoever is subscribed, and the row by which the trace knows it.
-    case broadcast(Broadcast, QueueRow)
-    /// To all: there is no such channel any more.
-    case removed(ChannelIdentity)
-}

@@ -12,7 +12,7 @@ extension ControlHandler {
             respond(Self.refusal(400, "The directory of a backup is an absolute path."))
             return
         }
-        shard.backUp(to: order.directory) { [log = shard.log] result in
+        changes.backUp(to: order.directory) { [log = context.log] result in
             switch result {
             case .success:
                 log.notice("the store was copied to \(order.directory)")
@@ -31,14 +31,5 @@ extension ControlHandler {
 
     private static func isPath(_ text: String) -> Bool {
         text.hasPrefix("/") && !text.hasSuffix("/") && text.utf8.count < 4000 && !text.utf8.contains(0)
-    }
-}
-
-extension Shard {
-    /// Has the ledger copy the store, and goes on at the copy's end.
-    func backUp(to directory: String, then: @escaping (Result<Void, StoreError>) -> Void) {
-        let ticket = drawNumber()
-        applications[ticket] = then
-        outbox.send(.backUp(BackupOrder(directory: directory, shard: index, ticket: ticket)))
     }
 }

@@ -38,7 +38,7 @@ extension ControlHandler {
             identifier: identifier,
             team: addition.team,
             publicKey: addition.publicKey,
-            addedAt: shard.now,
+            addedAt: context.now,
             environment: addition.environment,
             topics: topics?.compactMap(\.self),
             relatedKey: addition.relatedKey
@@ -56,7 +56,7 @@ extension ControlHandler {
     /// `PUT /v1/revoked-keys/<identifier>`. The relay goes on knowing the key, and answers its tokens with
     /// `Forbidden`.
     func revokeProviderKey(_ identifier: String, _ respond: @escaping Respond) {
-        guard let record = providerKeys[identifier]?.revoked(at: shard.now) else {
+        guard let record = providerKeys[identifier]?.revoked(at: context.now) else {
             respond(Self.refusal(404, "There is no key \(identifier)."))
             return
         }

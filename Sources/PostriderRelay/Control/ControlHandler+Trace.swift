@@ -5,7 +5,17 @@ extension ControlHandler {
     /// `GET /v1/trace?id=…&device=…&topic=…&last=…`, or `?follow` and `?follow=CURSOR`.
     func trace(_ query: Substring, _ respond: @escaping Respond) {
         do throws(QueryError) {
-            shard.trace.ask(try Self.question(query), respond)
+            let question = try Self.question(query)
+            guard context.trace.missing != nil else {
+                return respond(Self.refusal(404, "This relay keeps no trace: set 'trace' to true."))
+            }
+            context.trace.ask(question) { answer in
+                switch answer {
+                case .pushes(let pushes): respond(Self.answer(pushes))
+                case .feed(let feed): respond(Self.answer(feed))
+                case .failed(let sentence): respond(Self.refusal(503, sentence))
+                }
+            }
         } catch {
             respond(Self.refusal(400, error.sentence))
         }

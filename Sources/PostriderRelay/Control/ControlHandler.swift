@@ -10,7 +10,9 @@ final class ControlHandler {
     typealias Answer = (status: Int, body: [UInt8])
     typealias Respond = (Answer) -> Void
 
-    unowned let shard: Shard
+    let context: ShardContext
+    let changes: RegistryChanges
+    private let queries: ShardQueries
     var providerKeys: [String: ProviderKeyRecord]
     private var topics: [Topic: TopicRecord]
     private var enrolmentKeys: [String: EnrolmentKeyRecord]
@@ -21,12 +23,14 @@ final class ControlHandler {
     private var waiting: [(ControlHandler) -> Void] = []
 
     /// A desk for what the registry held at start-up.
-    init(_ registry: Registry, shard: Shard) {
-        self.shard = shard
+    init(_ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges, _ queries: ShardQueries) {
+        self.context = context
+        self.changes = changes
+        self.queries = queries
         providerKeys = Dictionary(registry.providerKeys.map { ($0.identifier, $0) }, uniquingKeysWith: { $1 })
         topics = Dictionary(registry.topics.map { ($0.topic, $0) }, uniquingKeysWith: { $1 })
         enrolmentKeys = Dictionary(registry.enrolmentKeys.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
-        generation = shard.authority.generation
+        generation = context.policy.generation
     }
 
     /// Works off one request; `respond` is called once, now or when the ledger or the shards have answered.
@@ -117,8 +121,8 @@ final class ControlHandler {
                     409, "There is an enrolment key \(name) already: remove it, or take another name."))
             return
         }
-        let key = EnrolmentKey.draw(shard.random)
-        let record = EnrolmentKeyRecord(name: name, digest: EnrolmentKey.digest(key), addedAt: shard.now)
+        let key = EnrolmentKey.draw(context.random)
+        let record = EnrolmentKeyRecord(name: name, digest: EnrolmentKey.digest(key), addedAt: context.now)
         let answer = Self.answer(Control.NewEnrolmentKey(name: name, key: key))
         change(.putEnrolmentKey(record), respond, answer) { $0.enrolmentKeys[name] = record }
     }
@@ -134,15 +138,15 @@ final class ControlHandler {
     // MARK: All shards
 
     private func status(_ respond: @escaping Respond) {
-        shard.ask(.tally) { [unowned self] replies in
+        queries.ask(.tally) { [context] replies in
             var reports: [ShardReport] = []
             for case .tally(let report) in replies { reports.append(report) }
-            respond(Self.answer(Control.Status(reports, trace: shard.trace.missing)))
+            respond(Self.answer(Control.Status(reports, trace: context.trace.missing)))
         }
     }
 
     private func listDevices(_ respond: @escaping Respond) {
-        shard.ask(.devices) { replies in
+        queries.ask(.devices) { replies in
             var devices: [DeviceReport] = []
             for case .devices(let some) in replies { devices += some }
             devices.sort {
@@ -159,12 +163,12 @@ final class ControlHandler {
             respond(Self.refusal(400, "A device identity has 24 hexadecimal digits."))
             return
         }
-        shard.apply([.removeDevice(identity)]) { [unowned self] result in
+        changes.apply([.removeDevice(identity)]) { [queries] result in
             if case .failure(let error) = result {
                 respond(Self.refusal(503, error.description))
                 return
             }
-            shard.ask(.remove(identity)) { replies in
+            queries.ask(.remove(identity)) { replies in
                 let wasThere = replies.contains { if case .removed(true) = $0 { true } else { false } }
                 respond(wasThere ? (200, Array("{}".utf8)) : Self.refusal(404, "There is no device \(text)."))
             }
@@ -192,7 +196,7 @@ final class ControlHandler {
         _ update: @escaping (ControlHandler) -> Void
     ) {
         isChanging = true
-        shard.apply([change]) { [unowned self] result in
+        changes.apply([change]) { [unowned self] result in
             defer { changed() }
             if case .failure(let error) = result {
                 respond(Self.refusal(503, error.description))
@@ -200,14 +204,14 @@ final class ControlHandler {
             }
             update(self)
             generation += 1
-            let authority = AccessPolicy(
+            let policy = AccessPolicy(
                 generation: generation,
                 providerKeys: Array(providerKeys.values),
                 topics: Array(topics.values),
                 enrolmentKeys: Array(enrolmentKeys.values),
-                log: shard.log
+                log: context.log
             )
-            shard.outbox.sendToAll(.authority(authority))
+            context.replacePolicy(policy)
             respond(answer)
         }
     }

@@ -6,7 +6,7 @@ import PostriderTransport
 /// One connection of the control socket. Only the user who runs the relay and root are let in; the kernel
 /// says who they are.
 final class ControlSession: EndpointOwner {
-    private let desk: ControlHandler
+    private let handler: ControlHandler
     private let user: UInt32
     private let log: Log
     private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
@@ -23,9 +23,9 @@ final class ControlSession: EndpointOwner {
         return settings
     }()
 
-    /// A session of `desk` for the user of this identifier, who runs the relay.
-    init(desk: ControlHandler, user: UInt32, log: Log) {
-        self.desk = desk
+    /// A session whose requests `handler` answers, for the user of this identifier, who runs the relay.
+    init(_ handler: ControlHandler, user: UInt32, log: Log) {
+        self.handler = handler
         self.user = user
         self.log = log
     }
@@ -59,7 +59,7 @@ final class ControlSession: EndpointOwner {
 
     func ended(_ stream: Int32) {
         guard let request = requests[stream] else { return }
-        desk.handle(request.method, request.path, body: request.body) { [self] answer in
+        handler.handle(request.method, request.path, body: request.body) { [self] answer in
             respond(stream, answer)
         }
     }

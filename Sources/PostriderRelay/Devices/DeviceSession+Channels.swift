@@ -2,23 +2,10 @@ import PostriderCourier
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderTransport
 
-/// The channels that a device is subscribed to, for as long as its link lives.
+/// What a device is told of channels and of the end of the relay.
 extension DeviceSession {
-    /// Which app of the device wants which channel. Of several that want the same one the channel is at most one's.
-    struct SubscriptionIntent: Hashable {
-        let channel: ChannelIdentity
-        let topic: Topic
-    }
-
-    /// A wish that was not refused.
-    struct Subscription {
-        /// The question that the channel's home was asked last about it.
-        var ticket: UInt64
-        /// Whether it was granted: the device is in the channel's audience.
-        var isGranted = false
-    }
-
     /// Tells the device that it is not, or not any more, subscribed. The topic is text as it came; empty: whatever app
     /// was.
     func refuse(_ channel: ChannelIdentity, of topic: String, _ reason: String) {
@@ -32,5 +19,15 @@ extension DeviceSession {
         guard endpoint.streams.outboundBytes(linkStream) <= Limits.broadcastBacklogBytes else { return false }
         endpoint.streams.send(linkStream, shared: frame)
         return true
+    }
+
+    /// The relay stops. The device is told so; a connection that carries no link is closed when the calls on it are
+    /// answered.
+    func drain() {
+        if linkStream != nil {
+            leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
+        } else {
+            endpoint.closeWhenAnswered(.localClose)
+        }
     }
 }

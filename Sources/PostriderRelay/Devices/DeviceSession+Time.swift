@@ -7,7 +7,7 @@ import PostriderTransport
 /// What happens on a device's connection because time goes by.
 extension DeviceSession {
     func arm(seconds: UInt32) {
-        let timer = self.timer ?? shard.scheduler.makeTimer { [unowned self] in timeIsUp() }
+        let timer = self.timer ?? context.scheduler.makeTimer { [unowned self] in timeIsUp() }
         self.timer = timer
         timer.arm(afterMilliseconds: Int(seconds) * 1000)
     }
@@ -34,16 +34,7 @@ extension DeviceSession {
     /// Nobody was let in on this connection in time. Whoever waits for an answer gets one, then the connection ends.
     private func giveUp() {
         let seconds = Limits.helloMilliseconds / 1000
-        for (stream, call) in calls.sorted(by: { $0.key < $1.key }) {
-            switch call {
-            case .enrolRequest:
-                refuse(stream, .deadlineExceeded, "The request did not end within \(seconds) seconds.")
-            case .enrolling:
-                refuse(stream, .unavailable, "The relay did not answer in \(seconds) seconds; try again.")
-            case .connect: continue
-            }
-            calls[stream] = nil
-        }
+        refuseEnrolments(afterSeconds: seconds)
         guard linkStream != nil else {
             let sentence = "neither Connect nor Enroll within \(seconds) seconds"
             return endpoint.close(.idleTimeout, debug: Array(sentence.utf8))
@@ -54,7 +45,7 @@ extension DeviceSession {
             return leave(.overloaded, retryAfterMilliseconds: UInt32(Limits.slotMilliseconds.least), detail)
         }
         let detail = "no hello within \(seconds) seconds"
-        shard.deviceEnds.noteBroken(detail, by: endpoint.peer, kind: "no hello")
+        context.deviceEnds.noteBroken(detail, by: endpoint.peer, kind: "no hello")
         leave(.protocolError, detail, with: .deadlineExceeded)
     }
 

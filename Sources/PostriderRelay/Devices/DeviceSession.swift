@@ -8,33 +8,22 @@ import PostriderTransport
 /// One device's connection: the gRPC service `Courier`. It begins on the shard that accepted it and, once the
 /// device has said hello, moves to the device's home.
 final class DeviceSession: EndpointOwner {
-    /// What a stream carries.
-    enum Call {
-        /// `Enroll`: the request is still arriving.
-        case enrolRequest(MessageFraming)
-        /// `Enroll`: the home makes the device durable; this is the secret that the answer carries.
-        case enrolling(secret: [UInt8])
-        /// `Connect`; its messages are cut by the session's own framing.
-        case connect
-    }
-
     /// The connection's number on its present shard.
     private(set) var number: UInt64
-    private(set) unowned var shard: Shard
+    /// The connections of its present shard.
+    private(set) unowned var connections: DeviceConnections
     private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     /// The device at the other end, once its home has let it in.
     private(set) var entry: DeviceEntry?
     /// The process at the other end, once it has said hello.
     private(set) var party = CloneWatch.Party(instance: 0, address: "")
-    /// The same, while this is the device's connection.
-    var ownSeat: DeviceEntry? { entry.flatMap { $0.session === self ? $0 : nil } }
-    var calls: [Int32: Call] = [:]
+    var enrolments = EnrolmentCalls()
     private var link = RelayLink()
     /// Of the link's stream.
     private var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
     /// The stream of `Connect`; a connection has one.
     private(set) var linkStream: Int32?
-    /// What the device wants of channels; its wishes end with the link.
+    /// What the device wants of channels; this ends with the link.
     var subscriptions: [SubscriptionIntent: Subscription] = [:]
     var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
     var isAwaitingPong = false
@@ -51,23 +40,19 @@ final class DeviceSession: EndpointOwner {
     /// How long a device may take to end a stream that the relay has ended.
     private static let endingSeconds: UInt32 = 5
 
-    private static let settings: SessionSettings = {
-        var settings = SessionSettings()
-        settings.maxConcurrentStreams = 8
-        settings.maxHeaderListBytes = Limits.headerListBytes
-        settings.maxHeaderFields = Limits.headerFields
-        settings.connectionWindowSize = 65_535
-        // Requests are few, and a link that sends without a table can become lean. The table of what the device sends
-        // has its usual size, for proxies do not speak of it (RFC 7541, section 4.2); a lean link keeps none.
-        settings.encoderTableSize = 0
-        settings.readsHeaderBlocks = false
-        return settings
-    }()
-
-    init(number: UInt64, shard: Shard) {
-        self.number = number
-        self.shard = shard
+    init(among connections: DeviceConnections) {
+        number = connections.context.drawNumber()
+        self.connections = connections
     }
+
+    /// What the parts of its present shard share.
+    var context: ShardContext { connections.context }
+
+    /// Its device, while this is the device's connection.
+    var currentEntry: DeviceEntry? { entry.flatMap { $0.session === self ? $0 : nil } }
+
+    /// Whether a device waits to be enrolled over this connection.
+    var isEnrolling: Bool { enrolments.awaitsHome }
 
     // MARK: EndpointOwner
 
@@ -82,64 +67,59 @@ final class DeviceSession: EndpointOwner {
             if name.spells("content-type") { isGRPC = value.begins(with: "application/grpc") }
         }
         switch method {
-        case _ where !isGRPC: refuseStranger(stream)
+        case _ where !isGRPC:
+            refuse(
+                stream, with: GRPCResponse.strangersHead, .invalidArgument,
+                "Devices connect to this port, by gRPC: content-type must be application/grpc.")
         case nil, .attach, .keyboard:
             refuse(
                 stream, .unimplemented,
                 "The service is postrider.courier.v1.Courier, its methods Enroll and Connect.")
         case .enroll:
-            calls[stream] = .enrolRequest(MessageFraming(maxMessageBytes: Limits.deviceMessageBytes))
+            enrolments.begin(stream)
         case .connect where linkStream != nil:
             refuse(stream, .failedPrecondition, "A connection carries one Connect stream.")
         case .connect:
             linkStream = stream
-            calls[stream] = .connect
             framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
-            endpoint.streams.openResponse(stream, Self.responseHead)
+            endpoint.streams.openResponse(stream, GRPCResponse.head)
         }
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
         guard stream != linkStream else { return receive(bytes) }
-        guard case .enrolRequest(var framing) = calls[stream] else { return }
-        calls[stream] = nil
-        framing.feed(bytes)
-        // Nothing is taken out of it before its end.
-        guard framing.waitingByteCount <= MessageFraming.prefixByteCount + Limits.deviceMessageBytes else {
-            return refuse(stream, .resourceExhausted, "The request is larger than a message may be.")
-        }
-        calls[stream] = .enrolRequest(framing)
+        guard !enrolments.receive(bytes, on: stream) else { return }
+        refuse(stream, .resourceExhausted, "The request is larger than a message may be.")
     }
 
     func ended(_ stream: Int32) {
-        switch calls[stream] {
-        case .enrolRequest(var framing): enrol(stream, &framing)
-        case .connect: endAsSaid()
-        case .enrolling, nil: break
+        if stream == linkStream {
+            endAsSaid()
+        } else if var framing = enrolments.end(stream) {
+            enrol(stream, &framing)
         }
     }
 
     func closed(_ stream: Int32, errorCode: UInt32) {
-        calls[stream] = nil
+        enrolments.forget(stream)
         guard stream == linkStream else { return }
         linkStream = nil
-        shard.left(self)
+        connections.left(self)
         endpoint.close(.peerClosed)
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
-        shard.deviceEnds.noteGoaway(errorCode, debug, from: endpoint.peer)
+        context.deviceEnds.noteGoaway(errorCode, debug, from: endpoint.peer)
     }
 
     func pingAcknowledged() { isAwaitingPong = false }
 
     func disconnected(_ reason: CloseReason, from peer: Peer?) {
         timer = nil
-        shard.devices[number] = nil
-        shard.left(self)
+        connections.remove(self)
+        connections.left(self)
         entry = nil
-        shard.deviceEnds.note(reason, of: peer)
-        shard.connectionEnded()
+        context.deviceEnds.note(reason, of: peer)
     }
 
     // MARK: Moving home
@@ -147,21 +127,21 @@ final class DeviceSession: EndpointOwner {
     /// The connection is about to leave this shard for the device's home.
     func depart() {
         timer = nil
-        shard.devices[number] = nil
+        connections.remove(self)
     }
 
     /// The connection has arrived at the device's home.
-    func arrive(at home: Shard, number: UInt64) {
-        shard = home
+    func arrive(at home: DeviceConnections, number: UInt64) {
+        connections = home
         self.number = number
         takePlace()
         // What was said before the move, and has not left.
         endpoint.setNeedsFlush()
     }
 
-    /// From now on the shard finds it by its number, and waits for its hello.
+    /// From now on its shard finds it by its number, and waits for its hello.
     private func takePlace() {
-        shard.devices[number] = self
+        connections.add(self)
         arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
     }
 
@@ -177,11 +157,11 @@ final class DeviceSession: EndpointOwner {
             keepaliveSeconds: keepaliveSeconds,
             registrations: registrations,
             pending: pending,
-            nowMilliseconds: shard.now.milliseconds
+            nowMilliseconds: context.now.milliseconds
         )
         say(.welcome(welcome))
         _ = endpoint.takeHeard()
-        if shard.protocolCode.deviceLinks == .lean { endpoint.streams.becomeLeanWhenQuiet() }
+        if connections.deviceLinks == .lean { endpoint.streams.becomeLeanWhenQuiet() }
         arm(seconds: keepaliveSeconds)
     }
 
@@ -224,7 +204,7 @@ final class DeviceSession: EndpointOwner {
         }
         switch reason {
         case .shutdown, .overloaded:
-            guard farewell == nil, let entry = ownSeat, entry.device.outstandingCount > 0 else {
+            guard farewell == nil, let entry = currentEntry, entry.device.outstandingCount > 0 else {
                 return end(reason.status, detail)
             }
             farewell = (reason.status, detail)
@@ -240,8 +220,8 @@ final class DeviceSession: EndpointOwner {
     func end(_ status: GRPCStatus, _ message: String) {
         guard let linkStream, !isEnding else { return }
         isEnding = true
-        endpoint.streams.finish(linkStream, trailers: Self.trailers(status, message))
-        shard.left(self)
+        endpoint.streams.finish(linkStream, trailers: GRPCResponse.trailers(status, message))
+        connections.left(self)
         arm(seconds: Self.endingSeconds)
     }
 
@@ -268,28 +248,42 @@ final class DeviceSession: EndpointOwner {
                 if let event = try link.receive(try DeviceMessage(decoding: message)) { try take(event) }
             }
         } catch {
-            shard.deviceEnds.noteBroken(error.description, by: endpoint.peer, kind: "\(error.status)")
+            context.deviceEnds.noteBroken(error.description, by: endpoint.peer, kind: "\(error.status)")
             say(.goodbye(error.goodbye))
             end(error.status, error.description)
         }
     }
 
     private func take(_ event: RelayLink.Event) throws(CourierError) {
+        let registrations = connections.registrations
         switch event {
-        case .hello(let hello): shard.greet(self, hello)
-        case .register(let topic, let environment): shard.ask(.register(topic, environment), by: self)
-        case .unregister(let topic): shard.ask(.unregister(topic), by: self)
-        case .subscribe(let wish): shard.ask(.subscribe(wish), by: self)
-        case .unsubscribe(let channel): shard.ask(.unsubscribe(channel), by: self)
-        case .reception(let reception): shard.receive(by: reception, at: self)
-        case .fetch: shard.fetch(by: self)
+        case .hello(let hello): connections.greet(self, hello)
+        case .register(let topic, let environment): registrations.ask(.register(topic, environment), by: self)
+        case .unregister(let topic): registrations.ask(.unregister(topic), by: self)
+        case .subscribe(let subscribe): registrations.ask(.subscribe(subscribe), by: self)
+        case .unsubscribe(let channel): registrations.ask(.unsubscribe(channel), by: self)
+        case .reception, .fetch, .acknowledged, .reported:
+            if let entry = currentEntry { try take(event, for: entry) }
+        case .goodbye: endAsSaid()
+        }
+    }
+
+    private func take(_ event: RelayLink.Event, for entry: DeviceEntry) throws(CourierError) {
+        let home = connections.home
+        switch event {
+        case .reception(let reception):
+            home.with(entry) { device, now, tally, effects in
+                device.receive(by: reception, now: now, &tally, &effects)
+            }
+        case .fetch:
+            home.with(entry) { device, now, tally, effects in device.fetch(now: now, &tally, &effects) }
         case .acknowledged(let deliveries):
-            if let stranger = shard.acknowledged(deliveries, by: self) {
+            if let stranger = home.acknowledged(deliveries, by: entry) {
                 throw link.refuse(acknowledgementOf: stranger)
             }
-            if farewell != nil, entry?.device.outstandingCount ?? 0 == 0 { endAsSaid() }
-        case .reported(let report): shard.reported(report, by: self)
-        case .goodbye: endAsSaid()
+            if farewell != nil, entry.device.outstandingCount == 0 { endAsSaid() }
+        case .reported(let report): home.reported(report, by: entry)
+        case .hello, .register, .unregister, .subscribe, .unsubscribe, .goodbye: break
         }
     }
 }

@@ -41,7 +41,7 @@ final class Ledger {
     typealias Copy = (any StoreSnapshot, BackupOrder) -> Void
 
     /// A ledger over `store`. `post` addresses a letter to a shard; `copy` copies a snapshot, which takes its time,
-    /// and posts ``ShardMessage/applied(ticket:_:)`` at its end; `rest` and `time` keep time; `onClosed` is called
+    /// and posts ``RegistryMessage/applied(ticket:_:)`` at its end; `rest` and `time` keep time; `onClosed` is called
     /// after a
     /// ``LedgerCommand/close``.
     init(
@@ -128,7 +128,7 @@ final class Ledger {
         guard orders.count > 1 else { return orders.forEach(changeAlone) }
         store.apply(orders.flatMap(\.changes)) { [self] result in
             guard case .success = result else { return orders.forEach(changeAlone) }
-            for order in orders { post(.applied(ticket: order.ticket, result), order.shard) }
+            for order in orders { post(.registry(.applied(ticket: order.ticket, result)), order.shard) }
         }
     }
 
@@ -137,7 +137,7 @@ final class Ledger {
             if case .failure(let error) = result {
                 log.error("the registry was not changed: \(error)", kind: "registry: \(error)")
             }
-            post(.applied(ticket: order.ticket, result), order.shard)
+            post(.registry(.applied(ticket: order.ticket, result)), order.shard)
         }
     }
 
@@ -192,7 +192,7 @@ final class Ledger {
             rows[device.home(among: shardCount)].append(StoredRow(device: device, row: queued.row))
         }
         for (shard, rows) in rows.enumerated() where !rows.isEmpty {
-            post(.stored(rows, failure: failure), shard)
+            post(.push(.stored(rows, failure: failure)), shard)
         }
     }
 
@@ -203,14 +203,16 @@ final class Ledger {
                 if case .failure(let error) = result {
                     log.error("notifications were not read: \(error)", kind: "not read: \(error)")
                 }
-                post(.loaded(load.device, asked: load.rows, result), load.device.home(among: shardCount))
+                post(
+                    .push(.loaded(load.device, asked: load.rows, result)),
+                    load.device.home(among: shardCount))
             }
         }
         for backup in batch.backups {
             do throws(StoreError) {
                 copy(try store.snapshot(), backup)
             } catch {
-                post(.applied(ticket: backup.ticket, .failure(error)), backup.shard)
+                post(.registry(.applied(ticket: backup.ticket, .failure(error))), backup.shard)
             }
         }
         if batch.closes {

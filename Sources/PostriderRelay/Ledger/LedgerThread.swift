@@ -89,7 +89,7 @@ struct LedgerThread: Sendable {
     /// Copies a snapshot on a thread of its own: pushes need not wait for it.
     private func copy(_ snapshot: any StoreSnapshot, _ order: BackupOrder) {
         let answer = { @Sendable [mailboxes] (result: Result<Void, StoreError>) in
-            mailboxes.shards[order.shard].postEvenIfFull(.applied(ticket: order.ticket, result))
+            mailboxes.shards[order.shard].postEvenIfFull(.registry(.applied(ticket: order.ticket, result)))
         }
         do {
             _ = try Thread.spawn(name: "backup") {

@@ -2,23 +2,6 @@ import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
 
-/// The names under which a request about channels is answered: the provider's own, byte for byte, or one that was
-/// drawn for it. Apple's samples of a broadcast write `apns-id` here and `apns-request-id` there, so that its answer
-/// has both.
-struct ChannelEcho {
-    let requestIdentifier: [UInt8]
-    /// For broadcasts.
-    let identifier: [UInt8]?
-
-    init(_ request: PushRequest) {
-        let named = request.range(.requestIdentifier).map { Array(request.values[$0]) }
-        requestIdentifier = named ?? request.echo
-        let isBroadcast = request.range(.path).map { request.values[$0].starts(with: "/4/".utf8) } ?? false
-        let hasIdentifier = request.range(.identifier) != nil
-        identifier = isBroadcast ? (hasIdentifier ? request.echo : requestIdentifier) : nil
-    }
-}
-
 /// The other family of requests that a provider may make: channels and broadcasts.
 extension ProviderSession {
     /// Whether a request is of this family.
@@ -31,20 +14,21 @@ extension ProviderSession {
     /// Admits a complete request and sends it to the home of the app's channels, or answers why not.
     func takeOrder(_ request: PushRequest, _ stream: Int32) {
         request.phase = .ordering(ChannelEcho(request))
-        let receipt = ReplyAddress(shard: Int32(shard.index), stream: stream, connection: number)
+        let context = context
+        let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: number)
         do throws(Rejection) {
             guard !isDraining else { throw .shutdown }
             let admission = ChannelRequestValidator(
-                authority: shard.authority, tokens: shard.tokens, environment: environment,
-                isStrict: shard.fidelity.isStrict, now: shard.now)
+                authority: context.policy, tokens: connections.tokens, environment: environment,
+                isStrict: connections.compatibility.isStrict, now: context.now)
             let (order, owner) = try admission.admit(request, &credentials)
-            let home = owner.home(among: shard.outbox.shardCount)
-            guard !shard.outbox.isCongested(home) else { throw .tooManyRequests }
+            let home = owner.home(among: context.outbox.shardCount)
+            guard !context.outbox.isCongested(home) else { throw .tooManyRequests }
             if case .list = order {
                 guard listings.count < Limits.listings else { throw .tooManyRequests }
                 listings.insert(stream)
             }
-            shard.outbox.send(.channel(.order(order, owner, receipt)), to: home)
+            context.outbox.send(.channel(.order(order, owner, address)), to: home)
         } catch {
             answer(stream, .rejected(error))
         }
@@ -57,12 +41,12 @@ extension ProviderSession {
         forget(stream)
         raiseStreamLimit()
         var body: [UInt8] = []
-        shard.reply.removeAll()
-        shard.reply.add(":status", answer.status)
-        shard.reply.addUnindexed("apns-request-id", echo.requestIdentifier.span)
-        if let identifier = echo.identifier { shard.reply.addUnindexed("apns-id", identifier.span) }
+        connections.reply.removeAll()
+        connections.reply.add(":status", answer.status)
+        connections.reply.addUnindexed("apns-request-id", echo.requestIdentifier.span)
+        if let identifier = echo.identifier { connections.reply.addUnindexed("apns-id", identifier.span) }
         switch answer {
-        case .created(let channel): shard.reply.addUnindexed("apns-channel-id", channel.description)
+        case .created(let channel): connections.reply.addUnindexed("apns-channel-id", channel.description)
         case .settings(let storage):
             body = Array(
                 #"{"message-storage-policy":\#(storage.rawValue),"push-type":"LiveActivity"}"#.utf8)
@@ -70,11 +54,11 @@ extension ProviderSession {
             body = Self.body(listing: channels)
         case .removed, .accepted: break
         case .rejected(let rejection):
-            body = rejection.channelBody(usesLiveSpellings: shard.fidelity.usesLiveSpellings)
+            body = rejection.channelBody(usesLiveSpellings: connections.compatibility.usesLiveSpellings)
         }
-        if !body.isEmpty { shard.reply.add("content-type", "application/json") }
+        if !body.isEmpty { connections.reply.add("content-type", "application/json") }
         if body.isEmpty || isHead {
-            endpoint.streams.respond(stream, shard.reply)
+            endpoint.streams.respond(stream, connections.reply)
         } else {
             say(body, on: stream)
         }
@@ -95,8 +79,10 @@ extension ProviderSession {
 
     /// A list of all channels has more bytes than a frame.
     private func say(_ body: [UInt8], on stream: Int32) {
-        guard body.count > 16_384 else { return endpoint.streams.respond(stream, shard.reply, body: body) }
-        endpoint.streams.openResponse(stream, shard.reply)
+        guard body.count > 16_384 else {
+            return endpoint.streams.respond(stream, connections.reply, body: body)
+        }
+        endpoint.streams.openResponse(stream, connections.reply)
         endpoint.streams.send(stream, body.span)
         endpoint.streams.finish(stream)
     }

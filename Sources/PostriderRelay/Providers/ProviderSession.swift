@@ -15,10 +15,10 @@ final class ProviderSession: EndpointOwner {
     let number: UInt64
     /// What its pushes are for.
     let environment: Environment
-    /// The shard lets go of this when the connection ends.
-    let shard: Shard
+    /// Its shard's connections, which let go of this when the connection ends.
+    let connections: ProviderConnections
     private(set) lazy var endpoint = HTTP2Handler(
-        role: .server, settings: Self.settings(shard.protocolCode.requestHeaders), owner: self)
+        role: .server, settings: Self.settings(connections.requestHeaders), owner: self)
     /// The requests that have not been answered.
     var exchanges = StreamTable<PushRequest>()
     /// Streams on which all channels of an app were asked for, until they are closed.
@@ -47,15 +47,19 @@ final class ProviderSession: EndpointOwner {
         return settings
     }
 
-    init(number: UInt64, environment: Environment, shard: Shard) {
-        self.number = number
+    init(environment: Environment, among connections: ProviderConnections) {
+        let context = connections.context
+        number = context.drawNumber()
         self.environment = environment
-        self.shard = shard
+        self.connections = connections
         admission = PushValidator(
-            tokens: shard.tokens, seal: shard.seal, topics: shard.topics, environment: environment,
-            fidelity: shard.fidelity)
-        lastRequestAt = shard.scheduler.now
+            tokens: connections.tokens, seal: context.codec, topics: connections.topics,
+            environment: environment, fidelity: connections.compatibility)
+        lastRequestAt = context.scheduler.now
     }
+
+    /// What the parts of its shard share.
+    var context: ShardContext { connections.context }
 
     /// Tells the provider what became of a push. One that was reset meanwhile is forgotten.
     func answer(_ stream: Int32, _ verdict: PushResult) {
@@ -74,27 +78,27 @@ final class ProviderSession: EndpointOwner {
     // MARK: EndpointOwner
 
     func opened() {
-        idleTimer = shard.scheduler.makeTimer { [unowned self] in checkIdle() }
-        lookAgain(afterMilliseconds: shard.providerIdleMilliseconds)
-        shard.providers[number] = self
+        idleTimer = context.scheduler.makeTimer { [unowned self] in checkIdle() }
+        lookAgain(afterMilliseconds: connections.idleMilliseconds)
+        connections.sessions.add(self)
         do throws(Rejection) {
             try credentials.adopt(endpoint.peer?.certificate, in: environment)
         } catch {
             return endpoint.close(.localClose, debug: error.body())
         }
         // A certificate is known by now, and is all the proof there will be.
-        guard shard.fidelity.rampsStreamLimit, !credentials.hasAuthenticated else { return }
+        guard connections.compatibility.rampsStreamLimit, !credentials.hasAuthenticated else { return }
         isHeldBack = true
         endpoint.streams.announceStreamLimit(1)
     }
 
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
-        let request = shard.takeRequest()
-        let random = shard.random
+        let request = connections.takeRequest()
+        let random = context.random
         request.begin(&block) { NotificationIdentity(random: random.next(), random.next()) }
         exchanges.add(request, for: stream)
-        lastRequestAt = shard.scheduler.now
+        lastRequestAt = context.scheduler.now
         if request.isOfDevice { refuseDevice(stream) }
     }
 
@@ -111,7 +115,7 @@ final class ProviderSession: EndpointOwner {
         // What Apple's console finds a notification by; in production it is not told.
         request.uniqueIdentity =
             environment == .development
-            ? NotificationIdentity(random: shard.random.next(), shard.random.next()) : nil
+            ? NotificationIdentity(random: context.random.next(), context.random.next()) : nil
         if isAboutChannels(request) {
             takeOrder(request, stream)
         } else if let rejection = take(request, stream) {
@@ -126,14 +130,13 @@ final class ProviderSession: EndpointOwner {
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
-        shard.providerEnds.noteGoaway(errorCode, debug, from: endpoint.peer)
+        context.providerEnds.noteGoaway(errorCode, debug, from: endpoint.peer)
     }
 
     func disconnected(_ reason: CloseReason, from peer: Peer?) {
-        shard.providers[number] = nil
+        connections.sessions.remove(self)
         idleTimer = nil
-        shard.providerEnds.note(reason, of: peer)
-        shard.connectionEnded()
+        context.providerEnds.note(reason, of: peer)
     }
 
     // MARK: A request's way
@@ -141,18 +144,18 @@ final class ProviderSession: EndpointOwner {
     /// Admits a complete request and sends it to the device's home, or tells why not.
     private func take(_ request: PushRequest, _ stream: Int32) -> Rejection? {
         guard !isDraining else { return .shutdown }
-        let shard = shard
+        let context = context
         do throws(Rejection) {
             let notification = try admission.admit(
-                request, &credentials, by: shard.authority, now: shard.now)
-            let home = shard.home(of: notification.device)
-            guard !shard.outbox.isCongested(home) else { return .tooManyRequests }
+                request, &credentials, by: context.policy, now: context.now)
+            let home = context.home(of: notification.device)
+            guard !context.outbox.isCongested(home) else { return .tooManyRequests }
             request.phase = .waiting
-            let receipt = ReplyAddress(shard: Int32(shard.index), stream: stream, connection: number)
-            if home == shard.index {
-                shard.offer(notification, receipt)
+            let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: number)
+            if home == context.index {
+                connections.home.offer(notification, address)
             } else {
-                shard.outbox.send(.deliver(notification, receipt), to: home)
+                context.outbox.send(.push(.deliver(notification, address)), to: home)
             }
             return nil
         } catch {
@@ -163,10 +166,10 @@ final class ProviderSession: EndpointOwner {
     private func noteRefused(
         _ reason: Rejection, _ request: PushRequest, topic: @autoclosure () -> Topic?
     ) {
-        shard.trace.note(at: shard.now) {
+        context.trace.note(at: context.now) {
             TraceRefusal(
-                reason, at: shard.now, of: request.identity, topic: topic(), in: environment,
-                on: TraceEvent.connection(number, ofShard: shard.index))
+                reason, at: context.now, of: request.identity, topic: topic(), in: environment,
+                on: TraceEvent.connection(number, ofShard: context.index))
         }
     }
 
@@ -174,31 +177,32 @@ final class ProviderSession: EndpointOwner {
     func forget(_ stream: Int32) {
         guard let request = exchanges.remove(stream) else { return }
         request.rest()
-        shard.recycle(request)
+        connections.recycle(request)
     }
 
     private func respond(_ stream: Int32, _ verdict: PushResult, _ request: PushRequest) {
         raiseStreamLimit()
-        let shard = shard
+        let connections = connections
         let endpoint = endpoint
-        shard.reply.removeAll()
+        connections.reply.removeAll()
         switch verdict {
         case .accepted where request.uniqueIdentity == nil:
             request.withEcho { endpoint.streams.respondOK(stream, "apns-id", $0) }
         case .accepted:
-            shard.reply.add(":status", "200")
-            request.addEcho(to: &shard.reply, isFirst: isFirstAnswer)
+            connections.reply.add(":status", "200")
+            request.addEcho(to: &connections.reply, isFirst: isFirstAnswer)
             if let unique = request.uniqueIdentity {
                 let letters = unique.letters(letterA: UInt8(ascii: "a"))
-                shard.reply.addUnindexed("apns-unique-id", letters.span)
+                connections.reply.addUnindexed("apns-unique-id", letters.span)
             }
-            endpoint.streams.respond(stream, shard.reply)
+            endpoint.streams.respond(stream, connections.reply)
         case .rejected(let rejection, let since):
-            shard.reply.add(":status", String(rejection.status))
-            shard.reply.add("content-type", "application/json")
-            request.addEcho(to: &shard.reply, isFirst: isFirstAnswer)
-            let body = rejection.body(since: since, usesLiveSpellings: shard.fidelity.usesLiveSpellings)
-            endpoint.streams.respond(stream, shard.reply, body: request.isHead ? nil : body)
+            connections.reply.add(":status", String(rejection.status))
+            connections.reply.add("content-type", "application/json")
+            request.addEcho(to: &connections.reply, isFirst: isFirstAnswer)
+            let body = rejection.body(
+                since: since, usesLiveSpellings: connections.compatibility.usesLiveSpellings)
+            endpoint.streams.respond(stream, connections.reply, body: request.isHead ? nil : body)
         }
         isFirstAnswer = false
         forget(stream)
@@ -218,7 +222,7 @@ final class ProviderSession: EndpointOwner {
         let message =
             "Providers connect to this port; devices have one of their own, 5223 if not set otherwise."
         var block: HeaderBlock = [":status": "404", "content-type": "application/grpc"]
-        DeviceSession.add(.unimplemented, message, to: &block)
+        GRPCResponse.add(.unimplemented, message, to: &block)
         endpoint.streams.respond(stream, block)
         forget(stream)
     }
@@ -230,9 +234,9 @@ final class ProviderSession: EndpointOwner {
     private func checkIdle() {
         // Who has nothing to push may ask for signs of life all the same, gorush every second.
         endpoint.streams.forgiveEmptyFrames()
-        let idleMilliseconds = Int((shard.scheduler.now - lastRequestAt) / 1_000_000)
-        guard idleMilliseconds >= shard.providerIdleMilliseconds, exchanges.isEmpty else {
-            return lookAgain(afterMilliseconds: max(1000, shard.providerIdleMilliseconds - idleMilliseconds))
+        let idleMilliseconds = Int((context.scheduler.now - lastRequestAt) / 1_000_000)
+        guard idleMilliseconds >= connections.idleMilliseconds, exchanges.isEmpty else {
+            return lookAgain(afterMilliseconds: max(1000, connections.idleMilliseconds - idleMilliseconds))
         }
         endpoint.closeWhenAnswered(.idleTimeout, debug: Rejection.idleTimeout.body())
     }

@@ -66,10 +66,3 @@ struct ConnectionEnds {
             as: UTF8.self)
     }
 }
-
-extension Shard {
-    /// How connections to the provider ports end.
-    var providerEnds: ConnectionEnds { ConnectionEnds(port: .provider, log: log) }
-    /// How connections to the device port end.
-    var deviceEnds: ConnectionEnds { ConnectionEnds(port: .device, log: log) }
-}

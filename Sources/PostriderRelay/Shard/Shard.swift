@@ -1,294 +1,202 @@
-import PostriderCourier
-import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// One event loop's share of the relay: the connections that it accepted, and the devices whose home it is.
+/// One event loop's share of the relay: the connections that it accepted, and the devices and channels whose home it
+/// is.
 ///
-/// Confined to its thread. Shards share nothing and write each other letters; a device's presence, queue,
-/// collapse slots and acknowledgements are written by its home alone.
+/// A shard is the turn and the dispatch: its parts do the work. Confined to its thread; shards share no state and send
+/// each other ``ShardMessage``s. A device's presence, queue, collapse slots and acknowledgements are written by its
+/// home alone.
 final class Shard {
-    let index: Int
-    let scheduler: any Scheduler
-    let outbox: Outbox
-    let rows: RowSequence
-    let seal: DeviceTokenCodec
-    let topics = TopicCache()
-    let random: any RandomSource
-    let tokens = ProviderTokens()
-    let log: Log
-    /// How closely the relay keeps to Apple.
-    let fidelity: APNsCompatibility
-    /// Whose code carries HTTP/2.
-    let protocolCode: ProtocolCode
-    /// What holds for every device, once those that are there have had the time to come back.
-    let deviceRules: DeviceRules
-    /// Whether a token for the development environment would be good anywhere.
-    let hasDevelopment: Bool
-    /// How long a provider's connection may stay without a request.
-    let providerIdleMilliseconds: Int
-    var authority: AccessPolicy
-
+    let context: ShardContext
     /// The devices whose home this is.
-    var entries = DeviceTable()
-    var tally = Tally()
-    var channels = ShardChannels()
-    /// Who is let in when many return at once.
-    var throttle: ReconnectThrottle
-    let enrolmentRefusals: EnrolmentRefusals
-    /// Whether somebody was told that the counters do not balance.
-    var hasRaisedAlarm = false
-    var providers = SortedTable<UInt64, ProviderSession>()
-    /// Connections of devices on this shard, welcomed or not.
-    var devices: [UInt64: DeviceSession] = [:]
-    var isDraining = false
-    /// Whoever waits for the ledger to have changed the registry.
-    var applications: [UInt64: (Result<Void, StoreError>) -> Void] = [:]
-    /// Whoever waits for every shard's reply to a question.
-    var inquiries: [UInt64: ShardQuery] = [:]
-    /// Connections that have said hello this turn and whose home is another shard.
-    var departures: [(session: DeviceSession, hello: Hello)] = []
-    /// Devices that the registry does not know yet to have been seen.
-    var sightings: [DeviceIdentity] = []
-    /// Called when the drain is over: every push is answered and every connection closed.
-    var onDrained: (() -> Void)?
-    /// Ends the loop.
-    var onStop: (() -> Void)?
+    let home: DeviceHome
+    let providers: ProviderConnections
+    let devices: DeviceConnections
+    /// The channels whose home this is.
+    let channels: ChannelHome
+    let changes: RegistryChanges
+    let queries: ShardQueries
     /// Where this shard listens.
     var listeners: [Listener] = []
-    /// Takes connections of devices off this shard's loop and puts them onto it.
-    let porter: ConnectionMigrator
-    /// What this shard tells the trace.
-    let trace: TraceRecorder
 
-    /// Reused from one push to the next.
-    private var requestPool: [PushRequest] = []
-    var reply = HeaderBlock()
-    var effects: [Device.Effect] = []
-    private var ownLetters: [ShardMessage] = []
-    private var lastNumber: UInt64 = 0
+    /// Reused from one turn to the next.
+    private var ownMessages: [ShardMessage] = []
     private var sweepTimer: (any LoopTimer)?
     private var retryTimer: (any LoopTimer)?
-    var drainTimer: (any LoopTimer)?
-    private var clock: ClockWatch
-    /// Whether the log was told of a doubtful clock.
-    private var hasDoubted = false
-    /// Until when, by the monotonic clock in nanoseconds, devices may not have come back since the start.
-    private var returnsUntil: UInt64 = 0
-    /// What waits for the acknowledgements of its devices before it goes to the ledger.
-    var held = DeferredStores()
-    private(set) var heldTimer: (any LoopTimer)?
-    var turn = 0
+    private var drainTimer: (any LoopTimer)?
+    /// Called when the drain is over: every push is answered and every connection closed.
+    private var onDrained: (() -> Void)?
+    /// Ends the loop.
+    private let onStop: () -> Void
 
     /// How often expired notifications of absent devices are looked for.
     private static let sweepMilliseconds = 10_000
 
     init(
-        index: Int,
-        scheduler: any Scheduler,
-        outbox: Outbox,
-        rows: RowSequence,
-        seal: DeviceTokenCodec,
-        authority: AccessPolicy,
-        random: any RandomSource,
-        fidelity: APNsCompatibility = APNsCompatibility(),
-        protocolCode: ProtocolCode = ProtocolCode(),
-        deviceRules: DeviceRules = DeviceRules(),
-        throttle: ReconnectThrottle = ReconnectThrottle(),
-        hasDevelopment: Bool = true,
-        providerIdleMilliseconds: Int = Limits.providerIdleSeconds.usual * 1000,
-        refusalPace: RefusalPace = RefusalPace(),
-        log: Log,
-        porter: ConnectionMigrator,
-        trace: TraceRecorder = TraceRecorder()
+        _ context: ShardContext, _ settings: ShardSettings = ShardSettings(), migrator: ConnectionMigrator,
+        refusalPace: RefusalPace = RefusalPace(), onDrained: @escaping () -> Void = {},
+        onStop: @escaping () -> Void = {}
     ) {
-        self.index = index
-        self.scheduler = scheduler
-        self.outbox = outbox
-        self.rows = rows
-        self.seal = seal
-        self.authority = authority
-        self.random = random
-        self.fidelity = fidelity
-        self.protocolCode = protocolCode
-        self.deviceRules = deviceRules
-        self.throttle = throttle
-        self.hasDevelopment = hasDevelopment
-        self.providerIdleMilliseconds = providerIdleMilliseconds
-        enrolmentRefusals = EnrolmentRefusals(refusalPace, on: scheduler)
-        self.log = log
-        self.porter = porter
-        self.trace = trace
-        clock = ClockWatch(scheduler)
+        self.context = context
+        self.onDrained = onDrained
+        self.onStop = onStop
+        changes = RegistryChanges(context)
+        queries = ShardQueries(context)
+        channels = ChannelHome(context, changes)
+        let sessions = ProviderSessions()
+        home = DeviceHome(context, settings, changes, providers: sessions)
+        providers = ProviderConnections(context, settings, home, sessions)
+        devices = DeviceConnections(
+            context, home,
+            RegistrationRequests(context, home, changes, hasDevelopment: settings.hasDevelopment),
+            EnrolmentRefusals(refusalPace, on: context.scheduler), migrator,
+            settings.protocolCode.deviceLinks)
     }
+
+    var index: Int { context.index }
 
     /// Begins the work that time brings.
     func start() {
-        returnsUntil = scheduler.now + UInt64(deviceRules.returnMilliseconds) * 1_000_000
+        let scheduler = context.scheduler
+        home.start()
         sweepTimer = scheduler.makeTimer { [unowned self] in sweep() }
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
         retryTimer = scheduler.makeTimer {}
-        heldTimer = scheduler.makeTimer {}
-        trace.start(on: scheduler)
+        context.trace.start(on: scheduler)
     }
 
-    /// A request to be filled, an old one where there is one.
-    func takeRequest() -> PushRequest { requestPool.popLast() ?? PushRequest() }
-
-    /// Takes a request back whose push has gone its way. As many as one connection can have open are kept.
-    func recycle(_ request: PushRequest) {
-        if requestPool.count < Int(Limits.providerStreams) { requestPool.append(request) }
+    /// Takes on what the store holds of the devices and channels whose home this is.
+    func restore(_ loaded: LoadedStore) {
+        home.restore(loaded)
+        channels.restore(loaded.registry)
     }
 
-    /// The moment of this turn.
-    var now: Moment { Moment(milliseconds: scheduler.wallMilliseconds) }
-
-    /// A number that this shard never gave before.
-    func drawNumber() -> UInt64 {
-        lastNumber += 1
-        return lastNumber
+    private func sweep() {
+        let keepsExpired = home.sweep()
+        if !keepsExpired { channels.sweep() }
+        channels.removeForbidden()
+        home.watchBalance()
+        home.saveSightings()
+        sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
     }
 
-    /// The shard that owns a device.
-    func home(of device: DeviceIdentity) -> Int { device.home(among: outbox.shardCount) }
+    // MARK: A turn
 
-    // MARK: Letters
-
-    /// Works off letters from other threads.
-    func receive(_ letters: inout [ShardMessage]) {
-        for letter in letters { open(letter) }
-        letters.removeAll(keepingCapacity: true)
+    /// Handles messages from other threads.
+    func receive(_ messages: inout [ShardMessage]) {
+        for message in messages { handle(message) }
+        messages.removeAll(keepingCapacity: true)
     }
 
-    /// The end of a turn: works off the letters to itself and posts those to others.
+    /// The end of a turn: handles the messages of the shard to itself, and posts those to others.
     func turnEnded() {
-        outbox.takeOwn(into: &ownLetters)
-        while !ownLetters.isEmpty {
-            receive(&ownLetters)
-            outbox.takeOwn(into: &ownLetters)
+        let outbox = context.outbox
+        outbox.takeOwn(into: &ownMessages)
+        while !ownMessages.isEmpty {
+            receive(&ownMessages)
+            outbox.takeOwn(into: &ownMessages)
         }
-        sendDepartures()
-        releaseHeld()
-        trace.turnEnded()
+        devices.sendDepartures()
+        home.storeOverdue()
+        context.trace.turnEnded()
         if !outbox.post() {
             // A mailbox was full: have another turn soon, even if nothing else happens.
             retryTimer?.arm(afterMilliseconds: 1)
         }
-    }
-
-    private func open(_ letter: ShardMessage) {
-        switch letter {
-        case .deliver(let notification, let receipt): offer(notification, receipt)
-        case .answer(let receipt, let verdict): answer(receipt, verdict)
-        case .stored(let rows, let failure): stored(rows, failure)
-        case .loaded(let device, let asked, let result): loaded(device, asked, result)
-        case .adopt(let arrival): adopt(arrival)
-        case .enrol(let record, let receipt): enrol(record, receipt)
-        case .enrolled(let receipt, let device, let isDurable):
-            enrolled(receipt, device, isDurable: isDurable)
-        case .applied(let ticket, let result): applications.removeValue(forKey: ticket)?(result)
-        case .channel(let letter): open(letter)
-        case .authority(let authority):
-            self.authority = authority
-            removeForbiddenChannels()
-        case .question(let question, let id, let asker): reply(to: question, id, asker)
-        case .reply(let reply, let id): collect(reply, id)
-        case .traced(let ticket, let answer): trace.answered(ticket, answer)
-        case .drain: drain()
-        case .stop:
-            trace.flush()
-            onStop?()
+        if context.isDraining, providers.isEmpty, devices.isEmpty {
+            onDrained?()
+            onDrained = nil
         }
     }
 
-    // MARK: The home's part of a push
-
-    func offer(_ notification: Notification, _ receipt: ReplyAddress) {
-        guard let entry = entries[notification.device] else {
-            answer(receipt, .rejected(.badDeviceToken))
-            return
+    private func handle(_ message: ShardMessage) {
+        switch message {
+        case .push(let message): handle(message)
+        case .device(let message): handle(message)
+        case .channel(let message): handle(message)
+        case .registry(.applied(let ticket, let result)): changes.applied(ticket, result)
+        case .registry(.policyChanged):
+            context.updatePolicy()
+            channels.removeForbidden()
+        case .control(.question(let question, let id, let asker)):
+            context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)
+        case .control(.reply(let reply, let id)): queries.collect(reply, id)
+        case .control(.traced(let ticket, let answer)): context.trace.answered(ticket, answer)
+        case .lifecycle(.drain): drain()
+        case .lifecycle(.stop):
+            context.trace.flush()
+            onStop()
         }
-        settleIn(entry)
-        let row = rows.draw()
-        entry.device.offer(notification, at: row, for: receipt, now: now, presentRules, &tally, &effects)
-        perform(for: entry)
     }
 
-    /// What holds for every device now. A provider that is told that a token has expired forgets it: nobody is, for
-    /// no more than that the relay was away, or that its clock was set.
-    private var presentRules: DeviceRules {
-        var rules = deviceRules
-        if rules.expiryMilliseconds != nil, scheduler.now < returnsUntil || clock.doubts(scheduler) {
-            rules.expiryMilliseconds = nil
+    private func handle(_ message: PushMessage) {
+        switch message {
+        case .deliver(let notification, let address): home.offer(notification, address)
+        case .answer(let address, let result): providers.sessions.answer(address, result)
+        case .stored(let rows, let failure): home.stored(rows, failure)
+        case .loaded(let device, let asked, let result): home.loaded(device, asked, result)
         }
-        return rules
     }
 
-    /// Lets `change` happen to a device and does what follows from it.
-    func with<Result>(
-        _ entry: DeviceEntry, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Result
-    ) -> Result {
-        settleIn(entry)
-        defer { perform(for: entry) }
-        return change(&entry.device, now, &tally, &effects)
+    private func handle(_ message: DeviceLifecycleMessage) {
+        switch message {
+        case .enrol(let record, let address): home.enrol(record, address)
+        case .enrolled(let address, let device, let isDurable):
+            devices.enrolled(address, device, isDurable: isDurable)
+        case .arrived(let hello, let connection): devices.adopt(connection, hello)
+        }
     }
 
-    /// Does what a device's events ask for, in order.
-    func perform(for entry: DeviceEntry) {
-        for effect in effects {
-            switch effect {
-            case .answer(let receipt, let verdict): answer(receipt, verdict)
-            case .take(let queued, let delivery):
-                if let delivery { send(queued, as: delivery, to: entry) }
-                store(queued, of: entry, isSent: delivery != nil)
-            case .send(let queued, let delivery): send(queued, as: delivery, to: entry)
-            case .settle(let row): settle(row, of: entry)
-            case .load(let rows):
-                throttle.began(now: scheduler.now)
-                outbox.send(.load(entry.device.record.identity, rows))
-            case .noteAccepted(let queued): trace.noteAccepted(queued, at: now)
-            case .note(let kind, let row, let detail): trace.note(kind, row, detail: detail, at: now)
-            }
+    private func handle(_ message: ChannelMessage) {
+        switch message {
+        case .order(let order, let owner, let address): channels.take(order, of: owner, for: address)
+        case .answer(let address, let answer): providers.sessions.answer(address, answer)
+        case .subscribe(let request): channels.find(request)
+        case .subscribed(let request, let isKnown, let stored):
+            guard let session = devices.sessions[request.connection] else { return }
+            devices.subscriptions.subscribed(session, request, isKnown: isKnown, stored)
+        case .broadcast(let broadcast, let row): devices.subscriptions.deliver(broadcast, row)
+        case .removed(let channel): devices.subscriptions.removed(channel)
         }
-        effects.removeAll(keepingCapacity: true)
     }
 
-    /// Answers a push wherever its provider is connected.
-    func answer(_ receipt: ReplyAddress, _ verdict: PushResult) {
-        guard Int(receipt.shard) != index else {
-            providers[receipt.connection]?.answer(receipt.stream, verdict)
-            return
+    // MARK: The operator
+
+    private func reply(to question: ShardQuestion) -> ShardReply {
+        switch question {
+        case .tally: .tally(report)
+        case .devices: .devices(home.deviceReports)
+        case .remove(let identity): .removed(home.remove(identity))
         }
-        outbox.send(.answer(receipt, verdict), to: Int(receipt.shard))
     }
 
-    private func sweep() {
-        // In an order that does not depend on hashes: the same seed has to be the same run.
-        let now = now
-        let keepsExpired = doubtsClock()
-        let due = entries.values.filter { keepsExpired ? $0.device.isGroupDue(at: now) : $0.isDue(at: now) }
-            .sorted { ($0.identity.high, $0.identity.low) < ($1.identity.high, $1.identity.low) }
-        for entry in due {
-            with(entry) { device, now, tally, effects in
-                if !keepsExpired { device.expire(now: now, &tally, &effects) }
-                if device.isGroupDue(at: now) { device.fetch(now: now, &tally, &effects) }
-            }
-        }
-        if keepsExpired { removeForbiddenChannels() } else { sweepChannels() }
-        watchBalance()
-        saveSightings()
-        sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
+    var report: ShardReport {
+        var report = home.report
+        report.refused = listeners.reduce(0) { $0 + UInt64($1.refusedCount) }
+        report.providerConnections = providers.count
+        report.deviceConnections = devices.sessions.count
+        report.channels = channels.registry.count
+        report.subscriptions = devices.subscriptions.subscribers.count
+        report.broadcasts = devices.subscriptions.tally
+        report.broadcasts.accepted = channels.accepted
+        return report
     }
 
-    /// Whether the clock may be a mistake. What has expired by it is not sent, but kept until that is known.
-    private func doubtsClock() -> Bool {
-        let doubts = clock.doubts(scheduler)
-        if doubts, !hasDoubted, index == 0 {
-            log.warning(
-                "the clock was put forward by more than an hour: what has expired by it is given up "
-                    + "in an hour, unless the clock is put right before that")
+    // MARK: The end
+
+    /// Takes on no more pushes, answers those that are open, says goodbye to devices, and tells when all is done.
+    func drain() {
+        guard !context.isDraining else { return }
+        context.beginDrain()
+        for listener in listeners { listener.close() }
+        // Connections that are still open then are cut.
+        drainTimer = context.scheduler.makeTimer { [unowned self] in
+            providers.abort()
+            devices.abort()
         }
-        hasDoubted = doubts
-        return doubts
+        drainTimer?.arm(afterMilliseconds: Limits.drainMilliseconds)
+        providers.drain()
+        devices.drain()
     }
 }

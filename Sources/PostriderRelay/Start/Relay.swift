@@ -1,13 +1,11 @@
 public import PostriderCrypto
 public import PostriderNotifications
 public import PostriderTransport
-import Synchronization
 
 /// A running relay: one thread for each shard, one for the ledger.
 ///
-///     provider → ProviderSession → Admission → Switchboard ══ letter ══▶ home shard: Device → DeviceSession
-///     → device
-///                                                                            └─ Ledger → Store
+///     provider → ProviderSession → PushValidator → Outbox ══ message ══▶ home shard: Device → DeviceSession → device
+///                                                                                        └─ Ledger → Store
 public final class Relay: Sendable {
     /// Where providers connect for the production environment, with the port that the kernel chose if 0 was
     /// asked for.
@@ -62,13 +60,14 @@ public final class Relay: Sendable {
 
         let ledger = LedgerThread(mailboxes: mailboxes, closed: closed, log: log, openStore: openStore)
         let loaded = try await ledger.start()
-        let authority = AccessPolicy(
+        let policy = AccessPolicy(
             generation: 1,
             providerKeys: loaded.registry.providerKeys,
             topics: loaded.registry.topics,
             enrolmentKeys: loaded.registry.enrolmentKeys,
             log: log
         )
+        let policies = PolicyInForce(policy)
         let (gate, refusalPace) = (ConnectionLimiter(configuration.sourceLimits), RefusalPace())
         let (trace, tracedRow) = await startTrace(configuration, mailboxes, log, openTrace)
         // A row that never reached the disk may be in the trace.
@@ -87,7 +86,7 @@ public final class Relay: Sendable {
                 refusalPace: refusalPace,
                 mailboxes: mailboxes,
                 rows: rows,
-                authority: authority,
+                policies: policies,
                 loaded: TransferBox(loaded),
                 ready: ready,
                 drained: drained,
@@ -137,90 +136,14 @@ public final class Relay: Sendable {
     /// Stops in good order: open pushes are answered, devices are told to come back, everything accepted is
     /// on the disk.
     public func stop() async {
-        mailboxes.postToAllShards(.drain)
+        mailboxes.postToAllShards(.lifecycle(.drain))
         await drained.reachesZero()
         mailboxes.ledger.postEvenIfFull(.close)
         await closed.reachesZero()
-        mailboxes.postToAllShards(.stop)
+        mailboxes.postToAllShards(.lifecycle(.stop))
         await stopped.reachesZero()
         guard let trace else { return }
         mailboxes.trace.postEvenIfFull(.close)
         await trace.closed.reachesZero()
-    }
-}
-
-/// The mailboxes of all threads of a relay.
-final class RelayMailboxes: Sendable {
-    let shards: [Mailbox<ShardMessage>]
-    let ledger: Mailbox<LedgerCommand>
-    let trace: Mailbox<TraceRequest>
-
-    init(shards count: Int) throws(TransportError) {
-        var shards: [Mailbox<ShardMessage>] = []
-        for _ in 0..<count { shards.append(try Mailbox(capacity: Limits.letters)) }
-        self.shards = shards
-        ledger = try Mailbox(capacity: Limits.letters)
-        trace = try Mailbox(capacity: Limits.traceLetters)
-    }
-
-    /// The way of a shard to everybody else, or, for nil, of the ledger.
-    func outbox(ofShard index: Int?) -> Outbox {
-        Outbox(
-            ownIndex: index,
-            shards: shards.map { mailbox in { mailbox.post(contentsOf: &$0) } },
-            ledger: { [ledger] in ledger.post(contentsOf: &$0) }
-        )
-    }
-
-    /// Posts one of the rare letters of the relay's end, which a busy shard must get, too.
-    func postToAllShards(_ letter: ShardMessage) {
-        for mailbox in shards { mailbox.postEvenIfFull(letter) }
-    }
-}
-
-/// Something that is handed to another thread, which takes it out: it is not kept alive by who still holds the parcel.
-final class TransferBox<Content: Sendable>: Sendable {
-    private let content: Mutex<Content?>
-
-    init(_ content: Content) { self.content = Mutex(content) }
-
-    /// What is in it; nil for all but the first who asks.
-    func take() -> Content? {
-        content.withLock { content in
-            defer { content = nil }
-            return content
-        }
-    }
-}
-
-/// Something that so many threads have to reach before somebody goes on.
-final class CountDownLatch: Sendable {
-    private let state: Mutex<(left: Int, waiting: CheckedContinuation<Void, Never>?)>
-
-    init(from count: Int) { state = Mutex((count, nil)) }
-
-    /// One has reached it.
-    func countDown() {
-        let waiting = state.withLock { state in
-            state.left -= 1
-            precondition(state.left >= 0, "each counts down once")
-            guard state.left == 0 else { return nil as CheckedContinuation<Void, Never>? }
-            defer { state.waiting = nil }
-            return state.waiting
-        }
-        waiting?.resume()
-    }
-
-    /// Returns when all have reached it. One task may wait.
-    func reachesZero() async {
-        await withCheckedContinuation { continuation in
-            let isReached = state.withLock { state in
-                guard state.left > 0 else { return true }
-                precondition(state.waiting == nil, "one task waits")
-                state.waiting = continuation
-                return false
-            }
-            if isReached { continuation.resume() }
-        }
     }
 }

@@ -19,7 +19,7 @@ struct ShardThread: Sendable {
     let refusalPace: RefusalPace
     let mailboxes: RelayMailboxes
     let rows: RowSequence
-    let authority: AccessPolicy
+    let policies: PolicyInForce
     let loaded: TransferBox<LoadedStore>
     /// Counted down when the shard has taken on what was loaded.
     let ready: CountDownLatch
@@ -65,30 +65,27 @@ struct ShardThread: Sendable {
     }
 
     private func makeShard(_ registry: Registry, on loop: EventLoop) throws -> Shard {
-        let shard = Shard(
+        let context = ShardContext(
             index: index,
             scheduler: loop,
             outbox: mailboxes.outbox(ofShard: index),
             rows: rows,
-            seal: try DeviceTokenCodec(secrets: registry.tokenSecrets),
-            authority: authority,
+            codec: try DeviceTokenCodec(secrets: registry.tokenSecrets),
+            policies: policies,
             random: Entropy(),
-            fidelity: configuration.fidelity,
-            protocolCode: configuration.protocolCode,
-            deviceRules: DeviceRules(configuration),
-            throttle: ReconnectThrottle(places: configuration.deviceFetches),
-            hasDevelopment: !configuration.developmentProviderAddresses.isEmpty,
-            providerIdleMilliseconds: configuration.providerIdleSeconds * 1000,
-            refusalPace: refusalPace,
-            log: log,
-            porter: ConnectionMigrator(on: loop),
-            trace: trace?.recorder(ofShard: index) ?? TraceRecorder()
+            trace: trace?.recorder(ofShard: index) ?? TraceRecorder(),
+            log: log
         )
-        shard.onDrained = { drained.countDown() }
-        shard.onStop = { [unowned loop] in
-            loop.stop()
-            stopped.countDown()
-        }
+        let shard = Shard(
+            context, ShardSettings(configuration),
+            migrator: ConnectionMigrator(on: loop, through: mailboxes.transit),
+            refusalPace: refusalPace,
+            onDrained: { [drained] in drained.countDown() },
+            onStop: { [unowned loop, stopped] in
+                loop.stop()
+                stopped.countDown()
+            }
+        )
         loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
         loop.turnEnded = { [unowned shard] in shard.turnEnded() }
         try loop.attach(mailboxes.shards[index]) { [unowned shard] letters in shard.receive(&letters) }
@@ -104,20 +101,22 @@ struct ShardThread: Sendable {
         }
         let devices = try listen(at: configuration.deviceAddresses) { address in
             try loop.listen(address, renewable: tls.device, port: .shared) { [unowned shard] _ in
-                shard.isDraining ? nil : DeviceSession(number: shard.drawNumber(), shard: shard).endpoint
+                shard.context.isDraining ? nil : DeviceSession(among: shard.devices).endpoint
             }
         }
         for listener in devices { listener.isPaced = true }
         loop.pace = HandshakeLimiter(
             horizonMilliseconds: Limits.handshakeMilliseconds, least: Limits.handshakesLeast)
         shard.listeners = providers + developmentProviders + devices
-        for listener in providers + developmentProviders { guardListener(listener, shard.providerEnds) }
-        for listener in devices { guardListener(listener, shard.deviceEnds) }
+        for listener in providers + developmentProviders {
+            guardListener(listener, shard.context.providerEnds)
+        }
+        for listener in devices { guardListener(listener, shard.context.deviceEnds) }
         if index == 0 {
-            let desk = ControlHandler(registry, shard: shard)
+            let handler = ControlHandler(registry, shard.context, shard.changes, shard.queries)
             shard.listeners.append(
                 try loop.listen(configuration.controlAddress) { _ in
-                    ControlSession(desk: desk, user: configuration.user, log: log).endpoint
+                    ControlSession(handler, user: configuration.user, log: log).endpoint
                 }
             )
         }
@@ -155,9 +154,8 @@ struct ShardThread: Sendable {
         of environment: Environment, at address: SocketAddress, _ shard: Shard, on loop: EventLoop
     ) throws -> Listener {
         try loop.listen(address, renewable: tls.provider, port: .shared) { [unowned shard] _ in
-            guard !shard.isDraining else { return nil }
-            let number = shard.drawNumber()
-            return ProviderSession(number: number, environment: environment, shard: shard).endpoint
+            guard !shard.context.isDraining else { return nil }
+            return ProviderSession(environment: environment, among: shard.providers).endpoint
         }
     }
 }

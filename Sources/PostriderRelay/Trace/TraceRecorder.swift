@@ -9,7 +9,7 @@ enum TraceRequest: Sendable {
     case records([TraceRecord])
     /// Write these down, beside the lives.
     case refusals([TraceRefusal])
-    /// Answer with ``ShardMessage/traced(ticket:_:)``.
+    /// Answer with ``ControlMessage/traced(ticket:_:)``.
     case question(TraceQuestion, ticket: UInt64, asker: Int)
     /// Nothing comes after this: close the trace and stop.
     case close
@@ -47,7 +47,7 @@ final class TraceRecorder {
     private var refused: (second: Int64, count: Int) = (0, 0)
     private var timer: (any LoopTimer)?
     private var lastTicket: UInt64 = 0
-    private var questions: [UInt64: ControlHandler.Respond] = [:]
+    private var questions: [UInt64: (TraceAnswer) -> Void] = [:]
 
     /// A recorder that traces nothing.
     init() {
@@ -134,23 +134,20 @@ final class TraceRecorder {
     /// What is missing in the trace; nil where there is none.
     var missing: TraceLosses? { isOn ? losses : nil }
 
-    /// Asks the trace; what this shard has recorded before counts in the answer.
-    func ask(_ question: TraceQuestion, _ respond: @escaping ControlHandler.Respond) {
-        guard let post else {
-            respond(ControlHandler.refusal(404, "This relay keeps no trace: set 'trace' to true."))
-            return
-        }
+    /// Asks the trace, if there is one; what this shard has recorded before counts in the answer.
+    func ask(_ question: TraceQuestion, _ respond: @escaping (TraceAnswer) -> Void) {
+        guard let post else { return respond(.failed("This relay keeps no trace.")) }
         flush()
         lastTicket += 1
         if post(.question(question, ticket: lastTicket, asker: shard)) {
             questions[lastTicket] = respond
         } else {
-            respond(ControlHandler.refusal(503, TraceWriter.busy))
+            respond(.failed(TraceAnswer.busy))
         }
     }
 
     /// The trace has answered.
-    func answered(_ ticket: UInt64, _ answer: ControlHandler.Answer) {
+    func answered(_ ticket: UInt64, _ answer: TraceAnswer) {
         questions.removeValue(forKey: ticket)?(answer)
     }
 

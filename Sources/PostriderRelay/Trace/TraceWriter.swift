@@ -3,9 +3,6 @@ import PostriderNotifications
 /// The one that writes the trace and reads it, on a thread of its own: no push waits for it, and no question about
 /// pushes is answered by a shard.
 final class TraceWriter {
-    /// What whoever asks is told while too many others do.
-    static let busy = "Too much is asked of the trace at once: ask again in a moment."
-
     private let store: any TraceStore
     private let sample: Int
     private let losses: TraceLosses
@@ -59,13 +56,17 @@ final class TraceWriter {
         do throws(StoreError) {
             if try search.step(store) {
                 let answer = Control.Trace(search, losses, refusals: try refusals(search), sample: sample)
-                post(.traced(ticket: ticket, ControlHandler.answer(answer)), asker)
+                reply(.pushes(answer), ticket, asker)
             } else {
                 searches.insert((search, ticket, asker), at: 0)
             }
         } catch {
-            post(.traced(ticket: ticket, ControlHandler.refusal(503, error.description)), asker)
+            reply(.failed(error.description), ticket, asker)
         }
+    }
+
+    private func reply(_ answer: TraceAnswer, _ ticket: UInt64, _ asker: Int) {
+        post(.control(.traced(ticket: ticket, answer)), asker)
     }
 
     private func take(_ question: TraceQuestion, _ ticket: UInt64, _ asker: Int) {
@@ -73,11 +74,11 @@ final class TraceWriter {
         switch question {
         case .search(let filter, let last):
             guard searches.count < Limits.traceQuestions else {
-                return post(.traced(ticket: ticket, ControlHandler.refusal(503, Self.busy)), asker)
+                return reply(.failed(TraceAnswer.busy), ticket, asker)
             }
             searches.append((TraceSearch(filter, last: last, in: store), ticket, asker))
         case .feed(let position):
-            post(.traced(ticket: ticket, feed(after: position ?? store.end)), asker)
+            reply(feed(after: position ?? store.end), ticket, asker)
         }
     }
 
@@ -89,13 +90,13 @@ final class TraceWriter {
         return found.suffix(search.last)
     }
 
-    private func feed(after position: TracePosition) -> ControlHandler.Answer {
+    private func feed(after position: TracePosition) -> TraceAnswer {
         var records: [TraceRecord] = []
         do throws(StoreError) {
             let next = try store.visit(from: position, limit: Limits.traceFeed) { records.append($0) }
-            return ControlHandler.answer(Control.TraceFeed(records, next, lost: losses.count))
+            return .feed(Control.TraceFeed(records, next, lost: losses.count))
         } catch {
-            return ControlHandler.refusal(503, error.description)
+            return .failed(error.description)
         }
     }
 
@@ -129,7 +130,7 @@ final class TraceWriter {
     private func close() {
         writeDown()
         for (_, ticket, asker) in searches {
-            post(.traced(ticket: ticket, ControlHandler.refusal(503, "The relay is shutting down.")), asker)
+            reply(.failed("The relay is shutting down."), ticket, asker)
         }
         searches = []
         store.close()

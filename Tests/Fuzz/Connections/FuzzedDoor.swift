@@ -24,21 +24,22 @@ final class FuzzedDoor: ConnectionOutput {
     init(_ code: ProtocolCode) {
         let ledger = FuzzedLedger()
         self.ledger = ledger
-        shard = Shard(
+        let context = ShardContext(
             index: 0,
             scheduler: StoppedClock(),
             outbox: Outbox(
                 ownIndex: 0, shards: [{ _ in true }], ledger: { letters in ledger.take(&letters) }),
             rows: RowSequence(after: QueueRow(0)),
-            seal: FuzzedProvider.makeSeal(),
-            authority: FuzzedProvider.authority,
+            codec: FuzzedProvider.makeSeal(),
+            policies: PolicyInForce(FuzzedProvider.authority),
             random: CountingBits(),
-            protocolCode: code,
-            log: .none,
-            porter: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
+            log: .none)
+        shard = Shard(
+            context, ShardSettings(protocolCode: code),
+            migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
         shard.start()
         settle()
-        let session = ProviderSession(number: shard.drawNumber(), environment: .production, shard: shard)
+        let session = ProviderSession(environment: .production, among: shard.providers)
         self.session = session
         endpoint = session.endpoint
         session.endpoint.opened(on: self)
@@ -51,11 +52,11 @@ final class FuzzedDoor: ConnectionOutput {
             identity: FuzzedProvider.device, secretDigest: [UInt8](repeating: 7, count: 32), name: "phone",
             enrolledAt: FuzzedProvider.now)
         let seat = DeviceEntry(record)
-        shard.entries[record.identity] = seat
+        shard.home.entries[record.identity] = seat
         let registration = RegistrationRecord(
             device: record.identity, number: FuzzedProvider.registration, topic: FuzzedProvider.topics[0],
             registeredAt: FuzzedProvider.now, unregisteredAt: nil)
-        shard.with(seat) { device, _, tally, effects in device.apply(registration, &tally, &effects) }
+        shard.home.with(seat) { device, _, tally, effects in device.apply(registration, &tally, &effects) }
     }
 
     // MARK: What the peer does
@@ -74,8 +75,8 @@ final class FuzzedDoor: ConnectionOutput {
 
     /// The relay begins to stop.
     func drain() {
-        guard !shard.isDraining else { return }
-        var letters = [ShardMessage.drain]
+        guard !shard.context.isDraining else { return }
+        var letters = [ShardMessage.lifecycle(.drain)]
         shard.receive(&letters)
         endTurn()
     }
@@ -123,7 +124,7 @@ final class FuzzedDoor: ConnectionOutput {
         if let broken = answers.broken { throw Contradiction(broken) }
         let streams = endpoint?.streams.streamCount ?? 0
         try hold(streams <= Int(Limits.providerStreams), "\(streams) streams are open")
-        try hold(shard.tally.isBalanced, "the tally does not balance")
+        try hold(shard.home.tally.isBalanced, "the tally does not balance")
         // Every frame costs its sender at least nine bytes; an error is the longest answer.
         try hold(sentBytes <= 2048 + count * 40, "\(count) bytes brought forth \(sentBytes)")
     }
@@ -153,8 +154,9 @@ private final class FuzzedLedger {
         return mail.compactMap { letter in
             switch letter {
             case .store(let queued):
-                .stored([StoredRow(device: queued.notification.device, row: queued.row)], failure: nil)
-            case .load(let device, let rows): .loaded(device, asked: rows, .success([]))
+                .push(
+                    .stored([StoredRow(device: queued.notification.device, row: queued.row)], failure: nil))
+            case .load(let device, let rows): .push(.loaded(device, asked: rows, .success([])))
             case .settle, .apply, .backUp, .close: nil
             }
         }

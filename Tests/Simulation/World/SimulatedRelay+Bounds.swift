@@ -30,17 +30,17 @@ extension SimulatedRelay {
     /// The counters are looked at after each turn, the devices now and then.
     func inspect(_ shard: Shard, thoroughly: Bool) {
         let findings = house.findings
-        if house.fault == .shardMiscounts, findings.events > 5_000 { shard.tally.delivered += 1 }
+        if house.fault == .shardMiscounts, findings.events > 5_000 { shard.home.tally.delivered += 1 }
         findings.expect(
-            shard.tally.isBalanced, .conservation, "the counters of shard \(shard.index) do not balance")
+            shard.home.tally.isBalanced, .conservation, "the counters of shard \(shard.index) do not balance")
         guard thoroughly else { return }
-        if house.fault == .channelsForget { shard.channels.audience = Subscribers() }
-        let pending = shard.entries.values.reduce(0) { $0 + $1.pendingCount }
+        if house.fault == .channelsForget { shard.devices.subscriptions.subscribers = Subscribers() }
+        let pending = shard.home.entries.values.reduce(0) { $0 + $1.pendingCount }
         findings.expect(
-            shard.tally.pending == UInt64(pending), .conservation,
-            "shard \(shard.index) counts \(shard.tally.pending) pending, its devices \(pending)")
-        for entry in shard.entries.values { inspect(entry.device) }
-        for session in shard.devices.values {
+            shard.home.tally.pending == UInt64(pending), .conservation,
+            "shard \(shard.index) counts \(shard.home.tally.pending) pending, its devices \(pending)")
+        for entry in shard.home.entries.values { inspect(entry.device) }
+        for session in shard.devices.sessions.values {
             let waiting = session.linkStream.map { session.endpoint.streams.outboundBytes($0) } ?? 0
             findings.expect(
                 waiting <= bounds.outboundBytes, .bounds, "\(waiting) bytes wait in a device's stream")

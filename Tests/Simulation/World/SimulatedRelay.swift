@@ -48,9 +48,10 @@ final class SimulatedRelay {
         let store = SimulatedStore(house.disk)
         self.store = store
         let loaded = try LoadedStore(store, shards: count)
-        let authority = AccessPolicy(
-            generation: 1, providerKeys: loaded.registry.providerKeys, topics: loaded.registry.topics,
-            enrolmentKeys: loaded.registry.enrolmentKeys, log: .none)
+        let policies = PolicyInForce(
+            AccessPolicy(
+                generation: 1, providerKeys: loaded.registry.providerKeys, topics: loaded.registry.topics,
+                enrolmentKeys: loaded.registry.enrolmentKeys, log: .none))
         let rows = RowSequence(after: max(loaded.lastRow, MemoryTrace(disk: house.traceDisk).lastRow))
         ledger = Ledger(
             store: store, shardCount: count, log: .none,
@@ -68,23 +69,25 @@ final class SimulatedRelay {
         let lag: Int64 = house.fault == .clockLags ? 5_000 : 0
         let keepsAll = house.fault == .relayKeepsAll
         for index in 0..<count {
-            let shard = Shard(
+            let context = ShardContext(
                 index: index,
                 scheduler: SimulatedScheduler(shard: index, clock: house.clock, lagMilliseconds: lag),
                 outbox: outbox(of: index, among: count),
                 rows: rows,
-                seal: try DeviceTokenCodec(secrets: loaded.registry.tokenSecrets),
-                authority: authority,
+                codec: try DeviceTokenCodec(secrets: loaded.registry.tokenSecrets),
+                policies: policies,
                 random: house.chance,
-                deviceRules: DeviceRules(storage: keepsAll ? .queue : storage),
-                throttle: ReconnectThrottle(places: house.places),
-                log: .none,
-                porter: porter(of: index),
                 trace: TraceRecorder(ofShard: index, sample: 1, losses: traceLosses) { letter in
                     trace.receive([letter])
                     return true
-                })
-            shard.onDrained = { [unowned self] in drainedCount += 1 }
+                },
+                log: .none)
+            let settings = ShardSettings(
+                deviceRules: DeviceRules(storage: keepsAll ? .queue : storage),
+                throttle: ReconnectThrottle(places: house.places))
+            let shard = Shard(
+                context, settings, migrator: migrator(of: index),
+                onDrained: { [unowned self] in drainedCount += 1 })
             shard.restore(loaded)
             shard.start()
             shards.append(shard)
@@ -138,12 +141,11 @@ final class SimulatedRelay {
         return letters.isEmpty
     }
 
-    private func porter(of index: Int) -> ConnectionMigrator {
+    private func migrator(of index: Int) -> ConnectionMigrator {
         ConnectionMigrator(
-            detach: { ($0.wire as? SimulatedWire)?.detach() },
-            adopt: { [unowned self] crate in
-                guard let number = crate as? Int, let wire = wires.first(where: { $0.number == number })
-                else { return nil }
+            detach: { ($0.wire as? SimulatedWire)?.detach().map { UInt64($0) } },
+            adopt: { [unowned self] number in
+                guard let wire = wires.first(where: { $0.number == Int(number) }) else { return nil }
                 wire.adopt(by: index)
                 return wire.session?.owner as? DeviceSession
             })
@@ -197,7 +199,7 @@ final class SimulatedRelay {
     private func spoil(_ letters: inout [ShardMessage]) {
         switch house.fault {
         case .mailReorders: letters.reverse()
-        case .mailLoses: letters.removeAll { if case .answer = $0 { true } else { false } }
+        case .mailLoses: letters.removeAll { if case .push(.answer) = $0 { true } else { false } }
         default: break
         }
     }
@@ -212,7 +214,7 @@ final class SimulatedRelay {
     func closeLedger() { ledgerMail.append(.close) }
 
     /// How many devices it did not let in, since others returned with them.
-    var deferrals: Int { shards.reduce(0) { $0 + Int($1.throttle.deferred) } }
+    var deferrals: Int { shards.reduce(0) { $0 + Int($1.home.throttle.deferred) } }
 
     /// The process dies: nobody hears anything, but for the clients' ends.
     func die() {

@@ -243,10 +243,10 @@ extension World {
         let undeleted = channels.all.indices.filter { channels.all[$0].deletedAt == nil }
         let least = devices.reduce(0) { sum, device in sum + device.channels.filter(alive.contains).count }
         let most = devices.reduce(0) { sum, device in sum + device.channels.filter(undeleted.contains).count }
-        let audience = relay.shards.reduce(0) { $0 + $1.channels.audience.count }
+        let audience = relay.shards.reduce(0) { $0 + $1.devices.subscriptions.subscribers.count }
         expect(
             (least...most).contains(audience), "\(audience) are in the audience, of \(least) to \(most)")
-        let count = relay.shards.reduce(0) { $0 + $1.channels.desk.count }
+        let count = relay.shards.reduce(0) { $0 + $1.channels.registry.count }
         expect(count >= alive.count, "the relay knows \(count) channels of \(alive.count)")
     }
 

@@ -39,12 +39,12 @@ extension World {
     private var connected: (providers: Int, devices: Int) {
         relay.shards.reduce(into: (0, 0)) { sum, shard in
             sum.0 += shard.providers.count
-            sum.1 += shard.devices.count
+            sum.1 += shard.devices.sessions.count
         }
     }
 
     private var isAtRest: Bool {
-        let pending = relay.shards.reduce(0) { $0 + $1.tally.pending }
+        let pending = relay.shards.reduce(0) { $0 + $1.home.tally.pending }
         return pending == 0 && sessions.count == devices.count
             && sessions.allSatisfy { $0.isWelcome && $0.isIdle } && providers.allSatisfy { $0.openCount == 0 }
             && connected == (providers.count, sessions.count) && clients.allSatisfy { $0.deadSince == nil }
@@ -81,7 +81,8 @@ extension World {
     /// What a device knows of its registrations is what its home knows, unless that waits for the disk.
     private func checkRegistrations(of device: SimulatedDevice) {
         guard let identity = device.identity, !device.removals.contains(identity),
-            let entry = relay.shards.lazy.compactMap({ $0.entries[identity] }).first, entry.requests.isEmpty
+            let entry = relay.shards.lazy.compactMap({ $0.home.entries[identity] }).first,
+            entry.requests.isEmpty
         else { return }
         var known: [String: PostriderNotifications.Environment] = [:]
         for (number, registration) in entry.device.registrations where registration.unregisteredAt == nil {
@@ -104,7 +105,7 @@ extension World {
         readTrace { story.read($0) }
         findings.expect(relay.traceLosses.count == 0, .conservation, "the trace has lost something")
         var tally = Tally()
-        for shard in relay.shards { tally += shard.tally }
+        for shard in relay.shards { tally += shard.home.tally }
         story.compare(with: tally)
         guard lives == 1 else { return }
         for push in pushes.all where push.status == 200 && !push.hasSharedIdentity {
@@ -117,7 +118,7 @@ extension World {
 extension World {
     /// Reads all that the trace tells so far, from its beginning.
     func readTrace(_ visit: (TraceRecord) -> Void) {
-        for shard in relay.shards { shard.trace.flush() }
+        for shard in relay.shards { shard.context.trace.flush() }
         let trace = MemoryTrace(disk: house.traceDisk)
         for segment in trace.segments {
             _ = try? trace.visit(from: TracePosition(segment: segment), limit: .max, visit)

@@ -86,8 +86,8 @@ extension World {
         findings.count()
         device.removals.insert(identity)
         relay.turn(shard.index) {
-            shard.apply([.removeDevice(identity)]) { [unowned shard] result in
-                if result.isSuccess { shard.ask(.remove(identity)) { _ in } }
+            shard.changes.apply([.removeDevice(identity)]) { [unowned shard] result in
+                if result.isSuccess { shard.queries.ask(.remove(identity)) { _ in } }
             }
         }
     }
@@ -128,7 +128,7 @@ extension World {
         findings.count()
         disk.health = .well
         isDraining = true
-        relay.post(.drain)
+        relay.post(.lifecycle(.drain))
         for _ in 0..<200 where relay.drainedCount < relay.shards.count {
             rest()
             advance(byMilliseconds: 100)

@@ -203,7 +203,7 @@ final class World {
         lastProvider += 1
         let provider = SimulatedProvider(self, lastProvider, environment)
         let isConnected = connect(provider.endpoint) {
-            ProviderSession(number: $0.drawNumber(), environment: environment, shard: $0).endpoint
+            ProviderSession(environment: environment, among: $0.providers).endpoint
         }
         if isConnected { providers.append(provider) }
     }
@@ -211,14 +211,14 @@ final class World {
     func connect(_ device: SimulatedDevice) {
         let session = SimulatedDeviceSession(
             self, device, keepaliveSeconds: chance.pick(Self.keepaliveSeconds) ?? 30)
-        if connect(session.endpoint, { DeviceSession(number: $0.drawNumber(), shard: $0).endpoint }) {
+        if connect(session.endpoint, { DeviceSession(among: $0.devices).endpoint }) {
             device.session = session
         }
     }
 
     /// Connects a client to a shard, unless it has stopped listening.
     private func connect(_ client: HTTP2Handler, _ accept: (Shard) -> HTTP2Handler) -> Bool {
-        guard let shard = chance.pick(relay.shards), !shard.isDraining else { return false }
+        guard let shard = chance.pick(relay.shards), !shard.context.isDraining else { return false }
         findings.count()
         lastWire += 1
         let ends = SimulatedWire.pair(

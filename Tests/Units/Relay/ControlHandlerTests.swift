@@ -16,7 +16,8 @@ struct ControlHandlerTests {
 
         init() throws {
             house = try DeviceHouse()
-            desk = ControlHandler(Registry(), shard: house.shard)
+            let shard = house.shard
+            desk = ControlHandler(Registry(), shard.context, shard.changes, shard.queries)
         }
 
         func ask(_ name: String, _ method: String, _ path: String, _ body: String = "") throws {
@@ -39,6 +40,14 @@ struct ControlHandlerTests {
         for _ in 0..<3 { try counter.house.commit() }
         #expect(counter.order == ["first", "second", "third", "fourth"])
         #expect(counter.statuses == ["first": 200, "second": 409, "third": 200, "fourth": 200])
+    }
+
+    @Test("says that there is no trace where nothing is traced")
+    func noTrace() throws {
+        let counter = try Counter()
+        try counter.ask("search", "GET", "/v1/trace?last=1")
+        try counter.ask("follow", "GET", "/v1/trace?follow")
+        #expect(counter.statuses == ["search": 404, "follow": 404])
     }
 
     @Test("goes on after a change that the disk refused, and forgets it")

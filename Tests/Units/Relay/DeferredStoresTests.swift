@@ -123,7 +123,7 @@ struct AckLatencyTests {
         try house.push(1)
         try acknowledge(afterMilliseconds: Limits.acknowledgementMilliseconds - 1)
         try house.advance(byMilliseconds: 1000)
-        #expect(mail == [] && house.shard.tally.delivered == 1)
+        #expect(mail == [] && house.shard.home.tally.delivered == 1)
     }
 
     @Test(
@@ -158,16 +158,16 @@ struct AckLatencyTests {
     func expired() throws {
         let notification = Samples.notification(
             1, expiration: .at(Samples.now), device: DeviceHouse.identity(0))
-        house.shard.outbox.send(.deliver(notification, Samples.receipt(1)), to: 0)
+        house.shard.context.outbox.send(.push(.deliver(notification, Samples.receipt(1))), to: 0)
         try house.run()
         try wait()
-        #expect(mail == [] && house.shard.tally.expired == 1)
+        #expect(mail == [] && house.shard.home.tally.expired == 1)
     }
 
     @Test("what is held goes to it when the relay stops, and nothing is held any more")
     func draining() throws {
         try house.push(1)
-        var letters: [ShardMessage] = [.drain]
+        var letters: [ShardMessage] = [.lifecycle(.drain)]
         house.shard.receive(&letters)
         try house.run()
         #expect(mail == ["store 1"])

@@ -17,7 +17,7 @@ struct DeviceCloneTests {
         #expect(again.goodbye?.reason == .duplicated && again.status == .aborted)
         #expect(again.goodbye?.retryAfterMilliseconds == Limits.duplicateRetryMilliseconds)
         #expect(other.goodbye == nil)
-        let entry = try #require(house.shard.entries[DeviceHouse.identity(0)])
+        let entry = try #require(house.shard.home.entries[DeviceHouse.identity(0)])
         #expect(entry.session === other.session && entry.duplicate != nil)
     }
 
@@ -26,7 +26,7 @@ struct DeviceCloneTests {
         let house = try DeviceHouse()
         _ = try house.connect(instance: 1)
         let other = try house.connect(instance: 2)
-        house.shard.left(other.session)
+        house.shard.devices.left(other.session)
         let again = try house.connect(instance: 1)
         #expect(again.goodbye == nil)
     }

@@ -42,22 +42,21 @@ final class DeviceHouse {
     }
 
     private func makeShard() -> Shard {
-        Shard(
+        let context = ShardContext(
             index: 0,
             scheduler: clock,
             outbox: Outbox(
                 ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) }),
             rows: RowSequence(after: QueueRow(0)),
-            seal: seal,
-            authority: Provider.shared.authority,
+            codec: seal,
+            policies: PolicyInForce(Provider.shared.authority),
             random: Numbers(),
-            protocolCode: EachProtocolCode.current,
-            deviceRules: rules,
-            throttle: throttle,
-            hasDevelopment: hasDevelopment,
-            log: complaints.log,
-            porter: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil })
-        )
+            log: complaints.log)
+        let settings = ShardSettings(
+            protocolCode: EachProtocolCode.current, deviceRules: rules, throttle: throttle,
+            hasDevelopment: hasDevelopment)
+        let migrator = ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil })
+        return Shard(context, settings, migrator: migrator)
     }
 
     /// What the log was told at level error.
@@ -75,8 +74,8 @@ final class DeviceHouse {
             Samples.registration(on: identity),
             Samples.registration(Samples.second, of: Samples.otherTopic, on: identity),
         ]
-        shard.entries[identity] = entry
-        shard.with(entry) { device, _, tally, effects in
+        shard.home.entries[identity] = entry
+        shard.home.with(entry) { device, _, tally, effects in
             for record in registrations { device.apply(record, &tally, &effects) }
         }
     }
@@ -100,23 +99,25 @@ final class DeviceHouse {
         _ number: UInt64, priority: Priority = .immediate, to device: Int = 0,
         until expiration: Moment = Samples.now.advanced(byMilliseconds: 60_000)
     ) throws {
-        shard.outbox.send(
-            .deliver(
-                Samples.notification(
-                    number, priority: priority, expiration: .at(expiration), device: Self.identity(device)),
-                Samples.receipt(Int(number))), to: 0)
+        shard.context.outbox.send(
+            .push(
+                .deliver(
+                    Samples.notification(
+                        number, priority: priority, expiration: .at(expiration), device: Self.identity(device)
+                    ),
+                    Samples.receipt(Int(number)))), to: 0)
         try run()
     }
 
     /// There is a channel of the first app, which may hold a stored broadcast that expires after a minute.
     func makeChannel(of topic: Topic = Samples.topic, storing number: UInt64? = nil) {
-        shard.channels.desk.restore(
+        shard.channels.registry.restore(
             ChannelRecord(
                 identity: Self.channel, owner: ChannelOwner(topic: topic, environment: .production),
                 storage: number == nil ? .nothing : .mostRecent, createdAt: Samples.now))
         guard let number else { return }
         let end = Samples.now.advanced(byMilliseconds: 60_000)
-        shard.channels.desk.restore(makeBroadcast(number, until: .at(end)))
+        shard.channels.registry.restore(makeBroadcast(number, until: .at(end)))
     }
 
     private func makeBroadcast(_ number: UInt64, until expiration: Expiration) -> Broadcast {
@@ -129,7 +130,7 @@ final class DeviceHouse {
     /// A provider broadcasts to it.
     func broadcast(_ number: UInt64) throws {
         let broadcast = makeBroadcast(number, until: .nowOrNever)
-        shard.outbox.send(.channel(.broadcast(broadcast, QueueRow(Int64(number)))), to: 0)
+        shard.context.outbox.send(.channel(.broadcast(broadcast, QueueRow(Int64(number)))), to: 0)
         try run()
     }
 
@@ -167,7 +168,7 @@ final class DeviceLine: SessionHandler {
     private var stream: Int32 = 0
 
     init(_ shard: Shard, _ hello: Hello, saysHello: Bool) throws {
-        session = DeviceSession(number: shard.drawNumber(), shard: shard)
+        session = DeviceSession(among: shard.devices)
         wire = TestWire(session.endpoint, peer: Peer(address: "test"))
         link = DeviceLink(hello: hello, wanted: [:], unwanted: [])
         session.endpoint.opened(on: wire)

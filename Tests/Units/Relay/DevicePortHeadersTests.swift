@@ -12,7 +12,7 @@ struct DevicePortHeadersTests {
     @Test("may use the usual table, without a table size update after the SETTINGS", .bug(id: "R12"))
     func table() throws {
         let house = try DeviceHouse()
-        let session = DeviceSession(number: 1, shard: house.shard)
+        let session = DeviceSession(among: house.shard.devices)
         let wire = TestWire(session.endpoint, peer: Peer(address: "test"))
         session.endpoint.opened(on: wire)
         let first = say(WireFrame.opening, to: session, wire)

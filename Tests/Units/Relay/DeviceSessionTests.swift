@@ -32,7 +32,7 @@ struct DeviceSessionTests {
         line.acknowledgeAll()
         try house.run()
         #expect(line.status == .resourceExhausted)
-        #expect(house.shard.tally.delivered == 1)
+        #expect(house.shard.home.tally.delivered == 1)
     }
 
     @Test(
@@ -46,7 +46,7 @@ struct DeviceSessionTests {
         try house.run()
         #expect(line.goodbye?.reason == .protocolError && line.status == .failedPrecondition)
         #expect(line.goodbye?.detail.contains("is not under way") == true)
-        #expect(house.shard.tally.delivered == 0 && house.shard.tally.pending == 3)
+        #expect(house.shard.home.tally.delivered == 0 && house.shard.home.tally.pending == 3)
         let next = try house.connect()
         #expect(next.delivered == [1, 2, 3], "nothing was settled")
     }
@@ -62,7 +62,7 @@ struct DeviceSessionTests {
         line.acknowledgeAll()
         try house.run()
         #expect(line.status == .resourceExhausted)
-        #expect(house.shard.tally.delivered == 1 && house.shard.tally.pending == 1)
+        #expect(house.shard.home.tally.delivered == 1 && house.shard.home.tally.pending == 1)
         let next = try house.connect()
         #expect(next.delivered == [2])
     }
@@ -75,11 +75,11 @@ struct DeviceSessionTests {
         line.say(subscribe())
         try house.run()
         try house.broadcast(1)
-        #expect(house.shard.channels.tally == BroadcastTally(accepted: 0, sent: 1, dropped: 0))
+        #expect(house.shard.devices.subscriptions.tally == BroadcastTally(accepted: 0, sent: 1, dropped: 0))
         try house.push(1)
         line.session.leave(.shutdown, "the relay is shutting down")
         try house.broadcast(2)
-        #expect(house.shard.channels.tally == BroadcastTally(accepted: 0, sent: 1, dropped: 0))
+        #expect(house.shard.devices.subscriptions.tally == BroadcastTally(accepted: 0, sent: 1, dropped: 0))
         #expect(line.news.count { if case .broadcast = $0 { true } else { false } } == 1)
     }
 
@@ -99,12 +99,14 @@ struct DeviceSessionTests {
                 ended("The app has no such channel.", of: Samples.otherTopic),
             ])
         try house.broadcast(1)
-        #expect(house.shard.channels.tally.sent == 1)
+        #expect(house.shard.devices.subscriptions.tally.sent == 1)
         line.say(.unsubscribe(DeviceHouse.channel))
         try house.run()
         #expect(line.news.last == ended("", of: nil))
         try house.broadcast(2)
-        #expect(house.shard.channels.tally.sent == 1 && house.shard.channels.audience.count == 0)
+        #expect(
+            house.shard.devices.subscriptions.tally.sent == 1
+                && house.shard.devices.subscriptions.subscribers.count == 0)
     }
 
     @Test("tells the app whose channel is deleted, and no other")
@@ -114,7 +116,7 @@ struct DeviceSessionTests {
         let line = try house.connect()
         line.say(subscribe())
         try house.run()
-        house.shard.outbox.send(.channel(.removed(DeviceHouse.channel)), to: 0)
+        house.shard.context.outbox.send(.channel(.removed(DeviceHouse.channel)), to: 0)
         try house.run()
         #expect(line.news.last == ended("The channel was deleted.", of: Samples.topic))
         #expect(line.session.subscriptions.isEmpty)
@@ -124,16 +126,18 @@ struct DeviceSessionTests {
     func forbiddenChannels() throws {
         let house = try DeviceHouse()
         house.makeChannel(of: Samples.named("com.example.silent"))
-        house.shard.removeForbiddenChannels()
+        house.shard.channels.removeForbidden()
         try house.run()
         #expect(house.ledger.removedChannels == [DeviceHouse.channel])
         try house.commit(isDurable: false)
-        #expect(house.shard.channels.desk.count == 1)
-        house.shard.sweepChannels()
+        #expect(house.shard.channels.registry.count == 1)
+        house.shard.channels.sweep()
+        house.shard.channels.removeForbidden()
         try house.run()
         try house.commit()
-        #expect(house.shard.channels.desk.count == 0)
-        house.shard.sweepChannels()
+        #expect(house.shard.channels.registry.count == 0)
+        house.shard.channels.sweep()
+        house.shard.channels.removeForbidden()
         try house.run()
         #expect(house.ledger.removedChannels.isEmpty)
     }
@@ -148,7 +152,7 @@ struct DeviceSessionTests {
         #expect(line.delivered == [1])
         line.acknowledgeAll()
         try house.run()
-        #expect(house.shard.tally.delivered == 1)
+        #expect(house.shard.home.tally.delivered == 1)
         try house.push(2)
         #expect(line.delivered == [1, 2])
         line.acknowledgeAll()
@@ -175,7 +179,7 @@ struct DeviceSessionTests {
                 #expect(refused.reason.contains("production"))
             default: Issue.record("no answer")
             }
-            #expect(house.shard.entries[Samples.device]?.device.registration(of: Samples.topic) != nil)
+            #expect(house.shard.home.entries[Samples.device]?.device.registration(of: Samples.topic) != nil)
         }
     }
 
@@ -189,7 +193,7 @@ struct DeviceSessionTests {
         let line = try house.connect()
         try house.commit()
         #expect(line.goodbye?.reason == .overloaded && line.goodbye?.retryAfterMilliseconds == 5_000)
-        #expect(house.shard.tally.pending == 1 && house.shard.tally.isBalanced)
+        #expect(house.shard.home.tally.pending == 1 && house.shard.home.tally.isBalanced)
         house.ledger.failsToRead = false
         let next = try house.connect()
         try house.commit()
@@ -205,7 +209,7 @@ struct DeviceSessionTests {
         let line = try house.connect()
         #expect(line.session.awaitsWelcome)
         line.session.depart()
-        line.session.arrive(at: house.shard, number: house.shard.drawNumber())
+        line.session.arrive(at: house.shard.devices, number: house.shard.context.drawNumber())
         try house.advance(byMilliseconds: Limits.helloMilliseconds - 1)
         #expect(line.goodbye == nil)
         try house.advance(byMilliseconds: 1)

@@ -18,7 +18,7 @@ struct EnrolmentTests {
             let piece = [0, 0, 0, 0, 1, 0] as [UInt8]
             try call.say((0..<500).flatMap { _ in piece })
         }
-        #expect(call.status == .resourceExhausted && call.session.calls.isEmpty)
+        #expect(call.status == .resourceExhausted && call.session.enrolments.isEmpty)
     }
 
     @Test("that has not ended in time is told so before its connection is closed", .bug(id: "R24"))
@@ -160,7 +160,7 @@ private final class EnrolmentCall: SessionHandler {
         _ shard: Shard, path: String = "/postrider.courier.v1.Courier/Enroll",
         contentType: String? = "application/grpc", peer: Peer = Peer(address: "test")
     ) throws {
-        session = DeviceSession(number: shard.drawNumber(), shard: shard)
+        session = DeviceSession(among: shard.devices)
         wire = TestWire(session.endpoint, peer: peer)
         session.endpoint.opened(on: wire)
         var head: HeaderBlock = [":method": "POST", ":scheme": "https", ":authority": "relay"]

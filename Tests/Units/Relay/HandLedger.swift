@@ -40,24 +40,26 @@ final class HandLedger {
             switch letter {
             case .store(let queued):
                 if isDurable { disk[queued.row] = queued.notification }
-                return .stored(
-                    [StoredRow(device: queued.notification.device, row: queued.row)],
-                    failure: isDurable ? nil : .serviceUnavailable)
+                return .push(
+                    .stored(
+                        [StoredRow(device: queued.notification.device, row: queued.row)],
+                        failure: isDurable ? nil : .serviceUnavailable))
             case .settle(let row):
                 disk[row] = nil
                 return nil
             case .load(let device, let rows) where failsToRead:
                 let failure = StoreError(.inputOutput, "The disk failed.")
-                return .loaded(device, asked: rows, .failure(failure))
+                return .push(.loaded(device, asked: rows, .failure(failure)))
             case .load(let device, let rows):
                 let found = rows.compactMap { row in
                     disk[row].map { QueuedNotification(row: row, notification: $0) }
                 }
-                return .loaded(device, asked: rows, .success(found))
+                return .push(.loaded(device, asked: rows, .success(found)))
             case .apply(_, _, let ticket):
-                return .applied(
-                    ticket: ticket,
-                    isDurable ? .success(()) : .failure(StoreError(.full, "The disk is full.")))
+                return .registry(
+                    .applied(
+                        ticket: ticket,
+                        isDurable ? .success(()) : .failure(StoreError(.full, "The disk is full."))))
             case .backUp, .close: return nil
             }
         }

@@ -34,12 +34,12 @@ struct LedgerTests {
 
     private static func text(_ letter: ShardMessage) -> String {
         switch letter {
-        case .stored(let rows, nil): "stored \(rows.map(\.row.value))"
-        case .stored(let rows, let failure?): "\(failure.status) \(rows.map(\.row.value))"
-        case .loaded(_, let asked, .success(let found)):
+        case .push(.stored(let rows, nil)): "stored \(rows.map(\.row.value))"
+        case .push(.stored(let rows, let failure?)): "\(failure.status) \(rows.map(\.row.value))"
+        case .push(.loaded(_, let asked, .success(let found))):
             "loaded \(asked.map(\.value)) \(found.map(\.row.value))"
-        case .loaded(_, let asked, .failure): "unread \(asked.map(\.value))"
-        case .applied(let ticket, let result): "applied \(ticket) \(result.isSuccess)"
+        case .push(.loaded(_, let asked, .failure)): "unread \(asked.map(\.value))"
+        case .registry(.applied(let ticket, let result)): "applied \(ticket) \(result.isSuccess)"
         default: "\(letter)"
         }
     }

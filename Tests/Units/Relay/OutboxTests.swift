@@ -30,10 +30,12 @@ struct OutboxTests {
             ledger: { [ledger] in ledger.post(&$0) })
     }
 
-    private func answer(_ stream: Int) -> ShardMessage { .answer(Samples.receipt(stream), .accepted) }
+    private func answer(_ stream: Int) -> ShardMessage {
+        .push(.answer(Samples.receipt(stream), .accepted))
+    }
 
     private func streams(_ letters: [ShardMessage]) -> [Int32] {
-        letters.map { if case .answer(let receipt, _) = $0 { receipt.stream } else { -1 } }
+        letters.map { if case .push(.answer(let receipt, _)) = $0 { receipt.stream } else { -1 } }
     }
 
     @Test("posts to others in order, and keeps what is its own")
@@ -104,7 +106,7 @@ struct OutboxTests {
     @Test("says to all: the own shard, too")
     func sendToAll() {
         let outbox = outbox()
-        outbox.sendToAll(.drain)
+        outbox.sendToAll(.lifecycle(.drain))
         #expect(outbox.post())
         var own: [ShardMessage] = []
         outbox.takeOwn(into: &own)
@@ -114,7 +116,7 @@ struct OutboxTests {
     @Test("of the ledger posts to every shard")
     func ofLedger() {
         let outbox = outbox(of: nil)
-        outbox.sendToAll(.stop)
+        outbox.sendToAll(.lifecycle(.stop))
         #expect(outbox.post())
         #expect(shards.map(\.letters.count) == [1, 1, 1])
     }

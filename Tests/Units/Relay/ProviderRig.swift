@@ -26,27 +26,26 @@ final class ProviderRig {
         idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test"),
         client settings: SessionSettings = SessionSettings()
     ) throws {
-        shard = Shard(
+        let context = ShardContext(
             index: 0,
             scheduler: clock,
             outbox: Outbox(
                 ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) }),
             rows: RowSequence(after: QueueRow(0)),
-            seal: try DeviceTokenCodec(secrets: [Provider.secret]),
-            authority: Provider.shared.authority,
+            codec: try DeviceTokenCodec(secrets: [Provider.secret]),
+            policies: PolicyInForce(Provider.shared.authority),
             random: Numbers(),
-            fidelity: fidelity,
-            providerIdleMilliseconds: idleMilliseconds,
-            log: logged.log,
-            porter: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil })
-        )
+            log: logged.log)
+        let shardSettings = ShardSettings(compatibility: fidelity, providerIdleMilliseconds: idleMilliseconds)
+        shard = Shard(
+            context, shardSettings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
         let entry = DeviceEntry(Samples.record)
         var (tally, effects) = (Tally(), [Device.Effect]())
         for number in [Samples.first, Self.development] {
             entry.device.apply(Samples.registration(number), &tally, &effects)
         }
-        shard.entries[Samples.device] = entry
-        session = ProviderSession(number: 1, environment: environment, shard: shard)
+        shard.home.entries[Samples.device] = entry
+        session = ProviderSession(environment: environment, among: shard.providers)
         client = HTTP2Connection(role: .client, settings: settings, handler: answers)
         wire = TestWire(session.endpoint, peer: peer)
         session.endpoint.opened(on: wire)
@@ -99,7 +98,7 @@ final class ProviderRig {
     /// The first app has so many channels.
     func makeChannels(_ count: Int) {
         for number in 0..<count {
-            shard.channels.desk.restore(
+            shard.channels.registry.restore(
                 ChannelRecord(
                     identity: ChannelIdentity(high: 1, low: UInt64(number)),
                     owner: ChannelOwner(topic: Samples.topic, environment: .production), storage: .nothing,
@@ -110,7 +109,7 @@ final class ProviderRig {
     /// The ledger takes nothing any more, and its mailbox is full.
     func stopLedger() {
         ledger.isStopped = true
-        for number in 1...Limits.letters { shard.outbox.send(.settle(QueueRow(Int64(number)))) }
+        for number in 1...Limits.letters { shard.context.outbox.send(.settle(QueueRow(Int64(number)))) }
     }
 
     /// Carries bytes to and fro until both ends are silent.
@@ -128,7 +127,7 @@ final class ProviderRig {
     /// The ledger has made everything durable that it was asked to.
     func commit() {
         turn {
-            var letters: [ShardMessage] = [.stored(ledger.takeStored(), failure: nil)]
+            var letters: [ShardMessage] = [.push(.stored(ledger.takeStored(), failure: nil))]
             shard.receive(&letters)
         }
     }

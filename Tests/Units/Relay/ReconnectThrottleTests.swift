@@ -73,7 +73,7 @@ struct ReconnectThrottleTests {
             time += 10
             try house.advance(byMilliseconds: 10)
         }
-        #expect(deferred >= count - 3 && house.shard.throttle.deferred == UInt64(deferred))
+        #expect(deferred >= count - 3 && house.shard.home.throttle.deferred == UInt64(deferred))
         for number in 0..<count { #expect(lines[number]?.delivered == [UInt64(number + 1)]) }
     }
 
@@ -91,7 +91,8 @@ struct ReconnectThrottleTests {
         let second = try house.connect(2)
         #expect(second.goodbye?.reason == .overloaded && second.status == .resourceExhausted)
         #expect(
-            first.goodbye == nil && house.shard.entries[DeviceHouse.identity(2)]?.session === first.session)
+            first.goodbye == nil
+                && house.shard.home.entries[DeviceHouse.identity(2)]?.session === first.session)
     }
 }
 
@@ -105,11 +106,11 @@ struct BalanceTests {
         try house.advance(byMilliseconds: 30_000)
         #expect(house.errors.isEmpty && house.shard.report.isBalanced)
         if isCounted {
-            house.shard.tally.accepted += 1
+            house.shard.home.tally.accepted += 1
         } else {
             // The counters balance, but what is pending is not there.
-            house.shard.tally.pending += 1
-            house.shard.tally.accepted += 1
+            house.shard.home.tally.pending += 1
+            house.shard.home.tally.accepted += 1
         }
         #expect(!house.shard.report.isBalanced)
         try house.advance(byMilliseconds: 30_000)

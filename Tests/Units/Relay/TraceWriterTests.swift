@@ -129,16 +129,20 @@ struct TraceRecorderTests {
         recorder.note(at: Samples.now) { preconditionFailure("nobody wants to know") }
         #expect(recorder.missing == nil)
         recorder.flush()
-        var status = 0
-        recorder.ask(.feed(after: nil)) { status = $0.status }
-        #expect(status == 404)
+        var sentence: String?
+        recorder.ask(.feed(after: nil)) { if case .failed(let why) = $0 { sentence = why } }
+        #expect(sentence == "This relay keeps no trace.")
     }
 }
 
 @Suite("What keeps the trace")
 struct TraceWriterTests {
     private final class Post {
-        var answers: [UInt64: ControlHandler.Answer] = [:]
+        var answers: [UInt64: TraceAnswer] = [:]
+        /// The sentences of those that failed.
+        var failures: [UInt64: String] {
+            answers.compactMapValues { if case .failed(let sentence) = $0 { sentence } else { nil } }
+        }
         var closed = 0
         var now: UInt64 = 0
         let told = Told()
@@ -156,7 +160,9 @@ struct TraceWriterTests {
             log: post.told.log,
             now: Samples.now, readClock: { post.now },
             post: { letter, _ in
-                if case .traced(let ticket, let answer) = letter { post.answers[ticket] = answer }
+                if case .control(.traced(let ticket, let answer)) = letter {
+                    post.answers[ticket] = answer
+                }
             },
             onClosed: { post.closed += 1 })
     }
@@ -179,7 +185,11 @@ struct TraceWriterTests {
             keeper.receive(Self.letters)
             keeper.work()
         }
-        #expect(steps > 2 && post.answers[1]?.status == 200)
+        guard case .pushes = post.answers[1] else {
+            Issue.record("the search is not answered")
+            return
+        }
+        #expect(steps > 2)
     }
 
     @Test("refuses questions beyond its bound, and those that a stop leaves open")
@@ -188,9 +198,9 @@ struct TraceWriterTests {
             TraceRequest.question(Self.search, ticket: UInt64($0), asker: 0)
         }
         keeper.receive(questions)
-        #expect(post.answers.mapValues(\.status) == [UInt64(Limits.traceQuestions + 1): 503])
+        #expect(post.failures == [UInt64(Limits.traceQuestions + 1): TraceAnswer.busy])
         keeper.receive([.close] + Self.letters)
-        #expect(post.answers.count == questions.count && post.answers.values.allSatisfy { $0.status == 503 })
+        #expect(post.failures.count == questions.count)
         #expect(post.closed == 1 && !keeper.hasWork)
     }
 
@@ -203,11 +213,11 @@ struct TraceWriterTests {
                 on: TraceEvent.connection(9, ofShard: 1))
         }
         keeper.receive([.refusals(refusals)])
-        let ask = { (filter: TraceFilter, last: Int) in
+        let ask = { (filter: TraceFilter, last: Int) throws -> [Control.TracedRefusal] in
             keeper.receive([.question(.search(filter, last: last), ticket: 7, asker: 0)])
             while keeper.hasWork { keeper.work() }
-            let body = Data(try #require(post.answers[7]).body)
-            return try JSONDecoder().decode(Control.Trace.self, from: body).refusals
+            guard case .pushes(let found) = try #require(post.answers[7]) else { return [] }
+            return found.refusals
         }
         #expect(try ask(TraceFilter(), 9).isEmpty)
         #expect(try ask(TraceFilter(isAboutRefusals: true), 9).count == 4)
@@ -224,7 +234,10 @@ struct TraceWriterTests {
         keeper.receive(Self.letters)
         #expect(losses.count == 5)
         keeper.receive([.question(.feed(after: nil), ticket: 1, asker: 0)])
-        #expect(post.answers[1]?.status == 503)
+        guard case .failed("No room.") = post.answers[1] else {
+            Issue.record("a disk that fails is not told of")
+            return
+        }
         disk.fault = nil
         keeper.receive(Self.letters)
         #expect(losses.count == 5)

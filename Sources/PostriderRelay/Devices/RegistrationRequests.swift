@@ -1,11 +1,26 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// What devices ask of the registry.
-extension Shard {
+/// What the devices of one shard ask of the registry: tokens, and subscriptions to channels.
+final class RegistrationRequests {
+    private let context: ShardContext
+    private let home: DeviceHome
+    private let changes: RegistryChanges
+    let subscriptions: ChannelSubscriptions
+    /// Whether a token for the development environment would be good anywhere.
+    private let hasDevelopment: Bool
+
+    init(_ context: ShardContext, _ home: DeviceHome, _ changes: RegistryChanges, hasDevelopment: Bool) {
+        self.context = context
+        self.home = home
+        self.changes = changes
+        self.hasDevelopment = hasDevelopment
+        subscriptions = ChannelSubscriptions(context)
+    }
+
     /// A device asks for a token, or gives a topic up. Answers come in the order of the questions.
     func ask(_ request: DeviceEntry.Request, by session: DeviceSession) {
-        guard let entry = session.ownSeat else { return }
+        guard let entry = session.currentEntry else { return }
         guard entry.requests.count < Limits.registrationsPerDevice * 2 else {
             session.leave(.overloaded, retryAfterMilliseconds: 5_000, "too many registrations at once")
             return
@@ -30,7 +45,7 @@ extension Shard {
     ) -> [RegistrationRecord] {
         switch request {
         case .register(let text, let environment):
-            guard let topic = Topic(text), authority.team(of: topic) != nil else {
+            guard let topic = Topic(text), context.policy.team(of: topic) != nil else {
                 session.say(.refused(Refused(topic: text, reason: "The topic is not known to this relay.")))
                 return []
             }
@@ -60,10 +75,10 @@ extension Shard {
             session.say(.unregistered(topic: text))
             return []
         case .subscribe(let wish):
-            subscribe(wish, by: session, at: entry)
+            subscriptions.subscribe(wish, by: session, at: entry)
             return []
         case .unsubscribe(let channel):
-            unsubscribe(channel, by: session)
+            subscriptions.end(of: session) { $0.channel == channel }
             session.refuse(channel, of: "", "")
             return []
         }
@@ -73,7 +88,8 @@ extension Shard {
         _ topic: Topic, as number: RegistrationNumber, on device: DeviceIdentity
     ) -> Registered {
         Registered(
-            topic: topic.text, deviceToken: seal.seal(device, number), environment: number.environment)
+            topic: topic.text, deviceToken: context.codec.seal(device, number),
+            environment: number.environment)
     }
 
     private func newRegistration(
@@ -83,7 +99,7 @@ extension Shard {
             device: entry.identity,
             number: entry.device.nextRegistrationNumber(in: environment),
             topic: topic,
-            registeredAt: now,
+            registeredAt: context.now,
             unregisteredAt: nil
         )
     }
@@ -97,26 +113,26 @@ extension Shard {
             number: number,
             topic: topic,
             registeredAt: registration.registeredAt,
-            unregisteredAt: now
+            unregisteredAt: context.now
         )
     }
 
     /// Makes registrations, or their ends, durable together; then they are in force, the device is told of the
     /// last, and its next request is due.
     private func put(_ records: [RegistrationRecord], at entry: DeviceEntry) {
-        apply(entry.withCorrections(records, now: now).map { .putRegistration($0) }) {
+        changes.apply(entry.withCorrections(records, now: context.now).map { .putRegistration($0) }) {
             [unowned self] result in
             entry.noteChanged(records, isDurable: result.isSuccess)
             guard let (_, session) = entry.requests.first else {
                 preconditionFailure("a request waits for its answer")
             }
-            let isPresent = entries[entry.identity] === entry
+            let isPresent = home.entries[entry.identity] === entry
             if result.isSuccess, isPresent, let answer = records.last {
-                with(entry) { device, _, tally, effects in
+                home.with(entry) { device, _, tally, effects in
                     for record in records { device.apply(record, &tally, &effects) }
                 }
                 for record in records where record.unregisteredAt != nil {
-                    endSubscriptions(of: session) { $0.topic == record.topic }
+                    subscriptions.end(of: session) { $0.topic == record.topic }
                 }
                 session.say(
                     answer.unregisteredAt == nil
@@ -128,14 +144,9 @@ extension Shard {
             }
             entry.requests.removeFirst()
             workOffRequests(at: entry)
-            if entry.requests.isEmpty, let (session, hello) = entry.takeArrival() { greet(session, hello) }
+            if entry.requests.isEmpty, let (session, hello) = entry.takeArrival() {
+                session.connections.greet(session, hello)
+            }
         }
-    }
-
-    /// Has the ledger change the registry, and goes on when that is durable or has failed.
-    func apply(_ changes: [RegistryChange], then: @escaping (Result<Void, StoreError>) -> Void) {
-        let ticket = drawNumber()
-        applications[ticket] = then
-        outbox.send(.apply(changes, shard: index, ticket: ticket))
     }
 }

@@ -1,0 +1,81 @@
+import PostriderNotifications
+
+/// The channels whose home one shard is: providers' requests about them, and the way of a broadcast to all shards.
+final class ChannelHome {
+    private let context: ShardContext
+    private let changes: RegistryChanges
+    var registry = ChannelRegistry()
+    /// Broadcasts that were accepted here.
+    private(set) var accepted: UInt64 = 0
+
+    init(_ context: ShardContext, _ changes: RegistryChanges) {
+        self.context = context
+        self.changes = changes
+    }
+
+    /// Takes on the stored channels whose home this is.
+    func restore(_ stored: Registry) {
+        for record in stored.channels
+        where record.owner.home(among: context.outbox.shardCount) == context.index {
+            registry.restore(record)
+        }
+        for broadcast in stored.broadcasts { registry.restore(broadcast) }
+    }
+
+    /// Carries out a provider's request.
+    func take(_ order: ChannelOrder, of owner: ChannelOwner, for address: ReplyAddress) {
+        let outbox = context.outbox
+        if case .broadcast = order, (0..<outbox.shardCount).contains(where: outbox.isCongested) {
+            outbox.send(.channel(.answer(address, .rejected(.tooManyRequests))), to: Int(address.shard))
+            return
+        }
+        let random = context.random
+        perform {
+            registry.work(
+                off: order, of: owner, for: address, now: context.now,
+                draw: { ChannelIdentity(high: random.next(), low: random.next()) }, &$0)
+        }
+    }
+
+    /// Tells a device's home whether there is the channel that the device asks for, and what it stores.
+    func find(_ request: SubscriptionRequest) {
+        let (isKnown, stored) = registry.find(request, now: context.now)
+        context.outbox.send(
+            .channel(.subscribed(request, isKnown: isKnown, stored)), to: request.shard)
+    }
+
+    /// Gives up stored broadcasts that have passed their expiration.
+    func sweep() { perform { registry.sweep(now: context.now, &$0) } }
+
+    /// Removes the channels of apps that the operator does not let have any, or not any more; also those that a full
+    /// disk or the end of the relay has kept from being removed.
+    func removeForbidden() {
+        let policy = context.policy
+        perform { registry.removeChannels(where: { !policy.broadcastTopics.contains($0.topic) }, &$0) }
+    }
+
+    private func perform(_ change: (inout [ChannelRegistry.Effect]) -> Void) {
+        var effects: [ChannelRegistry.Effect] = []
+        change(&effects)
+        for effect in effects { perform(effect) }
+    }
+
+    private func perform(_ effect: ChannelRegistry.Effect) {
+        switch effect {
+        case .answer(let address, let answer):
+            context.outbox.send(.channel(.answer(address, answer)), to: Int(address.shard))
+        case .apply(let change, let step):
+            changes.apply([change]) { [unowned self] result in
+                perform { registry.applied(step, failure: result.failure?.rejection, &$0) }
+                if case .creation = step { removeForbidden() }
+            }
+        case .publish(let broadcast, let environment, let proof):
+            accepted += 1
+            let row = context.rows.draw()
+            context.trace.noteAccepted(broadcast, in: environment, by: proof, row, at: context.now)
+            context.outbox.sendToAll(.channel(.broadcast(broadcast, row)))
+        case .announceEnd(let channel):
+            context.outbox.sendToAll(.channel(.removed(channel)))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import PostriderNotifications
+
+/// What the operator asks of every shard.
+enum ShardQuestion: Sendable {
+    /// How the counters stand.
+    case tally
+    /// Which devices there are.
+    case devices
+    /// Remove a device and its pending notifications.
+    case remove(DeviceIdentity)
+}
+
+/// One shard's part of the answer.
+enum ShardReply: Sendable {
+    case tally(ShardReport)
+    case devices([DeviceReport])
+    /// Whether the device's home was this shard, and it is removed.
+    case removed(Bool)
+}
+
+/// How one shard stands.
+struct ShardReport: Sendable {
+    var index = 0
+    var tally = Tally()
+    /// Pending notifications, counted one by one.
+    var waiting: UInt64 = 0
+    /// Devices that were told to come back later.
+    var deferred: UInt64 = 0
+    /// Connections that were closed before their handshake.
+    var refused: UInt64 = 0
+    var providerConnections = 0
+    var deviceConnections = 0
+    var devices = 0
+    var channels = 0
+    var subscriptions = 0
+    var broadcasts = BroadcastTally()
+}
+
+/// One device as the operator sees it.
+struct DeviceReport: Sendable {
+    /// A good registration and its token.
+    struct Registration: Sendable {
+        let topic: Topic
+        let token: DeviceToken
+        let environment: Environment
+    }
+
+    let record: DeviceRecord
+    let isConnected: Bool
+    let pending: Int
+    /// The two machines that use its identity; nil if one machine is all that was seen.
+    let duplicate: CloneWatch.Duplicate?
+    let registrations: [Registration]
+}
+
+/// What became of broadcasts.
+struct BroadcastTally: Sendable, Equatable {
+    /// Accepted by the home of their channel.
+    var accepted: UInt64 = 0
+    /// Written to a device's stream.
+    var sent: UInt64 = 0
+    /// Not written to a device's stream because too much was waiting there.
+    var dropped: UInt64 = 0
+
+    static func += (left: inout BroadcastTally, right: BroadcastTally) {
+        left.accepted += right.accepted
+        left.sent += right.sent
+        left.dropped += right.dropped
+    }
+}
+
+extension ShardReport {
+    /// Whether the counters account for every notification, and as many wait as they say.
+    var isBalanced: Bool { tally.isBalanced && tally.pending == waiting }
+
+    static func += (left: inout ShardReport, right: ShardReport) {
+        left.tally += right.tally
+        left.waiting += right.waiting
+        left.deferred += right.deferred
+        left.refused += right.refused
+        left.providerConnections += right.providerConnections
+        left.deviceConnections += right.deviceConnections
+        left.devices += right.devices
+        left.channels += right.channels
+        left.subscriptions += right.subscriptions
+        left.broadcasts += right.broadcasts
+    }
+}

@@ -1,0 +1,122 @@
+import PostriderCourier
+import PostriderNotifications
+
+/// Which devices of one shard are subscribed to which channel, and the way of a broadcast to them.
+final class ChannelSubscriptions {
+    private let context: ShardContext
+    var subscribers = Subscribers<DeviceSession>()
+    /// What became of broadcasts here; those that were accepted count at the channel's home.
+    private(set) var tally = BroadcastTally()
+    /// The broadcast that was framed last: many devices subscribe to one channel at a time.
+    private var framed: (broadcast: Broadcast, frame: [UInt8])?
+
+    init(_ context: ShardContext) { self.context = context }
+
+    /// A device wants the broadcasts of a channel; the channel's home knows whether there is such a channel.
+    func subscribe(_ subscribe: Subscribe, by session: DeviceSession, at entry: DeviceEntry) {
+        guard let topic = Topic(subscribe.topic), let number = entry.device.registration(of: topic) else {
+            session.refuse(
+                subscribe.channel, of: subscribe.topic, "The topic is not registered on this device.")
+            return
+        }
+        let intent = SubscriptionIntent(channel: subscribe.channel, topic: topic)
+        let known = session.subscriptions[intent]
+        guard known != nil || session.subscriptions.count < Limits.subscriptionsPerDevice else {
+            session.refuse(subscribe.channel, of: subscribe.topic, "The device has too many subscriptions.")
+            return
+        }
+        let request = SubscriptionRequest(
+            channel: subscribe.channel,
+            owner: ChannelOwner(topic: topic, environment: number.environment),
+            wish: subscribe,
+            shard: context.index,
+            connection: session.number,
+            ticket: context.drawNumber()
+        )
+        session.subscriptions[intent] = Subscription(
+            ticket: request.ticket, isGranted: known?.isGranted ?? false)
+        let home = request.owner.home(among: context.outbox.shardCount)
+        context.outbox.send(.channel(.subscribe(request)), to: home)
+    }
+
+    /// The channel's home has answered. From here on the channel's broadcasts come, in its order.
+    func subscribed(
+        _ session: DeviceSession, _ request: SubscriptionRequest, isKnown: Bool, _ stored: Broadcast?
+    ) {
+        let intent = SubscriptionIntent(channel: request.channel, topic: request.owner.topic)
+        guard session.subscriptions[intent]?.ticket == request.ticket else { return }
+        guard isKnown else {
+            end(intent, of: session)
+            session.refuse(request.channel, of: intent.topic.text, "The app has no such channel.")
+            return
+        }
+        subscribers.add(session, to: request.channel)
+        session.subscriptions[intent]?.isGranted = true
+        session.say(.subscribed(request.channel))
+        if let stored { send(frame(stored), to: session) }
+    }
+
+    /// Ends subscriptions of a device: it wants them no more, their app is gone from it, or the device has left.
+    func end(
+        of session: DeviceSession, where isOver: (SubscriptionIntent) -> Bool = { _ in true }
+    ) {
+        for intent in session.subscriptions.keys.filter(isOver) { end(intent, of: session) }
+    }
+
+    private func end(_ intent: SubscriptionIntent, of session: DeviceSession) {
+        guard session.subscriptions.removeValue(forKey: intent)?.isGranted == true else { return }
+        subscribers.remove(session, from: intent.channel)
+    }
+
+    /// Sends a broadcast to the subscribers here, and tells the trace how many they are.
+    func deliver(_ broadcast: Broadcast, _ row: QueueRow) {
+        let sessions = subscribers[broadcast.channel]
+        guard !sessions.isEmpty else { return }
+        let frame = frame(broadcast)
+        let before = tally
+        for session in sessions { send(frame, to: session) }
+        context.trace.noteBroadcast(
+            row, sent: Int(tally.sent - before.sent), skipped: Int(tally.dropped - before.dropped),
+            at: context.now)
+    }
+
+    /// A channel is gone.
+    func removed(_ channel: ChannelIdentity) {
+        for session in subscribers.removeAll(from: channel) {
+            let granted = session.subscriptions.filter { $0.key.channel == channel && $0.value.isGranted }
+            for intent in granted.keys {
+                session.subscriptions[intent] = nil
+                session.refuse(channel, of: intent.topic.text, "The channel was deleted.")
+            }
+        }
+    }
+
+    /// Nothing is sent to a device that is leaving, and so it does not count.
+    private func send(_ frame: [UInt8], to session: DeviceSession) {
+        guard session.isLinkOpen else { return }
+        if session.broadcast(frame) { tally.sent += 1 } else { tally.dropped += 1 }
+    }
+
+    /// The bytes that carry a broadcast to any device.
+    private func frame(_ broadcast: Broadcast) -> [UInt8] {
+        if let framed, framed.broadcast === broadcast { return framed.frame }
+        let frame = frameBroadcast(broadcast)
+        framed = (broadcast, frame)
+        return frame
+    }
+}
+
+/// What a device wants of a channel: which app wants which one. Of several that want the same one the channel is at
+/// most one's.
+struct SubscriptionIntent: Hashable {
+    let channel: ChannelIdentity
+    let topic: Topic
+}
+
+/// A subscription that was not refused.
+struct Subscription {
+    /// The question that the channel's home was asked last about it.
+    var ticket: UInt64
+    /// Whether it was granted: the device is among the channel's subscribers.
+    var isGranted = false
+}

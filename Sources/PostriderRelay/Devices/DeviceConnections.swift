@@ -1,0 +1,177 @@
+import PostriderCourier
+import PostriderCrypto
+import PostriderEndpoints
+import PostriderNotifications
+import PostriderTransport
+
+/// The devices' connections on one shard: enrolment, hello, the move to the device's home, leaving.
+final class DeviceConnections {
+    let context: ShardContext
+    let home: DeviceHome
+    let registrations: RegistrationRequests
+    private let refusals: EnrolmentRefusals
+    private let migrator: ConnectionMigrator
+    /// By their numbers, welcomed or not.
+    private(set) var sessions: [UInt64: DeviceSession] = [:]
+    /// Connections that have said hello this turn and whose home is another shard.
+    private var departures: [(session: DeviceSession, hello: Hello)] = []
+
+    /// What carries a link once it is open.
+    let deviceLinks: ProtocolCode.DeviceLinks
+
+    init(
+        _ context: ShardContext, _ home: DeviceHome, _ registrations: RegistrationRequests,
+        _ refusals: EnrolmentRefusals, _ migrator: ConnectionMigrator, _ deviceLinks: ProtocolCode.DeviceLinks
+    ) {
+        self.context = context
+        self.home = home
+        self.registrations = registrations
+        self.refusals = refusals
+        self.migrator = migrator
+        self.deviceLinks = deviceLinks
+    }
+
+    var subscriptions: ChannelSubscriptions { registrations.subscriptions }
+    var isEmpty: Bool { sessions.isEmpty }
+
+    func add(_ session: DeviceSession) { sessions[session.number] = session }
+    func remove(_ session: DeviceSession) { sessions[session.number] = nil }
+
+    /// The relay stops: devices are told when to come back.
+    func drain() {
+        refusals.tellAll()
+        for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.drain() }
+    }
+
+    /// Cuts the connections that have not ended in the time of the drain.
+    func abort() {
+        for session in Array(sessions.values) { session.endpoint.wire?.abort(.localClose) }
+    }
+
+    // MARK: Enrolment
+
+    /// A device asks to be enrolled over a connection of this shard. Its home makes it durable.
+    func enrol(_ request: EnrollRequest, secret: [UInt8], for session: DeviceSession, _ stream: Int32) {
+        guard context.policy.admitsEnrolment(with: Array(request.enrolmentKey.utf8)) else {
+            let peer = session.endpoint.peer
+            context.deviceEnds.noteRefusedDevice("an enrolment", "unknown key", from: peer)
+            return refusals.tell(peer?.source) { [weak session] in
+                session?.enrolled(stream, .failure(.unknownKey))
+            }
+        }
+        let record = DeviceRecord(
+            identity: DeviceIdentity(
+                high: context.random.next(), low: UInt32(truncatingIfNeeded: context.random.next())),
+            secretDigest: SHA256.digest(secret.span).bytes,
+            name: request.name,
+            enrolledAt: context.now
+        )
+        let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: session.number)
+        context.outbox.send(.device(.enrol(record, address)), to: context.home(of: record.identity))
+    }
+
+    /// The answer for a device that enrolled over a connection of this shard.
+    func enrolled(_ address: ReplyAddress, _ identity: DeviceIdentity, isDurable: Bool) {
+        sessions[address.connection]?.enrolled(
+            address.stream, isDurable ? .success(identity) : .failure(.notDurable))
+    }
+
+    // MARK: Hello
+
+    /// A device has said hello on this shard: it is let in here, or moves home.
+    func greet(_ session: DeviceSession, _ hello: Hello) {
+        if context.isDraining {
+            session.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
+        } else if context.home(of: hello.deviceIdentity) == context.index {
+            letIn(session, hello)
+        } else {
+            departures.append((session, hello))
+        }
+    }
+
+    /// Sends the connections that said hello this turn to their homes. Not earlier: the session that said it
+    /// is still at work on what it received. And not while an enrolment over the connection waits for its answer,
+    /// which is on its way to this shard.
+    func sendDepartures() {
+        guard !departures.isEmpty else { return }
+        let due = departures.filter(\.session.awaitsWelcome)
+        departures = due.filter(\.session.isEnrolling)
+        for (session, hello) in due where !session.isEnrolling {
+            guard let connection = migrator.detach(session.endpoint) else { continue }
+            session.depart()
+            let home = context.home(of: hello.deviceIdentity)
+            context.outbox.send(.device(.arrived(hello, connection: connection)), to: home)
+        }
+    }
+
+    /// Continues the connection of a device whose home this is.
+    func adopt(_ connection: UInt64, _ hello: Hello) {
+        guard let session = migrator.adopt(connection) else {
+            preconditionFailure("a device's connection carries a device's session")
+        }
+        session.arrive(at: self, number: context.drawNumber())
+        greet(session, hello)
+    }
+
+    /// Verifies the secret and makes this the device's connection. The newest wins: an older one gets
+    /// goodbye.
+    private func letIn(_ session: DeviceSession, _ hello: Hello) {
+        let digest = SHA256.digest(hello.deviceSecret.span).bytes
+        guard let entry = home.entries[hello.deviceIdentity],
+            case let known = entry.device.record.secretDigest,
+            constantTimeEquals(digest.span, known.span)
+        else {
+            context.deviceEnds.noteRefusedDevice(
+                "a device", "unknown identity or wrong secret", from: session.endpoint.peer)
+            session.leave(.removed, "the device is not enrolled here, or its secret is wrong; enrol again")
+            return
+        }
+        // What an older connection has asked of the registry is under way: the welcome tells how that ended.
+        guard entry.requests.isEmpty else { return entry.keepWaiting(session, hello) }
+        if entry.pendingCount > 0, let wait = home.throttle.slot(now: context.scheduler.now) {
+            session.leave(
+                .overloaded, retryAfterMilliseconds: wait,
+                "many devices have returned at once; come back then")
+            return
+        }
+        if let older = entry.session,
+            entry.judge(
+                session.party(of: hello), beside: older.party, at: context.now, log: context.log)
+                == .isTurnedAway
+        {
+            session.leave(
+                .duplicated, retryAfterMilliseconds: Limits.duplicateRetryMilliseconds,
+                "another machine, at \(older.party.address), uses the identity of this device")
+            return
+        }
+        if let older = entry.session {
+            entry.session = nil
+            older.leave(.replaced, "the device has a newer connection")
+        }
+        let identity = hello.deviceIdentity
+        let registrations = entry.device.registrations
+            .filter { $0.value.unregisteredAt == nil }
+            .map { self.registrations.registered($0.value.topic, as: $0.key, on: identity) }
+        home.noteSeen(entry)
+        home.settleIn(entry)
+        session.welcome(entry, hello, registrations: registrations)
+        entry.session = session
+        entry.promptness = AckLatency()
+        home.with(entry) { device, now, tally, effects in
+            device.connected(by: hello.reception, now: now, &tally, &effects)
+        }
+        context.log.info("device \(identity) connected, \(entry.device.pendingCount) pending")
+    }
+
+    /// A connection's link is over. What was in flight is pending again.
+    func left(_ session: DeviceSession) {
+        subscriptions.end(of: session)
+        guard let entry = session.entry else { return }
+        entry.forgetRequests(of: session)
+        guard entry.session === session else { return }
+        entry.session = nil
+        home.noteSeen(entry)
+        home.with(entry) { device, _, tally, effects in device.disconnected(&tally, &effects) }
+        context.log.info("device \(entry.device.record.identity) left, \(entry.device.pendingCount) pending")
+    }
+}

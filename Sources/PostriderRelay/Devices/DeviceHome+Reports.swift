@@ -1,0 +1,44 @@
+import PostriderNotifications
+
+/// What the operator and the log are told of the devices of one shard.
+extension DeviceHome {
+    /// The counters, and the devices' part of everything else.
+    var report: ShardReport {
+        var report = ShardReport()
+        report.index = context.index
+        report.tally = tally
+        report.waiting = entries.values.reduce(0) { $0 + UInt64($1.pendingCount) }
+        report.deferred = throttle.deferred
+        report.devices = entries.count
+        return report
+    }
+
+    var deviceReports: [DeviceReport] {
+        entries.values.map { entry in
+            DeviceReport(
+                record: entry.device.record,
+                isConnected: entry.device.isConnected,
+                pending: entry.pendingCount,
+                duplicate: entry.duplicate,
+                registrations: entry.device.registrations
+                    .filter { $0.value.unregisteredAt == nil }
+                    .map {
+                        DeviceReport.Registration(
+                            topic: $0.value.topic, token: context.codec.seal(entry.identity, $0.key),
+                            environment: $0.key.environment)
+                    }
+            )
+        }
+    }
+
+    /// Tells the log, once, when not every accepted notification is accounted for.
+    func watchBalance() {
+        guard !hasRaisedAlarm else { return }
+        let report = report
+        guard !report.isBalanced else { return }
+        hasRaisedAlarm = true
+        context.log.error(
+            "the counters of shard \(context.index) do not balance, which is a defect of the relay: "
+                + "\(tally), and \(report.waiting) do wait; please report it")
+    }
+}

@@ -1,0 +1,46 @@
+import PostriderNotifications
+import PostriderTransport
+
+/// The rules for devices, and whether the clock is good enough for those that depend on it.
+struct DeviceRulesInForce {
+    /// What the configuration says.
+    let configured: DeviceRules
+    private var clock: ClockWatch
+    /// Whether the log was told of a doubtful clock.
+    private var hasDoubted = false
+    /// Until when, by the monotonic clock in nanoseconds, devices may not have come back since the start.
+    private var returnsUntil: UInt64 = 0
+
+    init(_ configured: DeviceRules, _ scheduler: any Scheduler) {
+        self.configured = configured
+        clock = ClockWatch(scheduler)
+    }
+
+    /// The relay has started.
+    mutating func start(_ scheduler: any Scheduler) {
+        returnsUntil = scheduler.now + UInt64(configured.returnMilliseconds) * 1_000_000
+    }
+
+    /// The rules that hold now. A provider that is told that a token has expired forgets it: no token expires only
+    /// because the relay was away or its clock was set.
+    mutating func present(_ scheduler: any Scheduler) -> DeviceRules {
+        var rules = configured
+        if rules.expiryMilliseconds != nil, scheduler.now < returnsUntil || clock.doubts(scheduler) {
+            rules.expiryMilliseconds = nil
+        }
+        return rules
+    }
+
+    /// Whether the clock may be wrong. What has expired by it is not sent, but kept until that is known. Says so to the
+    /// log, once.
+    mutating func doubtsClock(_ context: ShardContext) -> Bool {
+        let doubts = clock.doubts(context.scheduler)
+        if doubts, !hasDoubted, context.index == 0 {
+            context.log.warning(
+                "the clock was put forward by more than an hour: what has expired by it is given up "
+                    + "in an hour, unless the clock is put right before that")
+        }
+        hasDoubted = doubts
+        return doubts
+    }
+}

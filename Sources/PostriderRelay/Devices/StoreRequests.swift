@@ -1,0 +1,52 @@
+import PostriderNotifications
+import PostriderTransport
+
+/// What the home of devices asks of the ledger for their notifications.
+///
+/// A notification that is in the hands of a device which acknowledges at once is deferred for a moment: most pushes to
+/// connected devices never come to the ledger.
+final class StoreRequests {
+    private let context: ShardContext
+    private var deferred = DeferredStores()
+    private var timer: (any LoopTimer)?
+    /// Counts the ends of turns.
+    private var turn = 0
+
+    init(_ context: ShardContext) { self.context = context }
+
+    /// Begins the work that time brings.
+    func start() { timer = context.scheduler.makeTimer {} }
+
+    /// Has a notification made durable: now, or if the device has been sent it and is prompt, a moment later.
+    func store(_ queued: QueuedNotification, isSent: Bool, _ latency: inout AckLatency) {
+        guard isSent, !context.isDraining, latency.isPrompt else {
+            if isSent { latency.begin(queued.row, at: moment) }
+            return context.outbox.send(.store(queued))
+        }
+        deferred.hold(queued, since: moment)
+    }
+
+    /// Has a notification removed from the disk, unless it is not there yet.
+    func settle(_ row: QueueRow, _ latency: inout AckLatency) {
+        if deferred.settle(row) { return }
+        latency.end(row, at: moment)
+        context.outbox.send(.settle(row))
+    }
+
+    /// The end of a turn: deferred notifications whose acknowledgements are late go to the ledger. `isLate` is called
+    /// with the device of each.
+    func turnEnded(isLate: (DeviceIdentity) -> Void) {
+        turn += 1
+        guard deferred.oldest != nil else { return }
+        while let queued = deferred.takeFirst(lateAt: context.isDraining ? nil : moment) {
+            isLate(queued.notification.device)
+            context.outbox.send(.store(queued))
+        }
+        guard let oldest = deferred.oldest, let timer, !timer.isArmed else { return }
+        let waited = Int((context.scheduler.now - oldest.nanoseconds) / 1_000_000)
+        timer.arm(afterMilliseconds: max(1, Limits.acknowledgementMilliseconds - waited))
+    }
+
+    /// This moment, as acknowledgements are timed.
+    private var moment: SendTime { SendTime(nanoseconds: context.scheduler.now, turn: turn) }
+}

@@ -1,0 +1,42 @@
+import PostriderNotifications
+
+/// What one shard has asked of the registry and has not been answered.
+final class RegistryChanges {
+    private let context: ShardContext
+    private var waiting: [UInt64: (Result<Void, StoreError>) -> Void] = [:]
+
+    init(_ context: ShardContext) { self.context = context }
+
+    /// Has the ledger change the registry, all or nothing. `then` is called when that is durable or has failed.
+    func apply(_ changes: [RegistryChange], then: @escaping (Result<Void, StoreError>) -> Void) {
+        context.outbox.send(.apply(changes, shard: context.index, ticket: ticket(for: then)))
+    }
+
+    /// Has the ledger copy the store. `then` is called at the copy's end.
+    func backUp(to directory: String, then: @escaping (Result<Void, StoreError>) -> Void) {
+        let order = BackupOrder(directory: directory, shard: context.index, ticket: ticket(for: then))
+        context.outbox.send(.backUp(order))
+    }
+
+    /// The ledger has answered.
+    func applied(_ ticket: UInt64, _ result: Result<Void, StoreError>) {
+        waiting.removeValue(forKey: ticket)?(result)
+    }
+
+    private func ticket(for then: @escaping (Result<Void, StoreError>) -> Void) -> UInt64 {
+        let ticket = context.drawNumber()
+        waiting[ticket] = then
+        return ticket
+    }
+}
+
+extension Result where Success == Void {
+    var isSuccess: Bool { failure == nil }
+
+    var failure: Failure? {
+        switch self {
+        case .success: nil
+        case .failure(let failure): failure
+        }
+    }
+}

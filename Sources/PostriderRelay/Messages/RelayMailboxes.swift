@@ -1,0 +1,33 @@
+import PostriderNotifications
+import PostriderTransport
+
+/// The mailboxes of all threads of a relay.
+final class RelayMailboxes: Sendable {
+    /// Connections that one shard passes to another.
+    let transit = ConnectionsInTransit()
+    let shards: [Mailbox<ShardMessage>]
+    let ledger: Mailbox<LedgerCommand>
+    let trace: Mailbox<TraceRequest>
+
+    init(shards count: Int) throws(TransportError) {
+        var shards: [Mailbox<ShardMessage>] = []
+        for _ in 0..<count { shards.append(try Mailbox(capacity: Limits.letters)) }
+        self.shards = shards
+        ledger = try Mailbox(capacity: Limits.letters)
+        trace = try Mailbox(capacity: Limits.traceLetters)
+    }
+
+    /// The outbox of a shard or, for nil, of the ledger or the trace.
+    func outbox(ofShard index: Int?) -> Outbox {
+        Outbox(
+            ownIndex: index,
+            shards: shards.map { mailbox in { mailbox.post(contentsOf: &$0) } },
+            ledger: { [ledger] in ledger.post(contentsOf: &$0) }
+        )
+    }
+
+    /// Posts one of the rare messages of the relay's end, which a busy shard must get, too.
+    func postToAllShards(_ message: ShardMessage) {
+        for mailbox in shards { mailbox.postEvenIfFull(message) }
+    }
+}

@@ -1,0 +1,16 @@
+/// The names under which a request about channels is answered: the provider's own, byte for byte, or one that was
+/// drawn for it. Apple's samples of a broadcast write `apns-id` here and `apns-request-id` there, so that its answer
+/// has both.
+struct ChannelEcho {
+    let requestIdentifier: [UInt8]
+    /// For broadcasts.
+    let identifier: [UInt8]?
+
+    init(_ request: PushRequest) {
+        let named = request.range(.requestIdentifier).map { Array(request.values[$0]) }
+        requestIdentifier = named ?? request.echo
+        let isBroadcast = request.range(.path).map { request.values[$0].starts(with: "/4/".utf8) } ?? false
+        let hasIdentifier = request.range(.identifier) != nil
+        identifier = isBroadcast ? (hasIdentifier ? request.echo : requestIdentifier) : nil
+    }
+}

@@ -1,0 +1,54 @@
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderTransport
+
+/// The providers' side of one shard: its connections, and what they share.
+final class ProviderConnections {
+    let context: ShardContext
+    /// The devices of this shard: pushes to them need no message.
+    let home: DeviceHome
+    let sessions: ProviderSessions
+    /// How closely the relay keeps to Apple.
+    let compatibility: APNsCompatibility
+    /// Who decodes the header blocks of requests.
+    let requestHeaders: ProtocolCode.RequestHeaders
+    /// How long a connection may stay without a request.
+    let idleMilliseconds: Int
+    let tokens = ProviderTokens()
+    let topics = TopicCache()
+    /// Reused from one response to the next.
+    var reply = HeaderBlock()
+    private var requestPool: [PushRequest] = []
+
+    init(_ context: ShardContext, _ settings: ShardSettings, _ home: DeviceHome, _ sessions: ProviderSessions)
+    {
+        self.context = context
+        self.home = home
+        self.sessions = sessions
+        compatibility = settings.compatibility
+        requestHeaders = settings.protocolCode.requestHeaders
+        idleMilliseconds = settings.providerIdleMilliseconds
+    }
+
+    var count: Int { sessions.count }
+    var isEmpty: Bool { count == 0 }
+
+    /// A request to be filled, an old one if there is one.
+    func takeRequest() -> PushRequest { requestPool.popLast() ?? PushRequest() }
+
+    /// Takes back the request of a push that is answered. As many as one connection can have open are kept.
+    func recycle(_ request: PushRequest) {
+        if requestPool.count < Int(Limits.providerStreams) { requestPool.append(request) }
+    }
+
+    /// Answers what is open, and takes on no more.
+    func drain() {
+        for session in sessions.all { session.drain() }
+    }
+
+    /// Cuts the connections that have not ended in the time of the drain.
+    func abort() {
+        for session in sessions.all { session.endpoint.wire?.abort(.localClose) }
+    }
+}

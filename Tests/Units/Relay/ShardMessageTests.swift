@@ -1,0 +1,148 @@
+import PostriderCourier
+import PostriderNotifications
+import Testing
+
+@testable import PostriderRelay
+
+/// What goes from one shard to another may one day go to another process: whatever is in a message can be written down.
+@Suite("A message between shards")
+struct ShardMessageTests {
+    private static let notification = Samples.notification(1, collapse: "c")
+    private static let broadcast = Broadcast(
+        identity: NotificationIdentity(high: 1, low: 2), channel: DeviceHouse.channel, topic: Samples.topic,
+        payload: Array("{}".utf8), priority: .immediate, expiration: .at(Samples.now),
+        pushType: .liveactivity,
+        acceptedAt: Samples.now)
+    private static let request = SubscriptionRequest(
+        channel: DeviceHouse.channel, owner: ChannelOwner(topic: Samples.topic, environment: .development),
+        wish: Subscribe(
+            topic: Samples.topic.text, channel: DeviceHouse.channel, last: broadcast.identity,
+            lastAcceptedAt: Samples.now),
+        shard: 1, connection: 2, ticket: 3)
+    private static let failure = StoreError(.full, "No room.")
+
+    private static let pushes: [PushMessage] = [
+        .deliver(notification, Samples.receipt(1)),
+        .answer(Samples.receipt(1), .rejected(.unregistered, since: Samples.now)),
+        .stored([StoredRow(device: Samples.device, row: QueueRow(1))], failure: .serviceUnavailable),
+        .loaded(
+            Samples.device, asked: [QueueRow(1)],
+            .success([QueuedNotification(row: QueueRow(1), notification: notification)])),
+        .loaded(Samples.device, asked: [QueueRow(1)], .failure(failure)),
+    ]
+
+    private static let devices: [DeviceLifecycleMessage] = [
+        .enrol(Samples.record, Samples.receipt(1)),
+        .enrolled(Samples.receipt(1), Samples.device, isDurable: true),
+        .arrived(
+            Hello(
+                deviceIdentity: Samples.device, deviceSecret: DeviceHouse.secret, keepaliveSeconds: 60,
+                agent: "test/1",
+                reception: Reception(savesPower: true, opportunistic: ["a.b"], ignored: ["c.d"])),
+            connection: 7),
+    ]
+
+    private static let orders: [ChannelOrder] = [
+        .create(.mostRecent), .read(DeviceHouse.channel), .remove(DeviceHouse.channel), .list,
+        .broadcast(broadcast, isNowOrNever: false, by: .key("KEY")),
+    ]
+    private static let answers: [ChannelAnswer] = [
+        .created(DeviceHouse.channel), .settings(.nothing), .removed, .list([DeviceHouse.channel]), .accepted,
+        .rejected(.badTopic),
+    ]
+    private static let channels: [ChannelMessage] =
+        orders.map { .order($0, request.owner, Samples.receipt(1)) }
+        + answers.map { .answer(Samples.receipt(1), $0) }
+        + [
+            .subscribe(request), .subscribed(request, isKnown: true, broadcast),
+            .broadcast(broadcast, QueueRow(1)), .removed(DeviceHouse.channel),
+        ]
+
+    private static let report = DeviceReport(
+        record: Samples.record, isConnected: true, pending: 1,
+        duplicate: CloneWatch.Duplicate(addresses: ["a", "b"], at: Samples.now),
+        registrations: [
+            .init(
+                topic: Samples.topic, token: DeviceToken(words: SIMD4(1, 2, 3, 4)), environment: .production)
+        ])
+    private static let replies: [ShardReply] = [
+        .tally(ShardReport()), .devices([report]), .removed(true),
+    ]
+    private static let questions: [ShardQuestion] = [.tally, .devices, .remove(Samples.device)]
+    private static let trace = Control.Trace(
+        pushes: [
+            Control.TracedPush(
+                TraceAcceptance(
+                    QueuedNotification(row: QueueRow(1), notification: notification), at: Samples.now))
+        ], starts: [1], refusals: [], lost: 2, untoldRefusals: 3, sample: 4)
+    private static let feed = Control.TraceFeed(
+        [.event(TraceEvent(.stored, at: Samples.now, row: QueueRow(1)))],
+        TracePosition(segment: 1, offset: 2), lost: 3)
+    private static let controls: [ControlMessage] =
+        questions.map { .question($0, id: 1, asker: 0) } + replies.map { .reply($0, id: 1) }
+        + [TraceAnswer.pushes(trace), .feed(feed), .failed("No.")].map { .traced(ticket: 1, $0) }
+
+    private static let all: [ShardMessage] =
+        pushes.map { .push($0) } + devices.map { .device($0) } + channels.map { .channel($0) }
+        + [
+            .registry(.applied(ticket: 1, .success(()))), .registry(.applied(ticket: 1, .failure(failure))),
+            .registry(.policyChanged(generation: 2)),
+        ]
+        + controls.map { .control($0) } + [.lifecycle(.drain), .lifecycle(.stop)]
+
+    /// A new case does not compile here until it has a name, and then it needs a message in ``all``.
+    private static func name(_ message: ShardMessage) -> String {
+        switch message {
+        case .push(.deliver): "deliver"
+        case .push(.answer): "answer"
+        case .push(.stored): "stored"
+        case .push(.loaded): "loaded"
+        case .device(.enrol): "enrol"
+        case .device(.enrolled): "enrolled"
+        case .device(.arrived): "arrived"
+        case .channel(.order): "order"
+        case .channel(.answer): "channel answer"
+        case .channel(.subscribe): "subscribe"
+        case .channel(.subscribed): "subscribed"
+        case .channel(.broadcast): "broadcast"
+        case .channel(.removed): "removed"
+        case .registry(.applied): "applied"
+        case .registry(.policyChanged): "policy"
+        case .control(.question): "question"
+        case .control(.reply): "reply"
+        case .control(.traced): "traced"
+        case .lifecycle(.drain): "drain"
+        case .lifecycle(.stop): "stop"
+        }
+    }
+
+    /// What in a value is no plain value: closures, and objects but for the two kinds that never change.
+    private static func references(in value: Any, at path: String) -> [String] {
+        if value is Notification || value is Broadcast { return [] }
+        let type = "\(type(of: value))"
+        let mirror = Mirror(reflecting: value)
+        if mirror.displayStyle == .class || type.contains("->") { return ["\(path): \(type)"] }
+        return mirror.children.enumerated().flatMap { place, child in
+            references(in: child.value, at: "\(path).\(child.label ?? "\(place)")")
+        }
+    }
+
+    @Test("holds plain values only, whatever it is", arguments: all.indices)
+    private func plain(_ index: Int) {
+        let message = Self.all[index]
+        #expect(Self.references(in: message, at: Self.name(message)) == [])
+    }
+
+    @Test("of every kind is looked at")
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 20) }
+
+    @Test("would be seen to hold an object or a closure if it did")
+    private func seen() {
+        final class Object {}
+        struct Holder {
+            let some: [(Int, Any)]
+        }
+        let found = Self.references(in: Holder(some: [(1, Object()), (2, { () in })]), at: "it")
+        #expect(found.count == 2 && found[0].hasSuffix(": Object") && found[1].contains("->"))
+    }
+}
