@@ -111,7 +111,7 @@ let package = Package(
                 "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderDBus",
                 "PostriderEndpoints", "PostriderHTTP2", "PostriderTLS", "PostriderTransport",
                 "PostriderStorage",
-                "PostriderSchedules", "PostriderNotifications", "PostriderJSON",
+                "PostriderSchedules", "PostriderNotifications", "PostriderJSON", "PostriderFileTrust",
             ]
         ),
 

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Why a file is not relied on.
-public enum FileAccessError: Error, Equatable {
+public indirect enum FileAccessError: Error, Equatable {
     /// The kernel does not let this process open or read it: its error number.
     case system(Int32)
     /// It is a directory, a pipe or a device.
@@ -16,6 +16,8 @@ public enum FileAccessError: Error, Equatable {
     case owner(UInt32)
     /// A symbolic link of this name, on the way to it, belongs to this user, who may not own the file.
     case link(String, owner: UInt32)
+    /// Somebody could put another file in its place, for what is said of this directory on the way to it.
+    case directory(String, FileAccessError)
     /// Somebody may read it who may not know what is in it.
     case readable(by: AccessHolder)
     /// Somebody may change it besides its owner.
@@ -39,6 +41,8 @@ public enum FileAccessError: Error, Equatable {
         case .link(let name, let user):
             let owner = Self.name(ofUser: user)
             return "lies behind the symbolic link '\(name)' of \(owner); make it one of root or of this user"
+        case .directory(let name, let error):
+            return "lies below the directory \(name), which \(error.explanation)"
         case .readable(.others): return "can be read by everybody; run chmod o= on it"
         case .readable(.group(let group)):
             let name = Self.name(ofGroup: group)

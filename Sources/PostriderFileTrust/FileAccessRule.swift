@@ -5,13 +5,14 @@ internal import Glibc
 /// A file is judged by who can read or change it, and not by its mode alone: `root:ssl-cert 0640` is as private as the
 /// members of the group `ssl-cert` are, and an access control list (acl(5)) can give to one user what the mode
 /// seems to give to a group. Symbolic links are followed, since certbot, Kubernetes and others lay files behind them;
-/// each link must belong to somebody who may own the file, or its owner could lead this process elsewhere.
+/// each link must belong to somebody who may own the file, or its owner could lead this process elsewhere. For a file
+/// that nobody may change the same holds of each directory on the way: who can change one can put another file there.
 public struct FileAccessRule: Sendable {
     /// What nobody but the owners may do with the file.
     public enum Demand: Sendable {
         /// Read it or change it.
         case secret
-        /// Change it.
+        /// Change it, or put another in its place.
         case unchangeable
     }
 
@@ -28,7 +29,9 @@ public struct FileAccessRule: Sendable {
         FileAccessRule(demand: .secret, owners: [0, geteuid()], readers: groups.union([0]))
     }
 
-    /// A file that says what this process is to do: it belongs to root or to `user`, and nobody else can change it.
+    /// A file that says what this process is to do: it belongs to root or to `user`, and nobody else can change it or
+    /// a directory on the way to it. A directory with the sticky bit may be everybody's, as `/tmp` is: in one, only
+    /// its owner can exchange a file (inode(7)).
     public static func unchangeable(by user: UInt32) -> FileAccessRule {
         FileAccessRule(demand: .unchangeable, owners: [0, user], readers: [])
     }
@@ -57,8 +60,29 @@ public struct FileAccessRule: Sendable {
     }
 
     private func judge(_ file: borrowing OpenedFile) throws(FileAccessError) {
+        guard file.status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
+        try judgeAccess(to: file)
+    }
+
+    /// Judges what lies on the way to a file: nobody but the owners can put another file in its place.
+    ///
+    /// - Throws: ``FileAccessError/directory(_:_:)``. What is no directory is for the kernel to refuse.
+    func judgeDirectory(_ directory: borrowing OpenedFile) throws(FileAccessError) {
+        let status = directory.status
+        guard demand == .unchangeable, status.st_mode & S_IFMT == S_IFDIR else { return }
+        do throws(FileAccessError) {
+            guard status.st_mode & S_ISVTX == 0 else {
+                guard owners.contains(status.st_uid) else { throw .owner(status.st_uid) }
+                return
+            }
+            try judgeAccess(to: directory)
+        } catch {
+            throw .directory(directory.path, error)
+        }
+    }
+
+    private func judgeAccess(to file: borrowing OpenedFile) throws(FileAccessError) {
         let status = file.status
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
         guard owners.contains(status.st_uid) else { throw .owner(status.st_uid) }
         for grant in try file.accessList() ?? AccessGrant.list(ofMode: status.st_mode, group: status.st_gid) {
             try judge(grant)

@@ -1,8 +1,8 @@
 internal import CPostriderFileAccess
 internal import Glibc
 
-/// Goes the way to a file step by step, as the kernel would, and looks at each symbolic link before it follows it
-/// (path_resolution(7)).
+/// Goes the way to a file step by step, as the kernel would (path_resolution(7)): judges each symbolic link before it
+/// follows it and, where the rule asks for that, each directory before it looks for a name in it.
 struct FileWalk {
     /// Opens a place and not what is in it, which needs no permission to read it.
     private static let path = Int32(CFileAccess_O_PATH)
@@ -13,19 +13,20 @@ struct FileWalk {
 
     init(_ rule: FileAccessRule) { self.rule = rule }
 
-    /// - Throws: ``FileAccessError`` where a link belongs to somebody who may not own the file, or where the kernel
-    ///   refuses a step.
+    /// - Throws: ``FileAccessError`` where a link belongs to somebody who may not own the file, where somebody else
+    ///   could exchange what is in a directory, or where the kernel refuses a step.
     ///
     /// - Parameter isRead: whether the file is to be read; else only its place is opened, for its status.
     func open(_ path: String, isRead: Bool) throws(FileAccessError) -> OpenedFile {
         guard !path.isEmpty else { throw .system(ENOENT) }
         var names = Self.names(of: path)
-        var place = try Self.directory(path.hasPrefix("/") ? "/" : ".", at: AT_FDCWD)
+        var place = try directory(path.hasPrefix("/") ? "/" : ".")
         var links = 0
         while let name = names.popLast() {
             let step = try Self.step(name, at: place.descriptor)
             guard step.status.st_mode & S_IFMT == S_IFLNK else {
                 if names.isEmpty { return isRead ? try Self.reading(name, at: place.descriptor) : step }
+                try rule.judgeDirectory(step)
                 place = step
                 continue
             }
@@ -35,7 +36,7 @@ struct FileWalk {
                 throw .link(name, owner: step.status.st_uid)
             }
             let target = try Self.target(of: step)
-            if target.hasPrefix("/") { place = try Self.directory("/", at: AT_FDCWD) }
+            if target.hasPrefix("/") { place = try directory("/") }
             names += Self.names(of: target)
         }
         // The path ends at a directory: `/`, or one behind a link to it.
@@ -47,8 +48,11 @@ struct FileWalk {
         path.split(separator: "/").reversed().filter { $0 != "." }.map(String.init)
     }
 
-    private static func directory(_ name: String, at place: Int32) throws(FileAccessError) -> OpenedFile {
-        try opened(name, at: place, Self.path | O_DIRECTORY)
+    /// Where a walk begins.
+    private func directory(_ name: String) throws(FileAccessError) -> OpenedFile {
+        let directory = try Self.opened(name, at: AT_FDCWD, Self.path | O_DIRECTORY)
+        try rule.judgeDirectory(directory)
+        return directory
     }
 
     /// What has this name, be it a link.

@@ -42,6 +42,15 @@ public struct OpenedFile: ~Copyable {
         return status
     }
 
+    /// The path that the kernel knows it by; where that cannot be found out, what the kernel calls it by number.
+    var path: String {
+        let link = "/proc/self/fd/\(descriptor)"
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink(link, &bytes, bytes.count)
+        guard count > 0 else { return link }
+        return String(decoding: bytes.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
     /// What its access control list gives; nil if it has none.
     ///
     /// - Throws: ``FileAccessError`` where there is one that cannot be read or understood: then the mode says nothing.

@@ -1,4 +1,5 @@
 import Foundation
+import PostriderFileTrust
 import PostriderNotifications
 import PostriderTransport
 
@@ -79,8 +80,17 @@ final class ProcessLauncher: AppLauncher, ProgramRunner {
     /// Why a service extension is started.
     private static let extensionReason = "service-extension"
 
-    /// What is to be started, by whom and with what environment.
+    /// What is to be started, by whom and with what environment. The file is judged each time: it, or a directory on
+    /// the way to it, may have been given to somebody else since the manifest was read.
+    ///
+    /// - Throws: ``AgentFailure``.
     func program(_ manifest: AppManifest, _ reason: String) throws -> ProgramStart {
+        do throws(FileAccessError) {
+            try FileAccessRule.unchangeable(by: manifest.user).checkProgram(manifest.program)
+        } catch {
+            throw AgentFailure(
+                description: "The program \(manifest.program) was not started: it \(error.explanation).")
+        }
         guard let account = UserAccount.entry(of: manifest.user) else {
             throw AgentFailure(description: "There is no user \(manifest.user) of whom the app could be.")
         }

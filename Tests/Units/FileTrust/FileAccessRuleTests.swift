@@ -129,6 +129,67 @@ struct FileAccessRuleTests {
         #expect(outcome(.unchangeable, "group").isChangeable)
     }
 
+    private func makeDirectory(_ name: String, mode: Int) throws {
+        try FileManager.default.createDirectory(atPath: path(name), withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path(name))
+    }
+
+    @Test("Nobody else can exchange a program by a directory on the way to it, unless that is sticky")
+    func directories() throws {
+        for (mode, isGood) in [(0o755, true), (0o775, false), (0o757, false), (0o1777, true)] {
+            try write("apps/bin/program", mode: 0o755)
+            try makeDirectory("apps", mode: mode)
+            let program = path("apps/bin/program")
+            guard !isGood else {
+                #expect(throws: Never.self) { try FileAccessRule.unchangeable.checkProgram(program) }
+                continue
+            }
+            let error = #expect(throws: FileAccessError.self) {
+                try FileAccessRule.unchangeable.checkProgram(program)
+            }
+            guard case .directory(let place, .changeable) = error else {
+                Issue.record("\(String(mode, radix: 8)): \(String(describing: error))")
+                continue
+            }
+            #expect(place == path("apps"))
+            #expect(error?.explanation.hasPrefix("lies below the directory \(place), which") == true)
+            // A secret has no other readers for it.
+            try write("apps/bin/key", mode: 0o600)
+            #expect(outcome(.secret(), "apps/bin/key") == .success("secret"))
+        }
+    }
+
+    @Test("A program in the directory of another user is refused, also behind a link of its owner")
+    func foreignDirectories() throws {
+        try #require(own == 0, "only root can give a directory to another user")
+        try write("theirs/bin/program", mode: 0o755)
+        try write("ours/program", mode: 0o755)
+        try link("link", to: "theirs/bin/program")
+        let result = unsafe chown(path("theirs"), 4711, 4711)
+        #expect(result == 0)
+        let refusal = FileAccessError.directory(path("theirs"), .owner(4711))
+        for name in ["theirs/bin/program", "link", "ours/../theirs/bin/program"] {
+            #expect(throws: refusal) { try FileAccessRule.unchangeable.checkProgram(path(name)) }
+        }
+        #expect(throws: Never.self) {
+            try FileAccessRule.unchangeable(by: 4711).checkProgram(path("theirs/bin/program"))
+        }
+        // The sticky bit is of no use against the owner of a directory.
+        try makeDirectory("theirs", mode: 0o1777)
+        #expect(throws: refusal) { try FileAccessRule.unchangeable.checkProgram(path("link")) }
+    }
+
+    @Test("A list that lets another user write into a directory is seen")
+    func directoryLists() throws {
+        try write("apps/program", mode: 0o755)
+        try set(
+            [(1, 7, nobody), (2, 7, 4711), (4, 5, nobody), (0x10, 7, nobody), (0x20, 5, nobody)],
+            on: path("apps"))
+        #expect(throws: FileAccessError.directory(path("apps"), .changeable(by: .user(4711)))) {
+            try FileAccessRule.unchangeable.checkProgram(path("apps/program"))
+        }
+    }
+
     private let nobody = UInt32.max
 
     @Test("A credential of systemd is good: 0440, and a list that lets its user read", .bug(id: "R8"))
