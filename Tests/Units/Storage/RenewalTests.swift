@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import PostriderNotifications
 import Testing
 
@@ -81,6 +82,24 @@ struct RenewalTests {
         try trusted.renew()
         try file.add(2)
         #expect(try file.values() == [1, 2])
+    }
+
+    @Test(
+        "is opened anew, and read, where no file can become longer than they are: reading needs no room",
+        .bug(id: "R4"), .bug(id: "R1"))
+    func noRoom() async {
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let trusted = try TrustedFile<Numbers>(path: path, thresholdPages: nil, log: .none)
+            try trusted.file.add(1)
+            trusted.file.database.isDoubtful = true
+            // SQLite's index of a log, where it is a file, has 32 KiB from the first read on.
+            signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit(rlim_cur: 24 << 10, rlim_max: 24 << 10)
+            unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            for name in [path, path + "-wal"] { try #require(try Scratch.size(name) < 24 << 10) }
+            try trusted.renew()
+            #expect(try trusted.read { file throws(StoreError) in try file.values() } == [1])
+        }
     }
 
     @Test("keeps in mind those of the refused rows that turn out to be there, and removes them")
