@@ -32,13 +32,7 @@ final class DeviceConnection: EndpointOwner {
     private var grantedSeconds = 0
     /// What names the network path; nil before the connection.
     private var path: String?
-    /// When something was sent or came last.
-    private var spokenAt: UInt64 = 0
-    /// Seconds of silence before the last PING.
-    private var silentSeconds = 0
-    /// The longest silence that the link bore, in seconds.
-    private var borneSeconds = 0
-    private var isUnanswered = false
+    private var silence = LinkSilence()
     /// Runs while a PING is unanswered.
     private lazy var pongTimer = loop.makeTimer { [unowned self] in pongIsOverdue() }
 
@@ -100,7 +94,7 @@ final class DeviceConnection: EndpointOwner {
         MessageFraming.frame(message, into: &frame)
         let bytes = frame
         endpoint.streams.send(stream, bytes.span)
-        spokenAt = loop.now
+        silence.said(at: loop.now)
     }
 
     /// Ends this side of the stream.
@@ -150,8 +144,7 @@ final class DeviceConnection: EndpointOwner {
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
-        borneSeconds = max(borneSeconds, secondsOfSilence)
-        spokenAt = loop.now
+        silence.heard(at: loop.now)
         framing.feed(bytes)
         do throws(CourierError) {
             while let message = try framing.next(RelayMessage.self) {
@@ -177,10 +170,8 @@ final class DeviceConnection: EndpointOwner {
 
     func pingAcknowledged() {
         pongTimer.disarm()
-        spokenAt = loop.now
-        borneSeconds = max(borneSeconds, silentSeconds)
-        guard silentSeconds * 10 >= keepaliveSeconds * 9 else { return }
-        client?.pathBore(path ?? "", silentSeconds: silentSeconds, granted: grantedSeconds)
+        guard let seconds = silence.ponged(at: loop.now, interval: keepaliveSeconds) else { return }
+        client?.pathBore(path ?? "", silentSeconds: seconds, granted: grantedSeconds)
     }
 
     func disconnected(_ reason: CloseReason) {
@@ -219,7 +210,7 @@ final class DeviceConnection: EndpointOwner {
         case .leaving: endpoint.wire?.abort(.localClose)
         case .linked:
             endpoint.streams.forgiveEmptyFrames()
-            if !pongTimer.isArmed { silentSeconds = secondsOfSilence }
+            if !pongTimer.isArmed { silence.pinged(at: loop.now) }
             endpoint.streams.ping()
             arm(keepaliveSeconds * 1000)
             guard !pongTimer.isArmed else { return }
@@ -233,7 +224,7 @@ final class DeviceConnection: EndpointOwner {
         if endpoint.takeHeard() {
             pongTimer.arm(afterMilliseconds: configuration.pongMilliseconds)
         } else {
-            isUnanswered = true
+            silence.pongIsOverdue()
             endpoint.wire?.abort(.idleTimeout)
         }
     }
@@ -245,18 +236,9 @@ final class DeviceConnection: EndpointOwner {
         client?.keepaliveSeconds(on: path ?? "", granted: grantedSeconds) ?? grantedSeconds
     }
 
-    private var secondsOfSilence: Int { Int((loop.now - min(spokenAt, loop.now)) / 1_000_000_000) }
-
     /// The connection has ended. Where nobody said why, the path may not bear silence for so long.
     private func judgePath(_ reason: CloseReason) {
-        guard phase == .linked, end == nil else { return }
-        switch reason {
-        case .peerReset, .peerClosed, .idleTimeout: break
-        default: return
-        }
-        let cut = PathKeepalive.Cut(
-            isUnanswered: isUnanswered, silentSeconds: isUnanswered ? silentSeconds : secondsOfSilence,
-            borneSeconds: borneSeconds)
-        if let cut { client?.pathWasCut(path ?? "", cut, granted: grantedSeconds) }
+        guard phase == .linked, end == nil, let cut = silence.cut(reason, at: loop.now) else { return }
+        client?.pathWasCut(path ?? "", cut, granted: grantedSeconds)
     }
 }

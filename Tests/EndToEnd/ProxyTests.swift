@@ -4,6 +4,30 @@ import Testing
 extension EndToEnd {
     @Suite("A relay behind a stock proxy that speaks HTTP/2 to it", .serialized)
     struct ProxyTests {
+        @Test(
+            "that closes silent connections is learned by the agent, whose link then stays", .bug(id: "R18"))
+        func silence() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let proxy = try stage.python("silence.py", [relay.file, stage.folder.path, "15"])
+                let port = try await proxy.line(startingWith: "port: ")
+                let agent = try await stage.startAgent(of: relay, at: port)
+                // Its usual keepalive is 45 seconds.
+                try await agent.line {
+                    $0.contains(
+                        "the link was closed without a goodbye after 15 s of silence, as by a proxy: a PING")
+                        && $0.contains("every 12 s instead of 45 s")
+                }
+                try await agent.lines(2) { $0.contains("connected to ") }
+                // Another device that begins to be silent after that, and is cut for it.
+                proxy.send(SIGUSR1)
+                try await proxy.line { $0 == "the silent one was cut" }
+                #expect(agent.output.count { $0.contains("no link to") } == 1, "\(agent.transcript)")
+                agent.send(SIGTERM)
+                #expect(try await agent.exitCode() == 0)
+            }
+        }
+
         @Test("serves devices and providers", .bug(id: "R12"), arguments: ["nginx", "haproxy"])
         func proxies(_ kind: String) async throws {
             try await onStage { stage in

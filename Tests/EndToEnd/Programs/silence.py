@@ -1,0 +1,54 @@
+"""HAProxy in front of a relay's device port, which closes connections that are silent for some seconds (`timeout client`).
+
+usage: silence.py RELAY.json FOLDER SECONDS
+
+It prints `port: ` with the proxy's port. At SIGUSR1 a device connects through it that never sends a PING; the program says
+when that one was cut, and ends.
+"""
+
+import asyncio
+import dataclasses
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from device import Device
+from relay import Relay, say
+
+HAPROXY = """
+global
+    maxconn 100
+defaults
+    mode tcp
+    timeout connect 5s
+    timeout client {seconds}s
+    timeout server {seconds}s
+listen devices
+    bind fd@{descriptor}
+    server relay {host}:{port}
+"""
+
+
+async def main(relay, folder, seconds):
+    called = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, called.set)
+    front = socket.create_server(("127.0.0.1", 0))
+    host, port = relay.device_endpoint
+    file = Path(folder) / "haproxy.conf"
+    file.write_text(HAPROXY.format(seconds=seconds, descriptor=front.fileno(), host=host, port=port))
+    process = subprocess.Popen(["/usr/sbin/haproxy", "-db", "-f", file], pass_fds=[front.fileno()])
+    try:
+        say(f"port: {front.getsockname()[1]}")
+        await called.wait()
+        silent = Device(dataclasses.replace(relay, device_endpoint=front.getsockname()), "a silent one", 1800)
+        await silent.join()
+        await silent.end()
+        say("the silent one was cut")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+asyncio.run(main(Relay.described_in(sys.argv[1]), sys.argv[2], sys.argv[3]))
