@@ -42,6 +42,8 @@ internal import Glibc
     fileprivate enum Received {
         case reply(BusReply)
         case signal(BusSignal)
+        /// A signal with the arguments in front of one that cannot be read.
+        case unreadable(BusSignal, BusError)
         case failure(BusError)
     }
 
@@ -173,7 +175,7 @@ internal import Glibc
             switch received {
             case .reply(let reply): receive(.success(reply))
             case .failure(let error): receive(.failure(error))
-            case .signal: preconditionFailure("bug: a signal is no answer")
+            case .signal, .unreadable: preconditionFailure("bug: a signal is no answer")
             }
         }
         let address = unsafe Unmanaged.passUnretained(waiter).toOpaque()
@@ -188,11 +190,21 @@ internal import Glibc
 
     /// Has the signals of a kind received, for as long as the connection lasts. Where the bus does not grant that, the
     /// connection ends.
-    public func listen(to match: BusMatch, _ receive: @escaping (BusSignal) -> Void) throws(BusError) {
+    ///
+    /// - Parameter unreadable: is told of a signal that libsystemd cannot read, such as one with a noncharacter in a
+    ///   text, with the arguments in front of that, and why.
+    public func listen(
+        to match: BusMatch, _ receive: @escaping (BusSignal) -> Void,
+        unreadable: @escaping (BusSignal, BusError) -> Void = { _, _ in }
+    ) throws(BusError) {
         try checkRoom()
         guard let rule = match.rule else { throw .malformed("a choice of signals") }
         let waiter = Waiter(self, isOnce: false) { received in
-            if case .signal(let signal) = received { receive(signal) }
+            switch received {
+            case .signal(let signal): receive(signal)
+            case .unreadable(let signal, let error): unreadable(signal, error)
+            case .reply, .failure: break
+            }
         }
         let address = unsafe Unmanaged.passUnretained(waiter).toOpaque()
         let result = unsafe sd_bus_add_match_async(bus, &waiter.slot, rule, hear, nil, address)
@@ -233,18 +245,22 @@ internal import Glibc
             if name == "org.freedesktop.DBus.Error.NoReply" { return .failure(.timedOut) }
             return .failure(.refused(name: name, message: unsafe Self.text(error.pointee.message)))
         }
+        var values: [BusValue] = []
+        var failure: BusError?
         do throws(BusError) {
             var reader = unsafe MessageReader(message, mostValues: mostValues)
-            let values = try reader.values()
-            if isReply { return .reply(BusReply(sender: sender, values: values)) }
-            return unsafe .signal(
-                BusSignal(
-                    sender: sender, path: Self.text(sd_bus_message_get_path(message)),
-                    interface: Self.text(sd_bus_message_get_interface(message)),
-                    member: Self.text(sd_bus_message_get_member(message)), arguments: values))
+            try reader.read(into: &values)
         } catch {
-            return .failure(error)
+            failure = error
         }
+        guard !isReply else {
+            return failure.map { .failure($0) } ?? .reply(BusReply(sender: sender, values: values))
+        }
+        let signal = unsafe BusSignal(
+            sender: sender, path: Self.text(sd_bus_message_get_path(message)),
+            interface: Self.text(sd_bus_message_get_interface(message)),
+            member: Self.text(sd_bus_message_get_member(message)), arguments: values)
+        return failure.map { .unreadable(signal, $0) } ?? .signal(signal)
     }
 
     private func deliver() {

@@ -11,16 +11,15 @@ import CPostriderSystemd
         room = mostValues
     }
 
-    /// What is left in the message, or in the container that was entered last.
-    mutating func values() throws(BusError) -> [BusValue] {
-        var values: [BusValue] = []
+    /// Adds what is left in the message, or in the container that was entered last, up to the first value that cannot be
+    /// read.
+    mutating func read(into values: inout [BusValue]) throws(BusError) {
         while true {
             var type: CChar = 0
             var contents: UnsafePointer<CChar>?
             let result = unsafe sd_bus_message_peek_type(message, &type, &contents)
             guard result > 0 else {
-                try Self.check(result)
-                return values
+                return try Self.check(result)
             }
             room -= 1
             guard room >= 0 else { throw .tooLarge }
@@ -80,7 +79,8 @@ import CPostriderSystemd
     private mutating func container(_ type: Character, _ contents: String) throws(BusError) -> [BusValue] {
         try Self.check(
             unsafe sd_bus_message_enter_container(message, MessageWriter.code(type), contents))
-        let inner = try values()
+        var inner: [BusValue] = []
+        try read(into: &inner)
         try Self.check(unsafe sd_bus_message_exit_container(message))
         return inner
     }

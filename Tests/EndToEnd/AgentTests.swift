@@ -76,6 +76,59 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "whose device the operator removes while it is connected enrols anew, with new tokens",
+            .bug(id: "A10"))
+        func removed() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let agent = try await stage.startAgent(of: relay)
+                let app = try stage.startApp(of: relay)
+                let token = try await app.line(startingWith: "device token: ")
+                let status = try await stage.agentSays(["status"])
+                let device = try #require(status.first?.split(separator: " ").last.map(String.init))
+                let control = ["--control", relay.description.controlAddress]
+                let removal = try stage.start("postrider", ["devices", "remove", device] + control)
+                #expect(try await removal.exitCode() == 0, "\(removal.transcript)")
+                try await agent.lines(2) { $0.contains("enrolled as device ") }
+                try await app.lines(2) { $0.hasPrefix("device token: ") }
+                let next = try #require(app.output.last { $0.hasPrefix("device token: ") })
+                #expect(next != "device token: " + token)
+                let push = try stage.python("push.py", [relay.file, String(next.dropFirst(14))])
+                #expect(try await push.exitCode() == 0, "\(push.transcript)")
+                try await app.line { $0 == "  number: 1" }
+            }
+        }
+
+        @Test("that shares its identity with another one's says so, as the relay does", .bug(id: "A9"))
+        func clones() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let first = try await stage.startAgent(of: relay)
+                try await first.line { $0.contains("connected to ") }
+                first.send(SIGTERM)
+                #expect(try await first.exitCode() == 0)
+                // As an image is made of a machine, and started twice.
+                try FileManager.default.copyItem(atPath: stage.path("agent"), toPath: stage.path("clone"))
+                let one = try await stage.startAgent(of: relay)
+                try await one.line { $0.contains("connected to ") }
+                let other = try await stage.startAgent(of: relay, name: "clone")
+                try await other.line { $0.contains("connected to ") }
+                try await one.line {
+                    $0.contains("two machines use the identity in \(stage.path("agent")): ")
+                }
+                try await relay.program.line {
+                    $0.contains("two machines use the identity of device") && $0.contains("one at 127.0.0.1")
+                }
+                let control = ["--control", relay.description.controlAddress]
+                let list = try stage.start("postrider", ["devices", "list"] + control)
+                #expect(try await list.exitCode() == 0)
+                #expect(list.output.contains { $0.contains("two machines") }, "\(list.transcript)")
+                // The other one keeps the link.
+                #expect(other.output.count { $0.contains("no link to") } == 0, "\(other.transcript)")
+            }
+        }
+
         @Test("that is killed, several times, loses nothing that it acknowledged, and repeats little")
         func kills() async throws {
             try await onStage { stage in
@@ -118,7 +171,8 @@ extension Stage {
     /// Starts an agent and returns when apps may connect. One that is started again on the same stage has the same
     /// state.
     func startAgent(
-        of relay: RelayUnderTest, options: [String] = [], environment: [String: String] = [:],
+        of relay: RelayUnderTest, at port: String? = nil, name: String = "agent", options: [String] = [],
+        environment: [String: String] = [:],
         within container: [String] = []
     ) async throws -> Program {
         // The machine's own bus is nobody's business here.
@@ -127,10 +181,11 @@ extension Stage {
         let agent = try start(
             URL(filePath: command[0]),
             command.dropFirst() + [
-                "agent", "--relay", "\(relay.description.host):\(relay.description.devicePort)",
+                "agent",
+                "--relay", "\(relay.description.host):\(port ?? String(relay.description.devicePort))",
                 "--ca", relay.description.authorityFile,
                 "--enrolment-key-file", relay.description.enrolmentKeyFile,
-                "--state", path("agent"), "--socket", path("agent.sock"),
+                "--state", path(name), "--socket", path("\(name).sock"),
             ] + options, environment: noBus.merging(environment) { $1 })
         try await agent.line { $0.contains("ready: apps connect to") }
         return agent

@@ -69,6 +69,48 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "loses no reply that it cannot read, and shows nothing where it does not know what can be shown"
+        )
+        func servers() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let bus = try await stage.startBus()
+                let screen = try stage.python("notices.py", [bus], by: URL(filePath: "/usr/bin/python3"))
+                try await screen.line { $0 == "one has the name" }
+                let agent = try await stage.startAgent(
+                    of: relay, options: ["--session-bus", bus, "--notifications", "allow"])
+                let app = try stage.start(
+                    "postrider-example-app",
+                    ["--topic", relay.topic, "--socket", stage.path("agent.sock"), "--remind", "1"])
+                let token = try await app.line(startingWith: "device token: ")
+                try await screen.line { $0 == "one shows Tea" }
+
+                screen.send(SIGUSR1)
+                try await agent.line { $0.contains("has a character that D-Bus libraries refuse") }
+                try await screen.lines(2) { $0 == "one shows Tea" }
+                screen.send(SIGUSR1)
+                try await app.line { $0 == "  action: snooze" }
+
+                screen.send(SIGUSR2)
+                try await screen.line { $0 == "two is asked what it can do" }
+                let push = try stage.python("push.py", [relay.file, token, "--title", "Cake"])
+                #expect(try await push.exitCode() == 0, "\(push.transcript)")
+                while try await stage.agentSays(["alerts"]).count < 2 { await Task.yield() }
+                screen.send(SIGUSR2)
+                try await screen.line { $0 == "two shows Cake" }
+                let order = screen.output.filter { $0.hasPrefix("two") }
+                #expect(
+                    order == [
+                        "two has the name", "two is asked what it can do", "two answers", "two shows Cake",
+                    ])
+                app.send(SIGTERM)
+                _ = try await app.exitCode()
+                agent.send(SIGTERM)
+                #expect(try await agent.exitCode() == 0)
+            }
+        }
+
         @Test("asks the user whether an app may notify, and does what the user says", .bug(id: "A15"))
         func consent() async throws {
             try await onStage { stage in

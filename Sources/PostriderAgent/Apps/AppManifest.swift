@@ -22,6 +22,8 @@ public struct AppManifest: Sendable, Equatable {
     /// Whether it may notify, until the owner of the device says something else; `notDetermined`: the manifest does not
     /// say.
     public var notifications = AuthorizationStatus.notDetermined
+    /// What it may of what it asks for, where ``notifications`` allows it; nil: all of it.
+    public var notificationOptions: NotificationOptions?
     /// What it is called on a screen; nil: as its topic.
     public var name: String?
     /// The name or file of its icon there.

@@ -181,20 +181,13 @@ final class AgentControlHandler {
         guard Topic(topic) != nil else {
             return Self.refusal(400, "'\(topic)' is not a topic: give the app's bundle identifier.")
         }
-        var granted: NotificationOptions? = decision.options == nil ? nil : []
-        for name in decision.options ?? [] {
-            guard let option = NotificationOptions(word: name) else {
-                return Self.refusal(
-                    400, "'\(name)' is not an option: alert, sound, badge, critical and settings are.")
-            }
-            granted = (granted ?? []).union(option)
-        }
-        guard granted == nil || state.apps[topic] != nil else {
+        let granted = decision.options.map { NotificationOptions.reading($0) }
+        if let unknown = granted?.unknown {
             return Self.refusal(
-                404, "\(topic) has not come yet: allow it as a whole, or choose options when it has come.")
+                400, "'\(unknown)' is not an option: alert, sound, badge, critical and settings are.")
         }
         let status = decision.isAllowed ? AuthorizationStatus.authorized : .denied
-        guard try desk.center.decide(status, about: topic, granting: granted) else {
+        guard try desk.center.decide(status, about: topic, granting: granted?.options) else {
             return Self.refusal(
                 409,
                 "The owner has decided about \(Limits.decisionsInAdvance) apps that have not come yet: "
@@ -258,20 +251,6 @@ extension AppSupervisor {
         case .starting: "starting"
         case .running: isActive ? "active" : "background"
         case .ending: "ending"
-        }
-    }
-}
-
-extension NotificationOptions {
-    /// The option of a word; nil: there is none.
-    fileprivate init?(word: String) {
-        switch word {
-        case "alert": self = .alert
-        case "sound": self = .sound
-        case "badge": self = .badge
-        case "critical": self = .criticalAlert
-        case "settings": self = .providesSettings
-        default: return nil
         }
     }
 }

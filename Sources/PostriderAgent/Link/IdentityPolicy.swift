@@ -2,9 +2,9 @@ import PostriderClients
 import PostriderCourier
 import PostriderNotifications
 
-/// What an agent does when its relay does not take its identity: it enrols anew where it can and may, and otherwise
-/// waits, longer each time. It never ends for that: the apps' local notifications go on, and the relay may be put
-/// right.
+/// What an agent does when its relay does not take its identity: it enrols anew where it has an enrolment key, and
+/// otherwise waits, longer each time. It never ends for that: the apps' local notifications go on, and the relay may be
+/// put right. An operator who wants to keep a device out takes the enrolment key away, too.
 ///
 /// Pure: time is monotonic nanoseconds and comes in as an argument.
 struct IdentityPolicy {
@@ -19,9 +19,6 @@ struct IdentityPolicy {
     private let hasKey: Bool
     private let onClone: ClonePolicy
     private let stateDirectory: String
-    /// Whether the operator has removed the device while it was connected: that was meant, and is not undone by
-    /// enrolling anew.
-    private var isRemoved = false
     /// When the log was told last that another machine uses the identity.
     private var toldOfCloneAt: UInt64?
 
@@ -31,28 +28,19 @@ struct IdentityPolicy {
         stateDirectory = configuration.stateDirectory
     }
 
-    /// The relay has let the device in.
-    mutating func welcomed() { isRemoved = false }
-
-    /// The relay does not know the identity. `wasConnected`: it did until now.
-    mutating func unknown(_ end: LinkEnd, wasConnected: Bool, log: Log) -> Verdict {
-        if wasConnected { isRemoved = true }
-        if isRemoved {
-            log.error(
-                "\(end); the agent keeps local notifications going and asks again ever later; start it "
-                    + "anew, with an enrolment key, to enrol it as another device")
-            return .wait
-        }
+    /// The relay does not know the identity. `wasConnected`: it did until now, so that its operator has removed the
+    /// device.
+    func unknown(_ end: LinkEnd, wasConnected: Bool, log: Log) -> Verdict {
+        let cause = wasConnected ? "\(end)" : "\(end), as after the relay was restored from an older backup"
         guard hasKey else {
             log.error(
-                "\(end), as after the relay was restored from an older backup; give the agent an "
-                    + "enrolment key, by enrolment-key-file or in POSTRIDER_ENROLMENT_KEY, and start it "
-                    + "anew; until then it keeps local notifications going and asks again ever later")
+                "\(cause); give the agent an enrolment key, by enrolment-key-file or in "
+                    + "POSTRIDER_ENROLMENT_KEY, and start it anew; until then it keeps local notifications "
+                    + "going and asks again ever later")
             return .wait
         }
         log.warning(
-            "\(end), as after the relay was restored from an older backup: enrolling anew; apps keep "
-                + "their inbox and schedule, and are given new device tokens")
+            "\(cause): enrolling anew; apps keep their inbox and schedule, and are given new device tokens")
         return .enrolAnew
     }
 

@@ -214,7 +214,6 @@ extension RelayLink: DeviceClientDelegate {
         if desk.trouble.isPresent { log.debug(line) } else { log.notice(line) }
         isUp = true
         wasWelcomed = true
-        policy.welcomed()
         slowBackoff.reset()
         tell(.didConnect)
         desk.center.relayShows(Moment(milliseconds: welcome.nowMilliseconds))

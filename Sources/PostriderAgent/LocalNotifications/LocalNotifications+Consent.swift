@@ -8,11 +8,14 @@ extension LocalNotifications {
     func owner(of topic: String) -> UInt32? { state.apps[topic].map { desk.owner(of: $0) } }
 
     /// Keeps what the owner says of an app that has not come yet; false: there is no room for that.
-    func decideInAdvance(_ status: AuthorizationStatus, about topic: String) throws(StoreError) -> Bool {
+    func decideInAdvance(
+        _ status: AuthorizationStatus, about topic: String, granting granted: NotificationOptions?
+    ) throws(StoreError) -> Bool {
         var consent = state.consents[topic]
         let others = state.consents.decided.count { $0 != topic }
         guard status == .notDetermined || others < Limits.decisionsInAdvance else { return false }
         consent.status = status
+        consent.granted = status == .notDetermined ? nil : granted
         try state.consents.put(consent, of: topic)
         return true
     }
@@ -22,12 +25,15 @@ extension LocalNotifications {
     func applyDecision(about record: AppRecord) throws(StoreError) {
         guard status(of: record) == .notDetermined else { return }
         let topic = record.topic.text
-        let said = state.consents[topic].status
-        let declared = desk.keeper?.status(of: topic)?.supervisor.manifest.notifications ?? .notDetermined
-        let status = said == .notDetermined ? declared : said
+        let said = state.consents[topic]
+        let manifest = desk.keeper?.status(of: topic)?.supervisor.manifest
+        let (status, granted) =
+            said.status == .notDetermined
+            ? (manifest?.notifications ?? .notDetermined, manifest?.notificationOptions)
+            : (said.status, said.granted)
         guard status != .notDetermined else { return }
         log.notice("\(topic) \(status == .authorized ? "may" : "may not") notify, as was decided beforehand")
-        _ = try decide(status, about: topic)
+        _ = try decide(status, about: topic, granting: granted)
     }
 
     /// All manifests may be others.

@@ -192,7 +192,9 @@ final class LocalNotifications {
     func decide(
         _ status: AuthorizationStatus, about topic: String, granting granted: NotificationOptions? = nil
     ) throws(StoreError) -> Bool {
-        guard let record = state.apps[topic] else { return try decideInAdvance(status, about: topic) }
+        guard let record = state.apps[topic] else {
+            return try decideInAdvance(status, about: topic, granting: granted)
+        }
         var center = state.centers[record.number] ?? CenterRecord()
         // Whoever asks to disturb waits for the owner still, and so does the question.
         let isAnswer = status != .provisional

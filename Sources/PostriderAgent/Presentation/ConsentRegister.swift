@@ -9,6 +9,8 @@ final class ConsentRegister {
     struct Record: Equatable {
         /// What was decided before the app came; `notDetermined`: nothing.
         var status = AuthorizationStatus.notDetermined
+        /// What of the app's wishes it grants; nil: all of them.
+        var granted: NotificationOptions?
         /// How often its user was asked on the desktop.
         var prompts = 0
         /// Where the question is that has no answer yet.
@@ -27,10 +29,13 @@ final class ConsentRegister {
             number INTEGER, server TEXT
         ) STRICT;
         """
+    static let optionStep = "ALTER TABLE consents ADD COLUMN granted INTEGER;"
 
     init(_ database: Database) throws(StoreError) {
         self.database = database
-        insert = try database.prepare("INSERT OR REPLACE INTO consents VALUES (?, ?, ?, ?, ?)")
+        insert = try database.prepare(
+            "INSERT OR REPLACE INTO consents(topic, status, prompts, number, server, granted) "
+                + "VALUES (?, ?, ?, ?, ?, ?)")
         delete = try database.prepare("DELETE FROM consents WHERE topic = ?")
         try load()
     }
@@ -38,12 +43,14 @@ final class ConsentRegister {
     /// Reads what the file holds.
     func load() throws(StoreError) {
         records = [:]
-        let all = try database.prepare("SELECT topic, status, prompts, number, server FROM consents")
+        let all = try database.prepare("SELECT topic, status, prompts, number, server, granted FROM consents")
         while try all.step() {
             let number = all.isNull(3) ? nil : UInt32(truncatingIfNeeded: all.integer(3))
             records[all.text(0)] = Record(
                 status: UInt8(exactly: all.integer(1)).flatMap(AuthorizationStatus.init(rawValue:))
                     ?? .notDetermined,
+                granted: all.isNull(5)
+                    ? nil : NotificationOptions(rawValue: UInt32(truncatingIfNeeded: all.integer(5))),
                 prompts: Int(all.integer(2)),
                 place: number.map { AlertRegister.Place(number: $0, server: all.text(4)) })
         }
@@ -69,6 +76,7 @@ final class ConsentRegister {
         insert.bind(Int64(record.prompts))
         insert.bind(record.place.map { Int64($0.number) })
         insert.bind(record.place?.server)
+        insert.bind(record.granted.map { Int64($0.rawValue) })
         try insert.run()
         records[topic] = record
     }

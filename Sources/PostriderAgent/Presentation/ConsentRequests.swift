@@ -47,13 +47,15 @@ final class ConsentRequests {
     }
 
     /// An app of this user asks, and nobody has decided. A user who has closed the question without an answer is asked
-    /// again at a later request, ``Notifications/Limits/promptsPerTopic`` times in all.
+    /// again at a later request, ``Notifications/Limits/promptsPerTopic`` times in all; from then on the app is answered
+    /// at once that nobody has decided.
     func ask(about topic: String, of user: UInt32) {
         guard questions[topic] == nil, let screen else { return }
         guard consents[topic].prompts < Limits.promptsPerTopic else {
-            return log.notice(
+            log.notice(
                 "\(topic): its user has closed the question \(Limits.promptsPerTopic) times and is not asked "
-                    + "again; see 'postrider agent allow'")
+                    + "again; see 'postrider agent allow'", kind: "not asked: \(topic)")
+            return center.unanswered(topic)
         }
         // Where nothing is there yet, it is looked at when it comes.
         if let other = screen.user, other != user { return }
@@ -82,7 +84,7 @@ final class ConsentRequests {
             return false
         case .chosen(let number, let key): return topic(of: number).map { chosen(key, $0) } != nil
         case .closed(let number, _): return topic(of: number).map { closed($0) } != nil
-        case .replied: return false
+        case .replied, .repliedUnreadably: return false
         }
     }
 

@@ -11,6 +11,8 @@ final class DesktopScreen {
         case chosen(number: UInt32, key: String)
         /// The user has written something.
         case replied(number: UInt32, text: String)
+        /// The user has written something that this process cannot read.
+        case repliedUnreadably(number: UInt32)
         /// A notification is closed, for this reason.
         case closed(number: UInt32, reason: UInt32)
     }
@@ -81,9 +83,9 @@ final class DesktopScreen {
                     sender: Self.busName, interface: Self.busName, member: "NameOwnerChanged",
                     firstArgument: Self.name)
             ) { [unowned self] in ownerChanged($0) }
-            try connection.listen(to: BusMatch(sender: Self.name, interface: Self.name)) {
-                [unowned self] in hear($0)
-            }
+            try connection.listen(
+                to: BusMatch(sender: Self.name, interface: Self.name), { [unowned self] in hear($0) },
+                unreadable: { [unowned self] in hearUnreadable($0, $1) })
             let question = BusCall(
                 Self.busName, path: Self.busPath, interface: Self.busName, member: "GetId")
             try connection.call(question) { [unowned self] answer in
@@ -117,7 +119,21 @@ final class DesktopScreen {
     private func ownerChanged(_ signal: BusSignal) {
         // The bus itself is the one sender without a unique name.
         guard signal.sender == Self.busName, signal.arguments.count == 3 else { return }
-        if signal.arguments[2].text?.isEmpty ?? true { went() } else { meet() }
+        let next = signal.arguments[2].text ?? ""
+        // Also where another connection takes the name over at once: until it has said what it can do, nothing is shown
+        // there, and what is shown has no number of the one before.
+        if next != owner { went() }
+        if !next.isEmpty { meet() }
+    }
+
+    /// sd-bus refuses to read a text with a noncharacter, such as U+FFFF; the number before it is good.
+    private func hearUnreadable(_ signal: BusSignal, _ error: BusError) {
+        guard signal.sender == owner else { return }
+        log.warning("\(signal.member) of the desktop was not understood: \(error)", kind: "unreadable")
+        guard signal.member == "NotificationReplied", let first = signal.arguments.first?.integer,
+            let number = UInt32(exactly: first)
+        else { return }
+        heard(.repliedUnreadably(number: number))
     }
 
     private func hear(_ signal: BusSignal) {

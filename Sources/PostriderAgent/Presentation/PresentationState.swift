@@ -24,6 +24,8 @@ struct PresentationState {
         case sent(ticket: UInt64, number: UInt32?)
         /// The user has chosen the alert itself (nil), an action, or has written something for one.
         case chosen(number: UInt32, action: String?, text: String?)
+        /// The user has responded, but nobody can tell what.
+        case unanswered(number: UInt32)
         /// The server has put an alert away; the user has, or its time was over.
         case dismissed(number: UInt32), expired(number: UInt32)
         /// The user has responded in another way.
@@ -105,6 +107,7 @@ struct PresentationState {
         case .sent(let ticket, let number): return sent(ticket, number)
         case .chosen(let number, let action, let text):
             return key(of: number).map { responded($0, action, text) } ?? []
+        case .unanswered(let number): return key(of: number).map { showAgain($0) } ?? []
         case .dismissed(let number): return key(of: number).map { dismissed($0) } ?? []
         // It can be called up again at many servers, and be chosen then.
         case .expired: return []
@@ -171,6 +174,14 @@ struct PresentationState {
         entries[key]?.state = .sent(ticket: ticket)
         tickets[ticket] = key
         return [.show(ticket: ticket, entry.alert, entry.options, replacing: replaced)]
+    }
+
+    /// Shows what was answered once more, as a new one: the server takes the other away.
+    private mutating func showAgain(_ key: Key) -> [Action] {
+        guard let place = entries[key]?.place else { return [] }
+        entries[key]?.place = nil
+        entries[key]?.state = .due
+        return [.close(number: place.number)] + show(key)
     }
 
     private mutating func screenCame(_ server: String) -> [Action] {

@@ -169,6 +169,13 @@ final class Presenter {
                 let action = category(of: alert)?.actions.first(where: { $0.textInput != nil })
             else { return }
             handle(.chosen(number: number, action: action.identifier, text: text))
+        case .repliedUnreadably(let number):
+            guard let alert = machine.alert(numbered: number) else { return }
+            log.warning(
+                "\(alert.key.topic): the user's reply to "
+                    + "\(DesktopNotification.line(alert.key.identifier)) has a character that D-Bus libraries "
+                    + "refuse, such as U+FFFF; the alert is shown again, to be answered without it")
+            handle(.unanswered(number: number))
         case .closed(let number, let reason):
             handle(reason == Self.dismissed ? .dismissed(number: number) : .expired(number: number))
         }

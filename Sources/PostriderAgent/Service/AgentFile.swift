@@ -76,5 +76,6 @@ final class AgentFile: DatabaseFile {
             ALTER TABLE alerts ADD COLUMN reported BLOB;
             """,
             CenterRegister.optionStep + AlertRegister.changeStep,
+            ConsentRegister.optionStep,
         ])
 }

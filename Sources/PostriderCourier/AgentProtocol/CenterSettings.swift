@@ -25,6 +25,24 @@ public struct NotificationOptions: OptionSet, Hashable, Sendable {
     ]
     /// What an app may that has named nothing: all that earlier versions have let it do.
     public static let unnamed: NotificationOptions = [.badge, .sound, .alert, .criticalAlert]
+
+    /// The words that settings and commands have for ``grantable`` options.
+    public static let words: [(word: String, option: NotificationOptions)] = [
+        ("alert", .alert), ("sound", .sound), ("badge", .badge), ("critical", .criticalAlert),
+        ("settings", .providesSettings),
+    ]
+
+    /// The options of some words.
+    ///
+    /// - Returns: the first word that is none in `unknown`.
+    public static func reading(_ words: [String]) -> (options: NotificationOptions, unknown: String?) {
+        var options: NotificationOptions = []
+        for word in words {
+            guard let known = Self.words.first(where: { $0.word == word }) else { return (options, word) }
+            options.formUnion(known.option)
+        }
+        return (options, nil)
+    }
 }
 
 /// What an app may do, one by one (`Settings`).

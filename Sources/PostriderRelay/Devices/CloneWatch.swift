@@ -4,8 +4,9 @@ import PostriderNotifications
 ///
 /// A device that roams is the same process at another address. One that was restarted is another process, and the
 /// former is gone. So a process that comes back after another one has replaced it proves that there are two. Devices of
-/// older versions do not say which process they are: they are known by their address, and because a device may go back
-/// and forth between two networks, only several returns count, and nobody is turned away for them.
+/// older versions do not say which process they are, and machines that were cloned with their memory say the same: they
+/// are known by their address, and because a device may go back and forth between two networks, only several returns
+/// count, and nobody is turned away for them.
 ///
 /// Pure: time is wall-clock time and comes in as an argument.
 struct CloneWatch {
@@ -18,7 +19,12 @@ struct CloneWatch {
 
         /// What it is known by beside another one.
         fileprivate func name(beside other: Party) -> String {
-            instance != 0 && other.instance != 0 ? "\(instance)" : "at \(address)"
+            isTold(beside: other) ? "\(instance)" : "at \(address)"
+        }
+
+        /// Whether the two say that they are different processes.
+        fileprivate func isTold(beside other: Party) -> Bool {
+            instance != 0 && other.instance != 0 && instance != other.instance
         }
     }
 
@@ -51,7 +57,7 @@ struct CloneWatch {
         replaced.removeAll { now.milliseconds - $0.at.milliseconds > Limits.replacedMilliseconds }
         returns.removeAll { now.milliseconds - $0.milliseconds > Limits.returnsByAddress.milliseconds }
         let isReturn = replaced.contains { $0.name == name }
-        let isCertain = isReturn && arriving.instance != 0 && holding.instance != 0
+        let isCertain = isReturn && arriving.isTold(beside: holding)
         if isReturn { returns.append(now) }
         if isCertain || returns.count >= Limits.returnsByAddress.count {
             duplicate = Duplicate(addresses: [holding.address, arriving.address], at: now)

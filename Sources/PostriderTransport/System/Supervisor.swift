@@ -14,8 +14,10 @@ public enum Supervisor {
 
     /// Sends one state, such as `READY=1`, to the socket that `NOTIFY_SOCKET` names; a first `@` stands for a socket
     /// without a file. False: nobody listens there, or takes it within a second, which is no reason to stop.
+    ///
+    /// - Parameter waits: whether the state waits for that second; else it is sent at once or not at all.
     @discardableResult
-    public static func notify(_ state: String, socket name: String) -> Bool {
+    public static func notify(_ state: String, socket name: String, waits: Bool = true) -> Bool {
         var address = sockaddr_un()
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
         guard (2..<capacity).contains(name.utf8.count), let first = name.utf8.first,
@@ -32,17 +34,21 @@ public enum Supervisor {
         }
         let descriptor = Descriptor(owning: Int32(number))
         // A socket whose reader has stopped is full at some time.
-        var patience = timeval(tv_sec: sendSeconds, tv_usec: 0)
-        let size = socklen_t(MemoryLayout<timeval>.size)
-        _ = systemCall("setsockopt") {
-            unsafe Int(setsockopt(descriptor.number, SOL_SOCKET, SO_SNDTIMEO, &patience, size))
+        var flags = Int32(MSG_NOSIGNAL)
+        if waits {
+            var patience = timeval(tv_sec: sendSeconds, tv_usec: 0)
+            let size = socklen_t(MemoryLayout<timeval>.size)
+            _ = systemCall("setsockopt") {
+                unsafe Int(setsockopt(descriptor.number, SOL_SOCKET, SO_SNDTIMEO, &patience, size))
+            }
+        } else {
+            flags |= Int32(MSG_DONTWAIT)
         }
         let length = socklen_t(MemoryLayout<sa_family_t>.size + name.utf8.count)
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 systemCall("sendto") {
-                    unsafe sendto(
-                        descriptor.number, state, state.utf8.count, Int32(MSG_NOSIGNAL), pointer, length)
+                    unsafe sendto(descriptor.number, state, state.utf8.count, flags, pointer, length)
                 }
             }
         }

@@ -64,6 +64,7 @@ enum AppManifests {
             manifest.environment = try environment(reader)
             manifest.handlerSeconds = try handlerSeconds(reader)
             manifest.notifications = try notifications(reader)
+            manifest.notificationOptions = try notificationOptions(reader, where: manifest.notifications)
             manifest.name = try reader.string("name")
             manifest.icon = try reader.string("icon")
             manifest.desktopFile = try reader.string("desktop-file")
@@ -102,6 +103,23 @@ enum AppManifests {
         case "ask", nil: return .notDetermined
         case let text?: throw reader.error("notifications", "must be ask, allow or deny, not '\(text)'")
         }
+    }
+
+    /// What an app may of what it asks for; nil: all of it.
+    private static func notificationOptions(
+        _ reader: YAMLReader, where status: AuthorizationStatus
+    ) throws(YAMLError) -> NotificationOptions? {
+        let name = "notification-options"
+        guard let words = try reader.strings(name) else { return nil }
+        guard status == .authorized else {
+            throw reader.error(name, "has a meaning with notifications: allow only")
+        }
+        let (options, unknown) = NotificationOptions.reading(words)
+        if let unknown {
+            let known = NotificationOptions.words.map(\.word).joined(separator: ", ")
+            throw reader.error(name, "must be a list of \(known), not '\(unknown)'")
+        }
+        return options
     }
 
     private static let extensionKey = "service-extension"

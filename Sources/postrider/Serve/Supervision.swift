@@ -29,9 +29,11 @@ struct Supervision: Sendable {
     }
 
     /// Tells one state.
-    func tell(_ state: String) {
+    ///
+    /// - Parameter waits: whether it waits for a supervisor that does not read; see ``Supervisor``.
+    func tell(_ state: String, waits: Bool = true) {
         guard let socket else { return }
-        if !Supervisor.notify(state, socket: socket) {
+        if !Supervisor.notify(state, socket: socket, waits: waits) {
             log.warning("nobody listens at NOTIFY_SOCKET, \(socket)", kind: "NOTIFY_SOCKET")
         }
     }
@@ -43,7 +45,8 @@ struct Supervision: Sendable {
         guard let period, socket != nil else { return nil }
         return Task {
             while !Task.isCancelled {
-                if await answers() { tell("WATCHDOG=1") }
+                // A sign of life that nobody reads is worth no thread's waiting: the next one follows.
+                if await answers() { tell("WATCHDOG=1", waits: false) }
                 try? await Task.sleep(for: period)
             }
         }

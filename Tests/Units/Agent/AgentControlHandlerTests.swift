@@ -72,12 +72,15 @@ struct AgentControlHandlerTests {
     func options() throws {
         let path = "/v1/authorizations/\(topic)"
         let some = #"{"isAllowed":true,"options":["alert","badge"]}"#
-        #expect(order("PUT", path, some) == 404)
+        // Also before the app has come.
+        #expect(order("PUT", path, some) == 200)
         let app = RecordedApp()
         rig.desk.center.attach(topic, for: app.stream)
         func granted() -> NotificationOptions? {
             rig.desk.state.apps[topic].flatMap { rig.desk.state.centers[$0.number]?.options }
         }
+        #expect(granted() == [.alert, .badge])
+        #expect(order("PUT", path, #"{"isAllowed":true,"options":["sound"]}"#) == 200 && granted() == .sound)
         #expect(order("PUT", path, some) == 200 && granted() == [.alert, .badge])
         #expect(order("PUT", path, #"{"isAllowed":true,"options":["horn"]}"#) == 400)
         #expect(granted() == [.alert, .badge])

@@ -48,6 +48,27 @@ struct ConsentTests {
         #expect(rig.ground.state.apps[topic].map { rig.desk.center.status(of: $0) } == .denied)
     }
 
+    @Test("can be said before it has run of some of what it will ask for", .bug(id: "A15"))
+    func someInAdvance() throws {
+        let rig = try DeskRig()
+        #expect(try rig.desk.center.decide(.authorized, about: topic, granting: [.alert, .badge]))
+        try rig.kill()
+        rig.desk.center.attach(topic, for: RecordedApp().stream)
+        func options(_ topic: String) -> NotificationOptions? {
+            rig.ground.state.apps[topic].flatMap { rig.ground.state.centers[$0.number]?.options }
+        }
+        #expect(options(topic) == [.alert, .badge])
+        // And by a manifest, unless the owner has said something.
+        var manifest = AppManifest.sample("com.example.two")
+        manifest.notifications = .authorized
+        manifest.notificationOptions = .badge
+        _ = rig.keeper.declare([manifest])
+        rig.desk.center.attach("com.example.two", for: RecordedApp().stream)
+        #expect(options("com.example.two") == .badge)
+        #expect(try rig.desk.center.decide(.authorized, about: "com.example.two"))
+        #expect(options("com.example.two") == .unnamed)
+    }
+
     @Test("is said in advance also of an app that only registers: its alerts are shown", .bug(id: "A15"))
     func registration() throws {
         let rig = try DeskRig()
@@ -185,10 +206,18 @@ struct ConsentTests {
             }
             #expect(told.count == 1)
         }
+        // From then on the app is answered at once, and does not wait for ever.
+        let answered = question.statuses.count
         #expect(question.ask().isEmpty && question.screen.shown.count == Limits.promptsPerTopic)
+        #expect(question.statuses.count == answered + 1 && question.statuses.last == .notDetermined)
         try question.restart()
         _ = question.desk.heard(.came(server: "one"))
-        #expect(question.ask().isEmpty && question.screen.shown.count == Limits.promptsPerTopic)
+        _ = question.ask()
+        #expect(question.screen.shown.count == Limits.promptsPerTopic)
+        #expect(question.statuses == [.notDetermined])
+        // What the owner says by another way is told all the same.
+        #expect(try question.rig.center.decide(.authorized, about: topic))
+        #expect(question.ask() == [.authorization(.authorized)])
     }
 
     @Test("is asked of nobody but the app's own user, who can answer", .bug(id: "A15"))

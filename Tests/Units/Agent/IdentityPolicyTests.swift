@@ -30,17 +30,22 @@ struct IdentityPolicyTests {
         .goodbye(Goodbye(reason: reason, retryAfterMilliseconds: 0, detail: ""))
     }
 
-    @Test("enrols anew where it has a key, but not after the operator has removed it", .bug(id: "A10"))
+    @Test(
+        "enrols anew where it has a key, also when its operator has removed it while it was connected",
+        .bug(id: "A10"))
     func unknown() throws {
-        var policy = try policy(key: "key")
-        #expect(policy.unknown(goodbye(.removed), wasConnected: false, log: lines.log) == .enrolAnew)
-        #expect(policy.unknown(goodbye(.removed), wasConnected: true, log: lines.log) == .wait)
-        #expect(policy.unknown(goodbye(.removed), wasConnected: false, log: lines.log) == .wait)
-        policy.welcomed()
-        #expect(policy.unknown(goodbye(.removed), wasConnected: false, log: lines.log) == .enrolAnew)
-        var keyless = try self.policy(key: nil)
-        #expect(keyless.unknown(goodbye(.removed), wasConnected: false, log: lines.log) == .wait)
-        #expect(lines.count == 5)
+        for (key, verdict) in [("key", .enrolAnew), (nil, .wait)] as [(String?, IdentityPolicy.Verdict)] {
+            let policy = try policy(key: key)
+            for wasConnected in [false, true] {
+                let before = lines.count
+                #expect(
+                    policy.unknown(goodbye(.removed), wasConnected: wasConnected, log: lines.log) == verdict)
+                #expect(lines.count == before + 1)
+                let line = lines.all.withLock { $0.last } ?? ""
+                #expect(line.contains("restored from an older backup") != wasConnected)
+                #expect(line.contains("POSTRIDER_ENROLMENT_KEY") == (key == nil))
+            }
+        }
     }
 
     @Test("waits beside a clone, or enrols anew where it may and has a key", .bug(id: "A9"))

@@ -112,6 +112,14 @@ struct PresentationStateTests {
             "the user chooses an action", shown, .chosen(number: 7, action: "stop", text: nil),
             [.respond(a, action: "stop", text: nil), .close(number: 7), .forget(a, isDismissed: true)]
         ),
+        (
+            "what the user has answered unreadably is shown again", shown, .unanswered(number: 7),
+            [.close(number: 7), .show(ticket: 3, a, .all, replacing: 0)]
+        ),
+        (
+            "and is not put away with the notification that was answered",
+            shown + [.unanswered(number: 7), .sent(ticket: 3, number: 8)], .dismissed(number: 7), []
+        ),
         ("of something unknown", shown, .chosen(number: 8, action: "stop", text: nil), []),
         (
             "and then it is closed", shown + [.chosen(number: 7, action: nil, text: nil)],

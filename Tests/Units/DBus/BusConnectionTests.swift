@@ -154,6 +154,31 @@ struct BusConnectionTests {
         #expect(heard.map(\.arguments) == [signal.arguments] && heard[0].sender.hasPrefix(":"))
     }
 
+    @Test(
+        "tells of a signal that libsystemd cannot read: who sent which, and what stands in front",
+        .bug(id: "A7"))
+    func unreadable() throws {
+        let connection = try BusConnection(bus.address)
+        var (heard, failed) = ([BusSignal](), [(signal: BusSignal, error: BusError)]())
+        try connection.listen(
+            to: BusMatch(interface: "house.postrider.News"), { heard.append($0) },
+            unreadable: { failed.append(($0, $1)) })
+        _ = try connection.answer(to: call("Echo")).get()
+        // libdbus sends what libsystemd refuses to.
+        let sender = Process()
+        sender.executableURL = URL(filePath: "/usr/bin/dbus-send")
+        sender.arguments = [
+            "--bus=\(bus.address)", "--type=signal", "/", "house.postrider.News.Told", "uint32:7",
+            "string:a\u{FFFF}", "string:b",
+        ]
+        try sender.run()
+        sender.waitUntilExit()
+        #expect(sender.terminationStatus == 0)
+        try connection.run { !failed.isEmpty }
+        #expect(heard.isEmpty && failed.first?.signal.arguments == [.uint32(7)])
+        #expect(failed.first?.signal.member == "Told" && failed.first?.signal.sender.hasPrefix(":") == true)
+    }
+
     @Test("that is lost tells whoever waits, and stays lost")
     func loss() throws {
         let connection = try BusConnection(bus.address)

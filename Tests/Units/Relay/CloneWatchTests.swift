@@ -39,12 +39,25 @@ struct CloneWatchTests {
 
     @Test("are not one device that roams, or starts again and again", .bug(id: "A9"))
     func oneDevice() {
-        let roaming = (0..<20).map { Party(instance: 1, address: "10.0.0.\($0 % 2)") }
+        let commuting = (0..<20).map { Party(instance: 1, address: "10.0.0.\($0 % 2)") }
+        let travelling = (0..<20).map { Party(instance: 1, address: "10.0.0.\($0)") }
         let restarted = (0..<20).map { Party(instance: UInt64(1 + $0), address: "10.0.0.\($0 % 2)") }
-        for parties in [roaming, restarted] {
-            let (verdicts, watch) = verdicts(parties)
+        for (parties, seconds) in [(commuting, 400), (travelling, 10), (restarted, 10)] as [([Party], Int64)]
+        {
+            let (verdicts, watch) = verdicts(parties, secondsBetween: seconds)
             #expect(!verdicts.contains(.isTurnedAway) && watch.duplicate == nil)
         }
+    }
+
+    @Test(
+        "that were cloned with their memory are told by their addresses, and nobody is turned away",
+        .bug(id: "A9"))
+    func clonedMemory() {
+        let parties = (0..<6).map { Party(instance: 7, address: "10.0.0.\($0 % 2)") }
+        #expect(verdicts(Array(parties.prefix(4))).watch.duplicate == nil)
+        let (verdicts, watch) = verdicts(parties)
+        #expect(!verdicts.contains(.isTurnedAway))
+        #expect(watch.duplicate?.addresses.sorted() == ["10.0.0.0", "10.0.0.1"])
     }
 
     @Test("of an older version are told after three returns, and nobody is turned away", .bug(id: "A9"))

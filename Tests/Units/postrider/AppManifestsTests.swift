@@ -61,6 +61,40 @@ struct AppManifestsTests {
         #expect(failure?.description.hasPrefix("app.yaml:") == true)
     }
 
+    @Test("allow an app some of what it asks for, or all of it", .bug(id: "A15"))
+    func notificationOptions() throws {
+        let allowed = "topic: a.b\nprogram: /bin/sh\nnotifications: allow\n"
+        #expect(try manifest(allowed, by: getuid()).notificationOptions == nil)
+        let some = try manifest(allowed + "notification-options: [alert, sound, badge]\n", by: getuid())
+        #expect(some.notificationOptions == [.alert, .sound, .badge])
+        for (text, sentence) in [
+            (allowed + "notification-options: [horn]", "critical, settings, not 'horn'"),
+            ("topic: a.b\nprogram: /bin/sh\nnotification-options: [alert]", "notifications: allow only"),
+        ] {
+            let failure = #expect(throws: CommandFailure.self) { try manifest(text, by: getuid()) }
+            #expect(failure?.description.contains(sentence) == true, "\(String(describing: failure))")
+        }
+    }
+
+    @Test("are refused where somebody else could exchange the program by its directory")
+    func writableDirectory() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let program = directory + "/program"
+        try Data("#!/bin/sh\n".utf8).write(to: URL(filePath: program))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        for (mode, isGood) in [(0o755, true), (0o777, false)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory)
+            let found = Result { try manifest("topic: a.b\nprogram: \(program)", by: getuid()) }
+            #expect(((try? found.get()) != nil) == isGood, "\(found)")
+            guard case .failure(let error) = found else { continue }
+            #expect(
+                "\(error)".contains(
+                    "lies below the directory \(directory), which can be changed by everybody"))
+        }
+    }
+
     @Test("are refused where somebody else could change the program")
     func writableProgram() throws {
         let program = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
