@@ -19,16 +19,23 @@ final class Checkpointer: Sendable {
 
     private let stage: Mutex<Stage>
     private let failed = Atomic(false)
-    /// Whether the log has been told that the copying fails.
-    private let isTold = Atomic(false)
+    /// When the log is told that the copying fails, and that it succeeds again.
+    private let trouble = Mutex(FailureEpisodes())
     /// Nil once stopped.
     private let connection: Mutex<Database?>
     private let queue = DispatchQueue(label: "postrider.checkpoint")
     private let thresholdPages: Int
     private let log: Log
+    private let now: @Sendable () -> UInt64
 
     /// A checkpointer for this database; its work starts when the log holds `thresholdPages` pages.
-    init(of database: Database, thresholdPages: Int, log: Log) throws(StoreError) {
+    ///
+    /// - Parameter now: monotonic nanoseconds.
+    init(
+        of database: Database, thresholdPages: Int, log: Log,
+        now: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
+    ) throws(StoreError) {
+        self.now = now
         stage = Mutex(.idle(until: thresholdPages))
         connection = Mutex(try database.sibling())
         self.thresholdPages = thresholdPages
@@ -83,17 +90,25 @@ final class Checkpointer: Sendable {
         stage.withLock { $0 = .copied }
     }
 
-    /// A checkpoint that fails loses nothing: the log keeps everything. It is told when that begins and when it ends.
+    /// A checkpoint that fails loses nothing: the log keeps everything.
     private func attempt(on database: Database) {
         do throws(StoreError) {
             try database.checkpoint()
-            if isTold.exchange(false, ordering: .relaxed) {
-                log.notice("the log of \(database.path) is copied into it again")
-            }
+            note(nil, of: database.path)
         } catch {
             if error.kind == .inputOutput { failed.store(true, ordering: .releasing) }
-            guard !isTold.exchange(true, ordering: .relaxed) else { return }
-            log.warning("the log of \(database.path) cannot be copied into it for now: \(error)")
+            note(error, of: database.path)
+        }
+    }
+
+    /// Says when copying the log of a file begins to fail and when it succeeds again. On a full disk it does both in
+    /// turn, each time that a little room is made.
+    func note(_ failure: StoreError?, of path: String) {
+        if let failure {
+            guard trouble.withLock({ $0.failed(failure, at: now()) }) else { return }
+            log.warning("the log of \(path) cannot be copied into it for now: \(failure)")
+        } else if trouble.withLock({ $0.succeeded(at: now()) }) != nil {
+            log.notice("the log of \(path) is copied into it again")
         }
     }
 }

@@ -3,7 +3,7 @@
 usage: silence.py RELAY.json FOLDER SECONDS
 
 It prints `port: ` with the proxy's port. At SIGUSR1 a device connects through it that never sends a PING; the program says
-when that one was cut, and ends.
+when that one was cut. At the next SIGUSR1 it ends.
 """
 
 import asyncio
@@ -38,14 +38,18 @@ async def main(relay, folder, seconds):
     host, port = relay.device_endpoint
     file = Path(folder) / "haproxy.conf"
     file.write_text(HAPROXY.format(seconds=seconds, descriptor=front.fileno(), host=host, port=port))
-    process = subprocess.Popen(["/usr/sbin/haproxy", "-db", "-f", file], pass_fds=[front.fileno()])
+    # The proxy does not outlive this program, however it ends.
+    command = ["/usr/bin/setpriv", "--pdeathsig", "KILL", "/usr/sbin/haproxy", "-db", "-f", file]
+    process = subprocess.Popen(command, pass_fds=[front.fileno()])
     try:
         say(f"port: {front.getsockname()[1]}")
         await called.wait()
+        called.clear()
         silent = Device(dataclasses.replace(relay, device_endpoint=front.getsockname()), "a silent one", 1800)
         await silent.join()
         await silent.end()
         say("the silent one was cut")
+        await called.wait()
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()

@@ -53,7 +53,8 @@ struct ConsentTests {
         let rig = try DeskRig()
         #expect(try rig.desk.center.decide(.authorized, about: topic, granting: [.alert, .badge]))
         try rig.kill()
-        rig.desk.center.attach(topic, for: RecordedApp().stream)
+        let (one, two) = (RecordedApp(), RecordedApp())
+        rig.desk.center.attach(topic, for: one.stream)
         func options(_ topic: String) -> NotificationOptions? {
             rig.ground.state.apps[topic].flatMap { rig.ground.state.centers[$0.number]?.options }
         }
@@ -63,10 +64,11 @@ struct ConsentTests {
         manifest.notifications = .authorized
         manifest.notificationOptions = .badge
         _ = rig.keeper.declare([manifest])
-        rig.desk.center.attach("com.example.two", for: RecordedApp().stream)
+        rig.desk.center.attach("com.example.two", for: two.stream)
         #expect(options("com.example.two") == .badge)
         #expect(try rig.desk.center.decide(.authorized, about: "com.example.two"))
         #expect(options("com.example.two") == .unnamed)
+        withExtendedLifetime((one, two)) {}
     }
 
     @Test("is said in advance also of an app that only registers: its alerts are shown", .bug(id: "A15"))

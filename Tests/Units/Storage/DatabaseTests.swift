@@ -1,6 +1,7 @@
 import CPostriderSQLite
 import Foundation
 import PostriderNotifications
+import Synchronization
 import Testing
 
 @testable import PostriderStorage
@@ -110,6 +111,34 @@ import Testing
             #expect(failure?.kind == .busy)
         }
         #expect(try database.number("SELECT count(*) FROM thing") == 1)
+    }
+
+    @Test(
+        "That a log cannot be copied is told twice in a minute at most, however often it fails and succeeds",
+        .bug(id: "A18"))
+    func copyingTold() throws {
+        let told = ToldLines()
+        let checkpointer = try Checkpointer(
+            of: try Database(path: path, schema: first), thresholdPages: 100, log: told.log,
+            now: { told.now.withLock { $0 } })
+        for _ in 0..<50 {
+            checkpointer.note(StoreError(.full, "full"), of: path)
+            told.now.withLock { $0 += 1_000_000_000 }
+            checkpointer.note(nil, of: path)
+        }
+        #expect(told.lines.withLock { $0.count { $0.contains("cannot be copied") } } == 2)
+        #expect(told.lines.withLock { $0.count { $0.contains("copied into it again") } } == 1)
+        told.now.withLock { $0 += FailureEpisodes.quiet }
+        checkpointer.note(nil, of: path)
+        #expect(told.lines.withLock { $0.last }?.contains("copied into it again") == true)
+        checkpointer.stop()
+    }
+
+    /// What the log was told, at a time that stands still.
+    private final class ToldLines: Sendable {
+        let now = Mutex<UInt64>(1_000_000_000_000)
+        let lines = Mutex<[String]>([])
+        var log: Log { Log { [self] _, line in lines.withLock { $0.append(line) } } }
     }
 
     @Test("A version below every schema's is told as damage")
