@@ -14,8 +14,8 @@ PROGRAMS = Path(__file__).parents[1] / "EndToEnd" / "Programs"
 PARTS = ["relay", "pushes", "doubt", "agent"]
 # On these a write into a file takes new room, so a disk that pushes alone have filled needs room from elsewhere.
 COPYING = {"btrfs"}
-# Far more seconds than one takes.
-PATIENCE = 300
+# Far more seconds than one takes, also of a machine that many builds keep busy.
+PATIENCE = 1800
 
 
 def full_disks(program, folder):
