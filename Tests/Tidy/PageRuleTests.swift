@@ -48,6 +48,31 @@ struct PageRuleTests {
         #expect(PictureRules.hash(of: "foobar") == "85944171f73967e8")
     }
 
+    @Test("finds exported types whose last word is no entry of the glossary and no term of the field")
+    func vocabulary() {
+        let glossary = TextFile(
+            path: VocabularyRules.path,
+            text:
+                "**Dead letter.** A.\n\n**Accept, hold back.** B.\n"
+                + "<!-- terms: begin -->\n| of | handler, tls |\n"
+        )
+        let code = """
+            public struct AppLetter {}
+            public final class DeadLetters {}
+            @MainActor public enum ConnectionHandler {}
+            public typealias RenewableTLS = Int
+            public struct DeviceDidWake {}
+            struct Lobby {}
+            public protocol AppDesk {}
+            public struct Accept { public struct Crate {} }
+            """
+        let file = TextFile(path: "Sources/PostriderRelay/A.swift", text: code)
+        let findings = VocabularyRules.findings([glossary, file])
+        #expect(findings.map(\.line) == [7])
+        #expect(
+            findings.first?.sentence == "declares AppDesk, and \(VocabularyRules.path) does not know 'desk'")
+    }
+
     @Test("finds a dependency that is missing in the drawing of the modules, and one too many")
     func modules() {
         let manifest = #"library("A", ["B"]), library("B"), library("C", ["B"])"#

@@ -50,6 +50,11 @@ struct TidyTests {
         report(PictureRules.modules(files, table), "drawing")
     }
 
+    @Test("names exported types by words of the glossary")
+    func vocabulary() {
+        report(VocabularyRules.findings(files), "words")
+    }
+
     @Test("has a test for each case from the field, by its number")
     func fieldCases() throws {
         let cases = try #require(FieldCases(files))
