@@ -102,7 +102,8 @@ let package = Package(
             [
                 "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderTransport",
                 "PostriderHTTP2",
-                "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
+                "PostriderCourier", "PostriderEndpoints", "PostriderJSON", "PostriderCaptures",
+                "PostriderRules",
             ]
         ),
         library(
@@ -121,6 +122,7 @@ let package = Package(
             dependencies: [
                 "PostriderNotifications", "PostriderCrypto", "PostriderFileTrust", "PostriderHTTP2",
                 "PostriderOptions", "PostriderYAML", "PostriderTLS", "PostriderTransport", "PostriderCourier",
+                "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
                 "PostriderStorage", "PostriderClients", "PostriderDBus", "PostriderRelay", "PostriderAgent",
                 "PostriderLoad",
             ],

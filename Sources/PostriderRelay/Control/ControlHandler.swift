@@ -13,6 +13,10 @@ final class ControlHandler {
     let context: ShardContext
     let changes: RegistryChanges
     private let queries: ShardQueries
+    /// What captures requests and has rules decide about pushes; nil: nothing does.
+    let bench: TestBench?
+    /// Callers that wait for captures.
+    let captureWaiters: CaptureWaiters?
     var providerKeys: [String: ProviderKeyRecord]
     private var topics: [Topic: TopicRecord]
     private var enrolmentKeys: [String: EnrolmentKeyRecord]
@@ -23,10 +27,15 @@ final class ControlHandler {
     private var waiting: [(ControlHandler) -> Void] = []
 
     /// A desk for what the registry held at start-up.
-    init(_ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges, _ queries: ShardQueries) {
+    init(
+        _ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges, _ queries: ShardQueries,
+        _ bench: TestBench? = nil, _ captureWaiters: CaptureWaiters? = nil
+    ) {
         self.context = context
         self.changes = changes
         self.queries = queries
+        self.bench = bench
+        self.captureWaiters = captureWaiters
         providerKeys = Dictionary(registry.providerKeys.map { ($0.identifier, $0) }, uniquingKeysWith: { $1 })
         topics = Dictionary(registry.topics.map { ($0.topic, $0) }, uniquingKeysWith: { $1 })
         enrolmentKeys = Dictionary(registry.enrolmentKeys.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
@@ -56,6 +65,10 @@ final class ControlHandler {
         case ("PUT", "enrolment-keys", let name?): inTurn { $0.putEnrolmentKey(name, respond) }
         case ("DELETE", "enrolment-keys", let name?): inTurn { $0.removeEnrolmentKey(name, respond) }
         case ("PUT", "backup", nil): backUp(body, respond)
+        case ("GET", "captures", nil): captures(query, respond)
+        case ("DELETE", "captures", nil): removeCaptures(respond)
+        case ("GET", "rules", nil): listRules(respond)
+        case ("PUT", "rules", nil): putRules(body, respond)
         case ("GET", "devices", nil): listDevices(respond)
         case ("DELETE", "devices", let name?): removeDevice(name, respond)
         default: respond(Self.refusal(404, "There is no \(method) \(path) on the control socket."))

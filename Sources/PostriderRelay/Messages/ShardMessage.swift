@@ -83,6 +83,8 @@ enum ControlMessage: Sendable {
     case question(ShardQuestion, id: UInt64, asker: Int)
     /// To the shard that asked.
     case reply(ShardReply, id: UInt64)
+    /// To shard 0 of a relay with a test bench, where somebody waits for captures: there are more.
+    case capturesChanged
     /// From the trace, to the shard that asked.
     case traced(ticket: UInt64, TraceAnswer)
 }

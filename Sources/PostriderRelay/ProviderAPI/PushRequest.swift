@@ -11,6 +11,8 @@ final class PushRequest {
         case receiving
         /// The push is with the device's home.
         case waiting
+        /// The same on a relay with a test bench; or a rule has decided about it, and it is put off.
+        case observed
         /// The order is with the home of the app's channels.
         case ordering(ChannelEcho)
     }
@@ -130,6 +132,9 @@ final class PushRequest {
         body.reserveCapacity(bodyByteCount)
         body.append(copying: bytes)
     }
+
+    /// Calls `body` for each field in the order of the wire.
+    func forEachField(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) { block.forEach(body) }
 
     /// Where a field's value lies in ``values``, or nil where the provider sent none.
     func range(_ field: Field) -> Range<Int>? {

@@ -120,7 +120,7 @@ final class PushValidator {
 
     /// Whether this is how a device token is written: any even number of digits up to the most. Apple's tokens are
     /// of any length; that ours are of one is found out where they are opened.
-    private static func isToken(_ digits: Span<UInt8>) -> Bool {
+    static func isToken(_ digits: Span<UInt8>) -> Bool {
         guard digits.count.isMultiple(of: 2), digits.count <= Limits.deviceTokenDigits else { return false }
         for index in digits.indices where Hexadecimal.value(digits[index]) == nil { return false }
         return true

@@ -15,6 +15,8 @@ final class ProviderConnections {
     let requestHeaders: ProtocolCode.RequestHeaders
     /// How long a connection may stay without a request.
     let idleMilliseconds: Int
+    /// What captures requests and has rules decide about pushes; nil: nothing does, as in production.
+    let bench: TestBench?
     let tokens = ProviderTokens()
     let topics = TopicCache()
     /// Reused from one response to the next.
@@ -29,6 +31,7 @@ final class ProviderConnections {
         compatibility = settings.compatibility
         requestHeaders = settings.protocolCode.requestHeaders
         idleMilliseconds = settings.providerIdleMilliseconds
+        bench = settings.bench
     }
 
     var count: Int { sessions.count }

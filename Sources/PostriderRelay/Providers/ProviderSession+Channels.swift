@@ -39,6 +39,7 @@ extension ProviderSession {
         guard let request = exchanges[stream], case .ordering(let echo) = request.phase else { return }
         let isHead = request.isHead
         forget(stream)
+        if observer != nil { noteAnswered(stream, status: Int(answer.status) ?? 0, reason: answer.rejection) }
         raiseStreamLimit()
         var body: [UInt8] = []
         connections.reply.removeAll()
@@ -89,6 +90,10 @@ extension ProviderSession {
 }
 
 extension ChannelAnswer {
+    fileprivate var rejection: Rejection? {
+        if case .rejected(let rejection) = self { rejection } else { nil }
+    }
+
     fileprivate var status: String {
         switch self {
         case .created: "201"

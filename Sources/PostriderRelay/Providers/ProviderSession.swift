@@ -24,6 +24,8 @@ final class ProviderSession: EndpointOwner {
     /// Streams on which all channels of an app were asked for, until they are closed.
     var listings: Set<Int32> = []
     private let admission: PushValidator
+    /// What captures its requests and has rules decide about them; nil: nothing does, as in production.
+    let observer: RequestObserver?
     var credentials = ProviderCredentials()
     private var idleTimer: (any LoopTimer)?
     private var lastRequestAt: UInt64
@@ -56,6 +58,7 @@ final class ProviderSession: EndpointOwner {
             tokens: connections.tokens, seal: context.codec, topics: connections.topics,
             environment: environment, fidelity: connections.compatibility)
         lastRequestAt = context.scheduler.now
+        observer = connections.bench.map { RequestObserver($0) }
     }
 
     /// What the parts of its shard share.
@@ -63,7 +66,10 @@ final class ProviderSession: EndpointOwner {
 
     /// Tells the provider what became of a push. One that was reset meanwhile is forgotten.
     func answer(_ stream: Int32, _ verdict: PushResult) {
-        guard let request = exchanges[stream], case .waiting = request.phase else { return }
+        guard let request = exchanges[stream], case .waiting = request.phase else {
+            if let observer { answer(stream, verdict, observedBy: observer) }
+            return
+        }
         if case .rejected(let rejection, _) = verdict { noteRefused(rejection, request, topic: nil) }
         respond(stream, verdict, request)
     }
@@ -116,7 +122,9 @@ final class ProviderSession: EndpointOwner {
         request.uniqueIdentity =
             environment == .development
             ? NotificationIdentity(random: context.random.next(), context.random.next()) : nil
-        if isAboutChannels(request) {
+        if let observer {
+            take(request, stream, observedBy: observer)
+        } else if isAboutChannels(request) {
             takeOrder(request, stream)
         } else if let rejection = take(request, stream) {
             noteRefused(rejection, request, topic: request.text(.topic).flatMap(Topic.init))
@@ -136,6 +144,7 @@ final class ProviderSession: EndpointOwner {
     func disconnected(_ reason: CloseReason, from peer: Peer?) {
         connections.sessions.remove(self)
         idleTimer = nil
+        if let observer { noteAbandoned(observer) }
         context.providerEnds.note(reason, of: peer)
     }
 
@@ -144,26 +153,36 @@ final class ProviderSession: EndpointOwner {
     /// Admits a complete request and sends it to the device's home, or tells why not.
     private func take(_ request: PushRequest, _ stream: Int32) -> Rejection? {
         guard !isDraining else { return .shutdown }
-        let context = context
         do throws(Rejection) {
-            let notification = try admission.admit(
-                request, &credentials, by: context.policy, now: context.now)
-            let home = context.home(of: notification.device)
-            guard !context.outbox.isCongested(home) else { return .tooManyRequests }
+            let notification = try admit(request)
             request.phase = .waiting
-            let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: number)
-            if home == context.index {
-                connections.home.offer(notification, address)
-            } else {
-                context.outbox.send(.push(.deliver(notification, address)), to: home)
-            }
-            return nil
+            return post(notification, stream)
         } catch {
             return error
         }
     }
 
-    private func noteRefused(
+    /// The notification that a complete request stands for.
+    func admit(_ request: PushRequest) throws(Rejection) -> Notification {
+        let context = context
+        return try admission.admit(request, &credentials, by: context.policy, now: context.now)
+    }
+
+    /// Sends a push to its device's home, or tells why not.
+    func post(_ notification: Notification, _ stream: Int32) -> Rejection? {
+        let context = context
+        let home = context.home(of: notification.device)
+        guard !context.outbox.isCongested(home) else { return .tooManyRequests }
+        let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: number)
+        if home == context.index {
+            connections.home.offer(notification, address)
+        } else {
+            context.outbox.send(.push(.deliver(notification, address)), to: home)
+        }
+        return nil
+    }
+
+    func noteRefused(
         _ reason: Rejection, _ request: PushRequest, topic: @autoclosure () -> Topic?
     ) {
         context.trace.note(at: context.now) {
@@ -180,7 +199,7 @@ final class ProviderSession: EndpointOwner {
         connections.recycle(request)
     }
 
-    private func respond(_ stream: Int32, _ verdict: PushResult, _ request: PushRequest) {
+    func respond(_ stream: Int32, _ verdict: PushResult, _ request: PushRequest) {
         raiseStreamLimit()
         let connections = connections
         let endpoint = endpoint

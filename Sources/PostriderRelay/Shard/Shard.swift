@@ -17,6 +17,8 @@ final class Shard {
     let channels: ChannelHome
     let changes: RegistryChanges
     let queries: ShardQueries
+    /// Callers that wait for captures, on shard 0 of a relay with a test bench.
+    let captureWaiters: CaptureWaiters?
     /// Where this shard listens.
     var listeners: [Listener] = []
 
@@ -43,6 +45,7 @@ final class Shard {
         self.onStop = onStop
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
+        captureWaiters = settings.bench.map { CaptureWaiters($0, on: context.scheduler) }
         channels = ChannelHome(context, changes)
         let sessions = ProviderSessions()
         home = DeviceHome(context, settings, changes, providers: sessions)
@@ -122,6 +125,7 @@ final class Shard {
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)
         case .control(.reply(let reply, let id)): queries.collect(reply, id)
+        case .control(.capturesChanged): captureWaiters?.capturesChanged()
         case .control(.traced(let ticket, let answer)): context.trace.answered(ticket, answer)
         case .lifecycle(.drain): drain()
         case .lifecycle(.stop):

@@ -13,6 +13,8 @@ struct ShardSettings: Sendable {
     var hasDevelopment = true
     /// How long a provider's connection may stay without a request.
     var providerIdleMilliseconds = Limits.providerIdleSeconds.usual * 1000
+    /// What captures requests and has rules decide about pushes; nil: nothing does, as in production.
+    var bench: TestBench?
 }
 
 extension ShardSettings {
@@ -24,5 +26,6 @@ extension ShardSettings {
         throttle = ReconnectThrottle(places: configuration.deviceFetches)
         hasDevelopment = !configuration.developmentProviderAddresses.isEmpty
         providerIdleMilliseconds = configuration.providerIdleSeconds * 1000
+        bench = configuration.bench
     }
 }

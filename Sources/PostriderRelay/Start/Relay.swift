@@ -116,6 +116,7 @@ public final class Relay: Sendable {
         let thread = TraceThread(
             mailboxes: mailboxes, losses: TraceLosses(), sample: sample, closed: CountDownLatch(from: 1),
             log: log,
+            bench: configuration.bench,
             openTrace: openTrace)
         do {
             return (thread, try await thread.start())

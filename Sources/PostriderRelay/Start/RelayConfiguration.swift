@@ -38,6 +38,8 @@ public struct RelayConfiguration: Sendable {
     var returnMilliseconds = Limits.clockMilliseconds
     /// One push of so many is traced; nil: none is.
     public var traceSample: Int? = 1
+    /// What captures requests and has rules decide about pushes, for tests; nil: nothing does.
+    public var bench: TestBench?
     /// The number of event loops; each has a thread of its own.
     public var shards: Int
     /// How long a shard looks for more to do, after it has had something to do, before it sleeps.

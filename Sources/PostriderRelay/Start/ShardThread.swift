@@ -113,7 +113,9 @@ struct ShardThread: Sendable {
         }
         for listener in devices { guardListener(listener, shard.context.deviceEnds) }
         if index == 0 {
-            let handler = ControlHandler(registry, shard.context, shard.changes, shard.queries)
+            let handler = ControlHandler(
+                registry, shard.context, shard.changes, shard.queries, configuration.bench,
+                shard.captureWaiters)
             shard.listeners.append(
                 try loop.listen(configuration.controlAddress) { _ in
                     ControlSession(handler, user: configuration.user, log: log).endpoint

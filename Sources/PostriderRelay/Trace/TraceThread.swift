@@ -9,6 +9,8 @@ struct TraceThread: Sendable {
     let sample: Int
     let closed: CountDownLatch
     let log: Log
+    /// Is shown all records before they are written; nil: nobody is.
+    let bench: TestBench?
     let openTrace: @Sendable () throws(StoreError) -> any TraceStore
 
     /// Opens the trace on a thread of its own, which serves it until it is closed, and answers the highest row that it
@@ -47,7 +49,8 @@ struct TraceThread: Sendable {
             onClosed: { [unowned loop] in
                 loop.stop()
                 closed.countDown()
-            }
+            },
+            observe: { [bench] records in bench?.noteLives(records) }
         )
         // What arrives is written down between two segments of a search.
         let work = loop.makeTimer { [unowned keeper] in keeper.work() }

@@ -9,17 +9,19 @@ final class TraceWriter {
     private let log: Log
     private let post: (ShardMessage, Int) -> Void
     private var onClosed: (() -> Void)?
+    private let observe: ([TraceRecord]) -> Void
     private var records: [TraceRecord] = []
     private var trouble = FailureEpisodes()
     private let readClock: () -> UInt64
     private var searches: [(search: TraceSearch, ticket: UInt64, asker: Int)] = []
 
     /// A keeper of `store`, in which it notes that the relay started. `post` addresses a letter to a shard;
-    /// `onClosed` is called after a ``TraceRequest/close``; `readClock` answers monotonic nanoseconds.
+    /// `onClosed` is called after a ``TraceRequest/close``; `readClock` answers monotonic nanoseconds; `observe` is
+    /// shown all records before they are written.
     init(
         _ store: any TraceStore, sample: Int, losses: TraceLosses, log: Log, now: Moment,
         readClock: @escaping () -> UInt64, post: @escaping (ShardMessage, Int) -> Void,
-        onClosed: @escaping () -> Void
+        onClosed: @escaping () -> Void, observe: @escaping ([TraceRecord]) -> Void = { _ in }
     ) {
         self.store = store
         self.sample = sample
@@ -28,6 +30,7 @@ final class TraceWriter {
         self.readClock = readClock
         self.post = post
         self.onClosed = onClosed
+        self.observe = observe
         write([.event(TraceEvent(.started, at: now, row: QueueRow(0)))])
     }
 
@@ -102,6 +105,7 @@ final class TraceWriter {
 
     private func writeDown() {
         guard !records.isEmpty else { return }
+        observe(records)
         write(records)
         records = []
     }

@@ -47,6 +47,7 @@ enum Commands {
     /// In the order of the help.
     static let all: [any Command.Type] = [
         AgentCommand.self,
+        CapturesCommand.self,
         ChannelsCommand.self,
         DevCommand.self,
         DeviceCommand.self,

@@ -204,12 +204,11 @@ final class SimulatedDevice: DeviceClientDelegate {
         var channel: String?
 
         enum CodingKeys: String, CodingKey {
-            case event, device, pending, topic, token, environment, reason, priority, channel
-            case nextAttempt = "next-attempt-milliseconds"
-            case apnsIdentity = "apns-id"
-            case pushType = "push-type"
-            case collapseIdentifier = "collapse-id"
-            case acceptedAt = "accepted-at"
+            case event, device, pending, topic, token, environment, reason, priority, channel, pushType
+            case acceptedAt
+            case nextAttempt = "nextAttemptMilliseconds"
+            case apnsIdentity = "id"
+            case collapseIdentifier = "collapseId"
         }
     }
 

@@ -24,7 +24,10 @@ enum DevCommand: Command {
         let level = try options.choice("log-level", of: LogLevel.self)?.level ?? .warning
         let folder = DevFolder(options.string("directory") ?? DevFolder.usualPath)
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-        let changes = try folder.prepare(topics: topics, now: now)
+        let place = try DevPlace(options)
+        let bench = try DevBench.make(options)
+        let changes = try folder.prepare(topics: topics, names: place.names, now: now)
+        let host = place.address
         var configuration = RelayConfiguration(
             providerAddresses: [try SocketAddress(host: host, port: ports.provider)],
             deviceAddresses: [try SocketAddress(host: host, port: ports.device)],
@@ -39,6 +42,7 @@ enum DevCommand: Command {
             try SocketAddress(host: host, port: ports.development)
         ]
         configuration.fidelity = fidelity
+        configuration.bench = bench
         try configuration.readBounds { setting, range in
             try options.integer(setting.rawValue, in: range)
         } _: { setting, words in
@@ -48,7 +52,7 @@ enum DevCommand: Command {
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, changes: changes, log: log)
         log.notice("ready: \(DescriptorNeed.roomNow)")
-        let values = try values(of: folder, served.relay, topics)
+        let values = try values(of: folder, served.relay, topics, place)
         try values.write(to: folder)
         let output = try Console.makeOutput()
         if options.isSet("json") {
@@ -57,13 +61,13 @@ enum DevCommand: Command {
             output.add(
                 values.guide(program: CommandLine.arguments[0], folder: options.string("directory")))
         }
-        return await served.untilEnd {
+        let code = await served.untilEnd {
             try served.relay.reload(configuration)
             return "new connections see the certificate in \(configuration.certificateChainFile)"
         }
+        DevBench.tellUnmatchedRules(of: bench, log)
+        return code
     }
-
-    private static let host = "127.0.0.1"
 
     private static func topics(_ options: ParsedOptions) throws -> [Topic] {
         let texts = options.list("topic")
@@ -118,7 +122,9 @@ enum DevCommand: Command {
         return word
     }
 
-    private static func values(of folder: DevFolder, _ relay: Relay, _ topics: [Topic]) throws -> DevValues {
+    private static func values(
+        of folder: DevFolder, _ relay: Relay, _ topics: [Topic], _ place: DevPlace
+    ) throws -> DevValues {
         guard let providerPort = relay.providerAddresses.first?.port,
             let devicePort = relay.deviceAddresses.first?.port,
             let developmentPort = relay.developmentProviderAddresses.first?.port
@@ -126,7 +132,8 @@ enum DevCommand: Command {
             preconditionFailure("an address of the Internet has a port")
         }
         return DevValues(
-            host: host,
+            host: place.host,
+            names: place.names,
             providerPort: providerPort,
             developmentProviderPort: developmentPort,
             devicePort: devicePort,
@@ -164,7 +171,8 @@ enum DevCommand: Command {
                 "Where providers connect for the development environment; one above the other if not given."
             ),
             .value("device-port", "PORT", "Where devices connect; 5223 if not given. 0: any free one."),
-            .flag("apple", "Behave as Apple does in everything, also where that suits production less."),
+        ] + DevPlace.options + DevBench.options + [
+            .flag("apple", "Behave as Apple does in everything, also where that suits production less.")
         ] + (Setting.fidelity + RelayConfiguration.bounds).map(\.option) + [
             .value("log-level", "LEVEL", "error, warning (if not given), notice, info or debug."),
             .flag("json", "Print one line of JSON with all values when the relay is ready."),
@@ -175,6 +183,12 @@ enum DevCommand: Command {
                 "A relay for a test: any free ports, a line for a program",
                 "postrider dev -d folder --json --provider-port 0 --device-port 0"),
             .init("A stand-in for Apple, as close as can be", "postrider dev --apple"),
+            .init(
+                "One that takes your database's device tokens, and does what rules say",
+                "postrider dev --any-token --rules bad-day.yaml"),
+            .init(
+                "One that containers beside it reach under a name",
+                "postrider dev --address 0.0.0.0 --name push.test"),
         ]
     )
 }

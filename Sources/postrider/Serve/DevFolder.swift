@@ -3,6 +3,7 @@ import PostriderCrypto
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
+import PostriderTransport
 
 /// The folder in which `postrider dev` keeps what a relay, a provider and a device need. What is there stays as it is;
 /// what is missing is made.
@@ -23,6 +24,8 @@ struct DevFolder {
     var authorityFile: String { path + "/authority.pem" }
     var certificateFile: String { path + "/relay.pem" }
     var privateKeyFile: String { path + "/relay.key" }
+    /// Names that the certificate is for besides those of this machine, a line each; missing where there are none.
+    var namesFile: String { path + "/relay.names" }
     var providerKeyFile: String { path + "/AuthKey_\(Self.keyIdentifier).p8" }
     var providerCertificateFile: String { path + "/provider.pem" }
     var providerCertificateKeyFile: String { path + "/provider.key" }
@@ -38,11 +41,13 @@ struct DevFolder {
     private var authorityKeyFile: String { path + "/authority.key" }
 
     /// Makes what is missing, and answers what a relay's registry must hold so that all of it fits together.
-    func prepare(topics: [Topic], now: Moment) throws -> [RegistryChange] {
+    ///
+    /// - Parameter names: host names and addresses that the relay's certificate is for, besides those of this machine.
+    func prepare(topics: [Topic], names: [String] = [], now: Moment) throws -> [RegistryChange] {
         try makeDirectory()
         // Nobody would trust what an authority before this one had signed.
         let isNewAuthority = try makeAuthority()
-        try makeCertificate(anew: isNewAuthority)
+        try makeCertificate(for: names, anew: isNewAuthority)
         try makeProviderCertificate(
             providerCertificateFile, providerCertificateKeyFile, .p256, for: topics, anew: isNewAuthority)
         try makeProviderCertificate(
@@ -85,14 +90,25 @@ struct DevFolder {
         return true
     }
 
-    private func makeCertificate(anew: Bool) throws {
-        guard anew || !exists(certificateFile) || !exists(privateKeyFile) else { return }
+    /// Makes the relay's certificate if it is missing, or lacks one of these names.
+    private func makeCertificate(for names: [String], anew: Bool) throws {
+        let made = try FileText.readIfThere(namesFile)?.split(separator: "\n").map(String.init) ?? []
+        let isMissing = anew || !exists(certificateFile) || !exists(privateKeyFile)
+        guard isMissing || !Set(made).isSuperset(of: names) else { return }
+        // What an earlier start was told stays good: its containers may still run.
+        let all = made + names.filter { !made.contains($0) }
+        let addresses = all.filter(Self.isAddress)
         let issued = try Certificates.issue(
-            commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "::1"],
-            usage: .server,
-            validDays: Self.validDays, authority: authority())
+            commonName: "localhost", dnsNames: ["localhost"] + all.filter { !addresses.contains($0) },
+            ipAddresses: ["127.0.0.1", "::1"] + addresses, usage: .server, validDays: Self.validDays,
+            authority: authority())
         try FileText.write(issued.key, to: privateKeyFile)
         try FileText.write(issued.certificate, to: certificateFile)
+        if !all.isEmpty { try FileText.write(all.joined(separator: "\n") + "\n", to: namesFile) }
+    }
+
+    private static func isAddress(_ name: String) -> Bool {
+        (try? SocketAddress(host: name, port: 0)) != nil
     }
 
     /// Makes a certificate for a provider of these topics, if the one that is there does not cover them. As Apple's

@@ -4,8 +4,11 @@ import PostriderTransport
 /// Everything that somebody needs to use the relay of `postrider dev`: printed by its --json, and kept in its folder
 /// for the commands that use it when they are given nothing else.
 struct DevValues: Codable, Equatable {
-    /// The address of all ports.
+    /// Where to connect to all ports from this machine.
     var host: String
+    /// Names and addresses that the relay's certificate is for, besides those of this machine; nil if an earlier
+    /// version wrote the values.
+    var names: [String]?
     /// Where providers connect for the production environment.
     var providerPort: UInt16
     /// Where providers connect for the development environment.

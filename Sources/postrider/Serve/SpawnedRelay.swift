@@ -32,7 +32,8 @@ final class SpawnedRelay: Sendable {
         let program = Self.ownProgram
         let options =
             ["dev", "--json", "--directory", path, "--provider-port", "0", "--development-port", "0"]
-            + ["--device-port", "0"] + topics.flatMap { ["--topic", $0.text] } + settings
+            + ["--device-port", "0", "--capture", "false"] + topics.flatMap { ["--topic", $0.text] }
+            + settings
         // It must not outlive whoever started it, however that ends.
         var command = ["--pdeathsig", "TERM", "--"]
         if let processors { command += ["/usr/bin/taskset", "--cpu-list", processors] }

@@ -50,6 +50,10 @@ extension Settings {
         } _: { setting, words in
             try texts.value(setting, form: words.joined(separator: " or ")) { words.contains($0) ? $0 : nil }
         }
+        if try texts.boolean(.capture) == true {
+            try requireLoopback(providers + development + devices)
+            relay.bench = DevBench.make()
+        }
         let logLevel = try texts.choice(.logLevel, of: LogLevel.self)
         return RelayArguments(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)
     }
@@ -71,6 +75,18 @@ extension Settings {
             throw texts.mistake(
                 .dataDirectory, "is too long for the control socket in it; set control-address as well")
         }
+    }
+
+    /// What providers push is for nobody to read but who tests on this machine.
+    private func requireLoopback(_ addresses: [SocketAddress]) throws {
+        let open = addresses.first { address in
+            address.host.map { !$0.hasPrefix("127.") && $0 != "::1" } ?? false
+        }
+        guard let open else { return }
+        throw texts.mistake(
+            .capture,
+            "is for tests, and this relay listens at \(open), where others reach it; listen at 127.0.0.1 or "
+                + "[::1] only, or leave it out")
     }
 
     /// Nobody can listen twice at one address.

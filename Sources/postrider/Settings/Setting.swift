@@ -29,6 +29,7 @@ enum Setting: String, SettingName {
     case deviceLinks = "device-links"
     case trace = "trace"
     case traceSample = "trace-sample"
+    case capture = "capture"
     case logLevel = "log-level"
 
     static let reloaded: Set<Setting> = [
@@ -64,7 +65,7 @@ enum Setting: String, SettingName {
             .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample:
             .required("NUMBER")
         case .strictness, .storage, .spellings, .requestHeaders, .deviceLinks: .required("WORD")
-        case .streamLimitRamp, .trace: .required("true|false")
+        case .streamLimitRamp, .trace, .capture: .required("true|false")
         case .logLevel: .required("LEVEL")
         }
     }
@@ -118,6 +119,9 @@ enum Setting: String, SettingName {
             "What carries a device's link once it is open: lean (if not given; no nghttp2) or nghttp2."
         case .trace: "Whether the lives of pushes are written down for 'postrider trace'; true if not given."
         case .traceSample: "Trace one push of so many; 1, every push, if not given."
+        case .capture:
+            "Whether requests are kept for 'postrider captures'; false if not given, and only for a relay "
+                + "that listens to this machine alone."
         case .logLevel: "error, warning, notice, info (if not given) or debug."
         }
     }

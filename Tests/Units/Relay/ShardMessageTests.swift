@@ -81,6 +81,7 @@ struct ShardMessageTests {
     private static let controls: [ControlMessage] =
         questions.map { .question($0, id: 1, asker: 0) } + replies.map { .reply($0, id: 1) }
         + [TraceAnswer.pushes(trace), .feed(feed), .failed("No.")].map { .traced(ticket: 1, $0) }
+        + [.capturesChanged]
 
     private static let all: [ShardMessage] =
         pushes.map { .push($0) } + devices.map { .device($0) } + channels.map { .channel($0) }
@@ -111,6 +112,7 @@ struct ShardMessageTests {
         case .control(.question): "question"
         case .control(.reply): "reply"
         case .control(.traced): "traced"
+        case .control(.capturesChanged): "captures"
         case .lifecycle(.drain): "drain"
         case .lifecycle(.stop): "stop"
         }

@@ -125,6 +125,26 @@ struct YAMLReaderTests {
         #expect(error?.description == sentence)
     }
 
+    @Test("has mappings whose names are the user's own, each with one value or none")
+    func texts() throws {
+        let root = try reader("header: {b: 1, a: null}\nempty: {}\nlist: [a]\ndeep: {\n a: [b]}")
+        let header = try #require(try root.texts("header"))
+        #expect(header.map(\.name) == ["b", "a"] && header.map(\.text) == ["1", nil])
+        #expect(try root.texts("empty")?.isEmpty == true)
+        #expect(try root.texts("missing") == nil)
+        #expect(root.isMapping("header") && !root.isMapping("list") && !root.isMapping("missing"))
+        #expect(
+            root.error("header", in: "a", "is wrong").description
+                == "x.yaml:1:16: 'header' has 'a', which is wrong")
+        for (name, sentence) in [
+            ("list", "x.yaml:3:7: 'list' must hold lines such as 'name: value', not a list"),
+            ("deep", "x.yaml:5:2: 'deep' has 'a', which must have one value, not a list"),
+        ] {
+            let error = #expect(throws: YAMLError.self) { _ = try root.texts(name) }
+            #expect(error?.description == sentence)
+        }
+    }
+
     @Test("that holds no settings at all is refused")
     func root() {
         let error = #expect(throws: YAMLError.self) { try reader("- a") }

@@ -61,6 +61,25 @@ struct DevFolderTests {
         }
     }
 
+    @Test("has a certificate for the names that it is given, and for those that it was given before")
+    func names() throws {
+        try withFolder {
+            func made(_ names: [String]) throws -> Data? {
+                _ = try folder.prepare(topics: [], names: names, now: Moment(milliseconds: 1))
+                return try contents()["relay.pem"]
+            }
+            let plain = try made([])
+            #expect(try made([]) == plain)
+            let named = try made(["push.test", "192.0.2.1"])
+            #expect(named != plain)
+            #expect(try made(["192.0.2.1"]) == named)
+            #expect(try made([]) == named)
+            #expect(try made(["other.test"]) != named)
+            let names = try FileText.read(folder.namesFile, "The names")
+            #expect(names == "push.test\n192.0.2.1\nother.test\n")
+        }
+    }
+
     @Test("has a certificate for a provider, which is made anew only for a topic that it does not cover")
     func providerCertificate() throws {
         try withFolder {

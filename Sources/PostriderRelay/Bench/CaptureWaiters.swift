@@ -1,0 +1,53 @@
+import PostriderCaptures
+import PostriderNotifications
+import PostriderTransport
+
+/// Callers of the control socket that wait for captures. It lives on shard 0, which every shard tells of news.
+final class CaptureWaiters {
+    private struct Waiter {
+        let query: CaptureQuery
+        let respond: ControlHandler.Respond
+        let timer: any LoopTimer
+    }
+
+    private let bench: TestBench
+    private let scheduler: any Scheduler
+    private var waiters: [Int: Waiter] = [:]
+    private var lastNumber = 0
+
+    init(_ bench: TestBench, on scheduler: any Scheduler) {
+        self.bench = bench
+        self.scheduler = scheduler
+    }
+
+    /// Answers a question when what it waits for is there, or its time is over.
+    func ask(_ query: CaptureQuery, _ respond: @escaping ControlHandler.Respond) {
+        guard let milliseconds = query.waitMilliseconds else { return respond((200, bench.json(query))) }
+        // Whoever captures something from here on finds that somebody waits.
+        bench.countWaiting(1)
+        guard !bench.isComplete(query), waiters.count < Limits.captureWaiters else {
+            bench.countWaiting(-1)
+            let isFull = waiters.count >= Limits.captureWaiters
+            return respond(isFull ? ControlHandler.refusal(503, Self.busy) : (200, bench.json(query)))
+        }
+        lastNumber += 1
+        let number = lastNumber
+        let timer = scheduler.makeTimer { [unowned self] in answer(number) }
+        timer.arm(afterMilliseconds: milliseconds)
+        waiters[number] = Waiter(query: query, respond: respond, timer: timer)
+    }
+
+    /// There are news.
+    func capturesChanged() {
+        for (number, waiter) in waiters where bench.isComplete(waiter.query) { answer(number) }
+    }
+
+    private func answer(_ number: Int) {
+        guard let waiter = waiters.removeValue(forKey: number) else { return }
+        bench.countWaiting(-1)
+        waiter.respond((200, bench.json(waiter.query)))
+    }
+
+    private static let busy =
+        "\(Limits.captureWaiters) callers wait for captures already: ask again when one is done."
+}

@@ -1,0 +1,67 @@
+import PostriderCaptures
+import PostriderNotifications
+import PostriderRules
+
+/// What tests ask of a relay (docs/reference/captures.md, docs/reference/rules.md).
+extension ControlHandler {
+    /// `GET /v1/captures?topic=…&wait=5s&count=2`.
+    func captures(_ query: Substring, _ respond: @escaping Respond) {
+        guard let waiters = captureWaiters else { return respond(Self.withoutBench) }
+        do throws(CaptureQuery.Mistake) {
+            waiters.ask(try CaptureQuery(query), respond)
+        } catch {
+            respond(Self.refusal(400, error.sentence))
+        }
+    }
+
+    /// `DELETE /v1/captures`.
+    func removeCaptures(_ respond: Respond) {
+        guard let bench else { return respond(Self.withoutBench) }
+        bench.removeCaptures()
+        respond((200, Array("{}".utf8)))
+    }
+
+    /// `GET /v1/rules`.
+    func listRules(_ respond: Respond) {
+        guard let bench else { return respond(Self.withoutBench) }
+        respond(Self.answer(bench.ruleCounts.map(Control.RuleCount.init)))
+    }
+
+    /// `PUT /v1/rules`, with YAML or JSON.
+    func putRules(_ body: [UInt8], _ respond: Respond) {
+        guard let bench else { return respond(Self.withoutBench) }
+        guard let text = String(validating: body, as: UTF8.self) else {
+            return respond(Self.refusal(400, "The rules are not UTF-8: write them so."))
+        }
+        do throws(TestBench.RuleMistake) {
+            try bench.replaceRules(text)
+            respond(Self.answer(bench.ruleCounts.map(Control.RuleCount.init)))
+        } catch {
+            respond(Self.refusal(400, error.sentence))
+        }
+    }
+
+    private static let withoutBench = refusal(
+        404, "This relay captures nothing and has no rules: use 'postrider dev', or set 'capture' to true.")
+}
+
+extension Control {
+    /// One of `GET /v1/rules`.
+    public struct RuleCount: Codable, Sendable {
+        /// The rule's number in its list, from 1 on.
+        public var rule: Int
+        /// Its name; nil: it has none.
+        public var name: String?
+        /// Pushes for which its conditions held, but for `nth`, `per` and `probability`.
+        public var considered: Int
+        /// Pushes that it decided about.
+        public var matched: Int
+
+        init(_ count: RuleBook.Count) {
+            rule = count.rule
+            name = count.name
+            considered = count.considered
+            matched = count.matched
+        }
+    }
+}

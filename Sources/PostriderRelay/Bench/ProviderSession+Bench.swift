@@ -1,0 +1,218 @@
+import PostriderCaptures
+import PostriderEndpoints
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderRules
+import PostriderTransport
+
+/// The way of a request on a relay with a test bench.
+extension ProviderSession {
+    /// What comes of a push that no rule decides about.
+    private enum Fate {
+        /// It goes to the home of its device.
+        case post(Notification)
+        /// It is refused.
+        case reject(Rejection)
+        /// It is answered with 200; its token is nobody's.
+        case capture
+    }
+
+    /// Captures a complete request, and has rules decide about a push that the relay would take on, or that is refused
+    /// for its token alone: what is wrong with a request is said before anything that a rule has to say.
+    func take(_ request: PushRequest, _ stream: Int32, observedBy observer: RequestObserver) {
+        noteAbandoned(observer)
+        observer.began(request, stream, in: environment, from: endpoint.peer, at: context.now)
+        guard !isAboutChannels(request) else { return takeOrder(request, stream) }
+        let body = request.body
+        request.phase = .observed
+        do throws(Rejection) {
+            guard !isDraining else { throw .shutdown }
+            let notification = try admit(request)
+            decide(request, stream, observer, body, topic: notification.topic.text, .post(notification))
+        } catch {
+            let isStrange = error == .badDeviceToken && hasStrangeToken(request)
+            guard isStrange else { return settle(stream, observer, .pass, .reject(error)) }
+            let topic = request.text(.topic) ?? ""
+            decide(
+                request, stream, observer, body, topic: topic,
+                observer.bench.acceptsAnyToken ? .capture : .reject(error))
+        }
+    }
+
+    /// Tells the provider what became of its push at the home of its device.
+    func answer(_ stream: Int32, _ verdict: PushResult, observedBy observer: RequestObserver) {
+        guard let request = exchanges[stream], case .observed = request.phase else { return }
+        let goaway = observer.goaways.removeValue(forKey: stream)
+        switch verdict {
+        case .accepted: conclude(stream, observer, verdict, .accepted, request)
+        case .rejected(let rejection, _):
+            noteRefused(rejection, request, topic: nil)
+            conclude(stream, observer, verdict, .refused, request)
+        }
+        if let goaway { say(goaway) }
+    }
+
+    /// Notes what an order about channels, or a broadcast, was answered.
+    func noteAnswered(_ stream: Int32, status: Int, reason: Rejection?) {
+        guard let observer else { return }
+        let answer = Capture.Answer(at: context.now, status: status, reason: reason?.rawValue)
+        observer.ended(stream, reason == nil ? .accepted : .refused, answer: answer)
+        announce(observer)
+    }
+
+    /// Requests that the provider has given up are told.
+    func noteAbandoned(_ observer: RequestObserver) {
+        if observer.abandon(allBut: { exchanges[$0] != nil }) { announce(observer) }
+    }
+
+    // MARK: Rules
+
+    private func decide(
+        _ request: PushRequest, _ stream: Int32, _ observer: RequestObserver, _ body: [UInt8], topic: String,
+        _ fate: Fate
+    ) {
+        let facts = PushFacts(
+            token: request.deviceToken ?? "", topic: topic,
+            pushType: request.text(.pushType).flatMap(PushType.init(rawValue:)),
+            headers: request.headers.map { ($0.name, $0.value) }, payload: body,
+            identity: String(decoding: request.echo, as: UTF8.self), connection: observer.connection)
+        guard let decision = observer.bench.decide(facts, at: context.now) else {
+            return settle(stream, observer, .pass, fate)
+        }
+        observer.decided(decision, on: stream)
+        var delay = decision.delayMilliseconds
+        if let goaway = decision.goaway {
+            switch goaway.time {
+            case .before:
+                say(goaway)
+                // The answer is not in the same write: the provider reads the GOAWAY first.
+                delay = max(delay, 1)
+            case .after: observer.goaways[stream] = goaway
+            }
+        }
+        guard delay > 0 else { return settle(stream, observer, decision.outcome, fate) }
+        observer.later(delay, stream, on: context.scheduler) { [unowned self] in
+            settle(stream, observer, decision.outcome, fate)
+        }
+    }
+
+    /// Does what a rule, or nobody, has decided.
+    private func settle(
+        _ stream: Int32, _ observer: RequestObserver, _ outcome: RuleEffect.Outcome, _ fate: Fate
+    ) {
+        guard let request = exchanges[stream] else { return noteAbandoned(observer) }
+        switch outcome {
+        case .pass:
+            if case .post(let notification) = fate {
+                observer.posting(stream)
+                if let rejection = post(notification, stream) {
+                    answer(stream, .rejected(rejection), observedBy: observer)
+                }
+                // Its home answers, and a GOAWAY follows then.
+                return
+            }
+            if case .reject(let rejection) = fate {
+                answer(stream, .rejected(rejection), observedBy: observer)
+            } else {
+                conclude(stream, observer, .accepted, .captured, request)
+            }
+        case .lose: conclude(stream, observer, .accepted, .lost, request)
+        case .answer(let answer): say(answer, on: stream, observer, request)
+        case .unregister: preconditionFailure("rules say with which answer a token is unregistered")
+        case .reset(let code):
+            endpoint.streams.reset(stream, errorCode: code)
+            finish(stream, observer, .reset)
+        case .close(let notifies):
+            finish(stream, observer, .closed)
+            if notifies { endpoint.wire?.close(.localClose) } else { endpoint.wire?.abort(.localClose) }
+            return
+        }
+        if let goaway = observer.goaways.removeValue(forKey: stream) { say(goaway) }
+    }
+
+    /// Answers as the relay always does, and notes it.
+    private func conclude(
+        _ stream: Int32, _ observer: RequestObserver, _ verdict: PushResult, _ outcome: Capture.Outcome,
+        _ request: PushRequest
+    ) {
+        var answer = Capture.Answer(at: context.now, status: 200)
+        if case .rejected(let rejection, let since) = verdict {
+            answer.status = rejection.status
+            answer.reason = rejection.rawValue
+            answer.timestamp = since?.milliseconds
+        }
+        respond(stream, verdict, request)
+        observer.ended(stream, outcome, answer: answer)
+        announce(observer)
+    }
+
+    private func finish(_ stream: Int32, _ observer: RequestObserver, _ outcome: Capture.Outcome) {
+        forget(stream)
+        observer.ended(stream, outcome)
+        announce(observer)
+        endpoint.setNeedsFlush()
+    }
+
+    // MARK: What rules say
+
+    private func say(
+        _ scripted: ScriptedAnswer, on stream: Int32, _ observer: RequestObserver, _ request: PushRequest
+    ) {
+        var head: HeaderBlock = [":status": String(scripted.status), "content-type": "application/json"]
+        request.addEcho(to: &head, isFirst: false)
+        var retryAfter: Int?
+        if case .seconds(let seconds) = scripted.retryAfter {
+            retryAfter = seconds
+            head.add("retry-after", String(seconds))
+        }
+        let timestamp = scripted.timestamp.map { ",\"timestamp\":\($0)" } ?? ""
+        let body = Array("{\"reason\":\"\(scripted.reason)\"\(timestamp)}".utf8)
+        if let stall = scripted.stall {
+            endpoint.streams.openResponse(stream, head)
+            endpoint.streams.send(stream, body.span.extracting(..<(body.count / 2)))
+            if case .milliseconds(let time) = stall { finishLater(body, stream, time, observer) }
+        } else {
+            endpoint.streams.respond(stream, head, body: body)
+        }
+        forget(stream)
+        let answer = Capture.Answer(
+            at: context.now, status: scripted.status, reason: scripted.reason, timestamp: scripted.timestamp,
+            retryAfter: retryAfter)
+        observer.ended(stream, .scripted, answer: answer)
+        announce(observer)
+        endpoint.setNeedsFlush()
+    }
+
+    /// Sends the second half of a body when its time has come.
+    private func finishLater(
+        _ body: [UInt8], _ stream: Int32, _ milliseconds: Int, _ observer: RequestObserver
+    ) {
+        observer.stall(milliseconds, stream, on: context.scheduler) { [unowned self] in
+            endpoint.streams.send(stream, body.span.extracting((body.count / 2)...))
+            endpoint.streams.finish(stream)
+            endpoint.setNeedsFlush()
+        }
+    }
+
+    private func say(_ goaway: Goaway) {
+        let debug = goaway.reason.map { Array("{\"reason\":\"\($0)\"}".utf8) } ?? []
+        endpoint.streams.goaway(errorCode: goaway.code, debug: debug)
+        endpoint.setNeedsFlush()
+    }
+
+    // MARK: Parts
+
+    /// Whether a token has a form that tokens have, and this relay never gave it out.
+    private func hasStrangeToken(_ request: PushRequest) -> Bool {
+        let digits = Array((request.deviceToken ?? "").utf8)
+        guard digits.count >= Limits.strangeTokenDigits, PushValidator.isToken(digits.span) else {
+            return false
+        }
+        return DeviceToken(hex: digits.span).flatMap { context.codec.open($0) } == nil
+    }
+
+    /// Tells whoever waits for captures that there are news.
+    private func announce(_ observer: RequestObserver) {
+        if observer.bench.isAwaited { context.outbox.send(.control(.capturesChanged), to: 0) }
+    }
+}

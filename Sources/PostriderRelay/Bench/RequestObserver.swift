@@ -1,0 +1,115 @@
+import PostriderCaptures
+import PostriderCrypto
+import PostriderHTTP2
+import PostriderNotifications
+import PostriderRules
+import PostriderTransport
+
+/// What one provider's connection keeps for the test bench: which of its open requests has which number there, and what
+/// is still to be done about them.
+final class RequestObserver {
+    let bench: TestBench
+    /// The connection, as captures have it: those that never bring a request have no number.
+    private(set) lazy var connection = bench.drawConnection()
+    /// The numbers of captured requests that are open.
+    private var numbers: [Int32: Int] = [:]
+    /// GOAWAYs that follow the answers on these streams.
+    var goaways: [Int32: Goaway] = [:]
+    /// What is put off, by stream.
+    private var timers: [Int32: any LoopTimer] = [:]
+    /// Answers that are sent in part, by stream.
+    private var stalls: [Int32: any LoopTimer] = [:]
+
+    init(_ bench: TestBench) { self.bench = bench }
+
+    /// A complete request: captures it.
+    func began(
+        _ request: PushRequest, _ stream: Int32, in environment: Environment, from peer: Peer?, at now: Moment
+    ) {
+        let headers = request.headers
+        let authorization = headers.first { $0.name == "authorization" }?.value
+        let capture = Capture(
+            at: now, environment: environment, connection: captured(peer), stream: stream, headers: headers,
+            claims: authorization.flatMap(TokenClaims.init(authorization:)), body: request.body,
+            bodyByteCount: request.bodyByteCount, identity: String(decoding: request.echo, as: UTF8.self))
+        numbers[stream] = bench.add(capture)
+    }
+
+    /// A rule decides about a request.
+    func decided(_ decision: RuleDecision, on stream: Int32) {
+        guard let number = numbers[stream] else { return }
+        bench.note(number) { $0.rule = Capture.Rule(number: decision.rule, name: decision.name) }
+    }
+
+    /// A push is about to be given to the home of its device.
+    func posting(_ stream: Int32) {
+        if let number = numbers[stream] { bench.expectLife(of: number) }
+    }
+
+    /// A request comes to its end: with this answer, or with none.
+    func ended(_ stream: Int32, _ outcome: Capture.Outcome, answer: Capture.Answer? = nil) {
+        timers[stream] = nil
+        guard let number = numbers.removeValue(forKey: stream) else { return }
+        bench.note(number) {
+            $0.outcome = outcome
+            $0.answer = answer
+        }
+    }
+
+    /// The streams that the provider has closed before they were answered are given up.
+    func abandon(allBut isOpen: (Int32) -> Bool) -> Bool {
+        let gone = numbers.keys.filter { !isOpen($0) }
+        for stream in gone {
+            goaways[stream] = nil
+            ended(stream, .abandoned)
+        }
+        return !gone.isEmpty
+    }
+
+    /// Does something later, unless the stream comes to its end before.
+    func later(
+        _ milliseconds: Int, _ stream: Int32, on scheduler: any Scheduler, _ work: @escaping () -> Void
+    ) {
+        let timer = scheduler.makeTimer(work)
+        timer.arm(afterMilliseconds: milliseconds)
+        timers[stream] = timer
+    }
+
+    /// Sends the rest of an answer later; the request itself is done with.
+    func stall(
+        _ milliseconds: Int, _ stream: Int32, on scheduler: any Scheduler, _ work: @escaping () -> Void
+    ) {
+        let timer = scheduler.makeTimer { [unowned self] in
+            stalls[stream] = nil
+            work()
+        }
+        timer.arm(afterMilliseconds: milliseconds)
+        stalls[stream] = timer
+    }
+
+    private func captured(_ peer: Peer?) -> Capture.Connection {
+        Capture.Connection(
+            number: connection, peer: peer?.address ?? "", alpn: peer?.negotiatedProtocol,
+            certificate: peer?.certificate?.commonName ?? peer?.certificate?.userIdentifier,
+            certificateFingerprint: peer?.certificate?.fingerprint.description)
+    }
+}
+
+extension PushRequest {
+    /// All fields as text, which costs.
+    var headers: [Capture.Field] {
+        var fields: [Capture.Field] = []
+        forEachField { name, value in fields.append(Capture.Field(name: name.text, value: value.text)) }
+        return fields
+    }
+
+    /// The device token that the path names, in lower case; nil: the path is no device's.
+    var deviceToken: String? {
+        guard let path = text(.path), path.hasPrefix("/3/device/") else { return nil }
+        return String(path.dropFirst("/3/device/".count)).lowercased()
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate var text: String { String(decoding: Array(copying: self), as: UTF8.self) }
+}

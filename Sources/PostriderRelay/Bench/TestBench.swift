@@ -1,0 +1,110 @@
+import PostriderCaptures
+import PostriderNotifications
+public import PostriderRules
+import Synchronization
+
+/// What a relay has for tests besides what it always does: it captures the requests of providers, and does to pushes
+/// what rules say. All shards share it. A relay in production has none, and pays for none.
+public final class TestBench: Sendable {
+    /// Why a text is no list of rules, as one sentence with its place.
+    public struct RuleMistake: Error {
+        /// What is wrong, where, what to do.
+        public let sentence: String
+
+        /// A mistake from its sentence.
+        public init(_ sentence: String) { self.sentence = sentence }
+    }
+
+    /// Reads a list of rules, as somebody sends it to a running relay.
+    public typealias ReadRules = @Sendable (String) throws(RuleMistake) -> RuleList
+
+    private struct State {
+        var ring = CaptureRing()
+        var book: RuleBook
+    }
+
+    /// Whether pushes to device tokens that the relay never gave out are answered with 200.
+    let acceptsAnyToken: Bool
+    /// Whether captures hold what `authorization` says, its secret included.
+    private let keepsSecrets: Bool
+    private let readRules: ReadRules
+    private let state: Mutex<State>
+    private let lastConnection = Atomic(0)
+    private let waiting = Atomic(0)
+
+    /// A bench with rules, and nothing captured.
+    ///
+    /// - Parameters:
+    ///   - acceptsAnyToken: whether pushes to tokens of 64 to 200 digits that are nobody's are answered with 200.
+    ///   - keepsSecrets: whether captures hold the signatures of provider tokens.
+    ///   - readRules: reads rules that replace the first ones later.
+    public init(
+        rules: RuleList = RuleList(), acceptsAnyToken: Bool = false, keepsSecrets: Bool = false,
+        readRules: @escaping ReadRules
+    ) {
+        self.acceptsAnyToken = acceptsAnyToken
+        self.keepsSecrets = keepsSecrets
+        self.readRules = readRules
+        state = Mutex(State(book: RuleBook(rules)))
+    }
+
+    // MARK: Captures
+
+    /// The number of a provider's connection that begins.
+    func drawConnection() -> Int { lastConnection.add(1, ordering: .relaxed).newValue }
+
+    /// Takes a request on, and answers its number.
+    func add(_ capture: Capture) -> Int {
+        var capture = capture
+        if !keepsSecrets {
+            for index in capture.headers.indices where capture.headers[index].name == "authorization" {
+                capture.headers[index].value = TokenClaims.masked(capture.headers[index].value)
+            }
+        }
+        let kept = capture
+        return state.withLock { $0.ring.add(kept) }
+    }
+
+    /// Notes something about a request.
+    func note(_ number: Int, _ change: (inout Capture) -> Void) {
+        state.withLock { $0.ring.update(number, change) }
+    }
+
+    /// A push is about to be given to the home of its device.
+    func expectLife(of number: Int) { state.withLock { $0.ring.expectLife(of: number) } }
+
+    /// Takes in what the trace says of pushes.
+    func noteLives(_ records: [TraceRecord]) { state.withLock { $0.ring.note(records) } }
+
+    /// The JSON that answers a question.
+    func json(_ query: CaptureQuery) -> [UInt8] { state.withLock { $0.ring.json(query) } }
+
+    /// Whether what a question waits for is there.
+    func isComplete(_ query: CaptureQuery) -> Bool { state.withLock { $0.ring.isComplete(query) } }
+
+    /// Forgets all captures.
+    func removeCaptures() { state.withLock { $0.ring.removeAll() } }
+
+    /// Whether somebody waits for captures.
+    var isAwaited: Bool { waiting.load(ordering: .acquiring) > 0 }
+
+    /// One more, or one fewer, waits.
+    func countWaiting(_ change: Int) { waiting.add(change, ordering: .acquiringAndReleasing) }
+
+    // MARK: Rules
+
+    /// What the rules say about a push that has just come; nil: nothing.
+    func decide(_ push: PushFacts, at now: Moment) -> RuleDecision? {
+        state.withLock { $0.book.decide(push, at: now) }
+    }
+
+    /// Puts the rules of a text in the place of those that are there. Counts begin anew, and tokens that rules have
+    /// unregistered are good again.
+    func replaceRules(_ text: String) throws(RuleMistake) {
+        let list = try readRules(text)
+        state.withLock { $0.book = RuleBook(list) }
+    }
+
+    /// How often each rule has matched, in their order.
+    public var ruleCounts: [RuleBook.Count] { state.withLock { $0.book.counts } }
+}

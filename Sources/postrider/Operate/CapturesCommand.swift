@@ -1,0 +1,156 @@
+import Foundation
+import PostriderCaptures
+import PostriderNotifications
+import PostriderOptions
+
+/// `postrider captures`: what a relay for tests was sent.
+enum CapturesCommand: Command {
+    static let name = "captures"
+    static let summary = "Show the requests that a relay for tests was sent."
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try table.parse(arguments)
+        if options.asksForHelp {
+            Console.say(table.helpText)
+            return 0
+        }
+        let query = try query(options)
+        let client = ControlClient(address: try ControlAddress.find(options))
+        if options.isSet("follow") { return try await follow(query, client, asJSON: options.isSet("json")) }
+        guard !options.isSet("json") else {
+            let body = try await client.request("GET", path(query))
+            Console.say(String(decoding: body, as: UTF8.self))
+            return 0
+        }
+        let (listing, _) = try await client.list(path(query), of: CaptureListing.self)
+        if listing.dropped > 0 {
+            Console.complain(
+                "postrider: \(listing.dropped) older requests are gone: there is room for the latest")
+        }
+        for capture in listing.captures { Console.say(capture.line) }
+        return 0
+    }
+
+    /// Shows each request when it is decided, until the user or whoever reads it has enough.
+    private static func follow(
+        _ query: [(String, String)], _ client: ControlClient, asJSON: Bool
+    ) async throws -> Int32 {
+        var (last, _) = try await client.list("/v1/captures?last=1", of: CaptureListing.self).item.position
+        let seconds = Limits.captureWaitMilliseconds / 1000 / 2
+        while true {
+            let more = [("after", "\(last)"), ("wait", "\(seconds)s"), ("format", "lines")]
+            let body = try await client.request("GET", path(query + more), timeoutSeconds: seconds + 10)
+            for line in String(decoding: body, as: UTF8.self).split(separator: "\n") {
+                let capture = try JSONDecoder().decode(CapturedRequest.self, from: Data(line.utf8))
+                last = capture.number
+                guard Console.say(asJSON ? String(line) : capture.line) else { return 0 }
+            }
+        }
+    }
+
+    private static func path(_ query: [(String, String)]) -> String {
+        "/v1/captures?" + query.map { "\($0)=\(escaped($1))" }.joined(separator: "&")
+    }
+
+    private static func escaped(_ value: String) -> String {
+        value.addingPercentEncoding(
+            withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
+            ?? value
+    }
+
+    private static let filters = ["topic", "token", "status", "outcome", "id", "since"]
+
+    private static func query(_ options: ParsedOptions) throws -> [(String, String)] {
+        var query = filters.compactMap { name in options.string(name).map { (name, $0) } }
+        if let last = try options.integer("last", in: 1...Limits.capturesInAnswer) {
+            guard !options.isSet("follow") else {
+                throw options.error("--last is for a list; with --follow requests are shown as they come")
+            }
+            query.append(("last", "\(last)"))
+        }
+        do throws(CaptureQuery.Mistake) {
+            _ = try CaptureQuery(query.map { "\($0)=\(escaped($1))" }.joined(separator: "&"))
+        } catch {
+            throw options.error(
+                error.sentence.hasSuffix(".") ? String(error.sentence.dropLast()) : error.sentence)
+        }
+        return query
+    }
+
+    private static let outcomes = Capture.Outcome.allCases.map(\.rawValue).joined(separator: ", ")
+
+    static let table = OptionTable(
+        command: "postrider captures",
+        summary: """
+            Show the requests that 'postrider dev', or a relay with 'capture: true', was sent: when, for \
+            what, how they were answered, and by which rule.
+            """,
+        options: [
+            .value("topic", "TOPIC", "Only requests for this app."),
+            .value("token", "DIGITS", "Only those whose device token begins so."),
+            .value("status", "NUMBER", "Only those that were answered with this status."),
+            .value(
+                "outcome", "WORD",
+                "Only those of which this came: \(outcomes)."
+            ),
+            .value("id", "APNS-ID", "Only those with this apns-id."),
+            .value("since", "TIME", "Only those that came then or later, in milliseconds since the epoch."),
+            .value(
+                "last", "NUMBER",
+                "How many of the latest; \(Limits.capturesInAnswer), the most, if not given."),
+            .flag("follow", short: "f", "Show what comes from now on, until Control-C."),
+        ] + ControlAddress.options + [
+            .flag("json", "Print the relay's answer, as JSON; with --follow one line for each request.")
+        ],
+        examples: [
+            .init("What was refused", "postrider captures --outcome refused"),
+            .init("Watch, and give each request to a program", "postrider captures --follow --json"),
+        ]
+    )
+}
+
+/// The relay's answer, as far as lines for people need it.
+private struct CaptureListing: Decodable {
+    let last: Int
+    let dropped: Int
+    let captures: [CapturedRequest]
+
+    /// The number from which whoever follows goes on.
+    var position: (last: Int, dropped: Int) { (last, dropped) }
+}
+
+private struct CapturedRequest: Decodable {
+    struct Answer: Decodable {
+        let status: Int
+        let reason: String?
+    }
+
+    struct Rule: Decodable {
+        let number: Int
+        let name: String?
+    }
+
+    let number: Int
+    let at: Int64
+    let topic: String?
+    let token: String?
+    let pushType: String?
+    let id: String
+    let outcome: String
+    let answer: Answer?
+    let rule: Rule?
+
+    /// One line for people.
+    var line: String {
+        let time = Date(timeIntervalSince1970: Double(at) / 1000)
+            .formatted(.iso8601.time(includingFractionalSeconds: true))
+        let status = answer.map { "\($0.status)" + ($0.reason.map { " \($0)" } ?? "") } ?? "-"
+        let by = rule.map { ", rule \($0.number)" + ($0.name.map { " (\($0))" } ?? "") } ?? ""
+        let words = [
+            "\(number)", time, status, "\(outcome)\(by)", pushType ?? "-", topic ?? "-",
+            token?.prefix(16).description ?? "-",
+            id,
+        ]
+        return Listing.printable(words.joined(separator: "  "))
+    }
+}

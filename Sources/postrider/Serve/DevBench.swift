@@ -1,0 +1,76 @@
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
+import PostriderRuleFiles
+import PostriderRules
+import PostriderYAML
+
+/// What a relay for tests has besides a relay: captures, rules, tokens of one's own.
+enum DevBench {
+    /// The bench that the user of `postrider dev` has asked for; nil: none, with `--capture false`.
+    static func make(_ options: ParsedOptions) throws -> TestBench? {
+        if let text = options.string("capture"), text != "true" {
+            guard text == "false" else {
+                throw options.error("--capture must be true or false, not '\(text)'")
+            }
+            for other in ["any-token", "rules", "capture-secrets"] where options.isSet(other) {
+                throw options.error("--\(other) needs captures; leave --capture out")
+            }
+            return nil
+        }
+        var rules = RuleList()
+        if let file = options.string("rules") {
+            let text = try FileText.read(file, "The file of rules")
+            do throws(YAMLError) {
+                rules = try RuleList.reading(text, file: file)
+            } catch {
+                throw CommandFailure(error.description, exitCode: 2)
+            }
+        }
+        return make(
+            rules, acceptsAnyToken: options.isSet("any-token"), keepsSecrets: options.isSet("capture-secrets")
+        )
+    }
+
+    /// A bench whose rules can be replaced over the control socket.
+    static func make(
+        _ rules: RuleList = RuleList(), acceptsAnyToken: Bool = false, keepsSecrets: Bool = false
+    ) -> TestBench {
+        TestBench(rules: rules, acceptsAnyToken: acceptsAnyToken, keepsSecrets: keepsSecrets) {
+            text throws(TestBench.RuleMistake) in
+            do throws(YAMLError) {
+                return try RuleList.reading(text, file: "rules")
+            } catch {
+                throw TestBench.RuleMistake(error.description)
+            }
+        }
+    }
+
+    /// Tells at the end which rules never matched: a test that was to show what they do has not.
+    static func tellUnmatchedRules(of bench: TestBench?, _ log: Log) {
+        for count in bench?.ruleCounts ?? [] where count.matched == 0 {
+            let name = count.name.map { " '\($0)'" } ?? ""
+            let reason =
+                switch count.considered {
+                case 0: "no push that came to it fulfilled its conditions"
+                case 1: "1 push fulfilled its conditions, but for nth, per or probability"
+                default:
+                    "\(count.considered) pushes fulfilled its conditions, but for nth, per or probability"
+                }
+            log.warning("rule \(count.rule)\(name) never matched: \(reason); check it, or remove it")
+        }
+    }
+
+    static let options: [Option] = [
+        .flag(
+            "any-token",
+            "Take pushes to device tokens that this relay never gave out, of 64 to 200 hexadecimal digits: "
+                + "answer 200, and capture them."),
+        .file("rules", "What to do to which pushes, as YAML or JSON."),
+        .value(
+            "capture", "true|false",
+            "Whether requests are kept for 'postrider captures'; true if not given. false: a relay as in "
+                + "production, to measure it."),
+        .flag("capture-secrets", "Keep the signatures of provider tokens in captures; masked if not given."),
+    ]
+}

@@ -1,0 +1,72 @@
+import PostriderNotifications
+import PostriderOptions
+import PostriderTransport
+
+/// Where `postrider dev` listens, and under which names it is found.
+struct DevPlace {
+    /// The address to listen at.
+    let address: String
+    /// Names and addresses that its certificate is for, besides those of this machine.
+    let names: [String]
+
+    /// Where this machine connects to it.
+    var host: String {
+        switch address {
+        case "0.0.0.0": "127.0.0.1"
+        case "::": "::1"
+        default: address
+        }
+    }
+
+    init(_ options: ParsedOptions) throws(UsageError) {
+        address = options.string("address") ?? "127.0.0.1"
+        guard (try? SocketAddress(host: address, port: 0)) != nil else {
+            throw options.error(
+                "--address must be an address of this machine such as 127.0.0.1 or 0.0.0.0, not '\(address)'"
+                    + "; a host name goes behind --name")
+        }
+        var names: [String] = []
+        for name in options.list("name") where !names.contains(name) {
+            guard Self.isName(name) || (try? SocketAddress(host: name, port: 0)) != nil else {
+                throw options.error("--name must be a host name or an address, not '\(name)'")
+            }
+            names.append(name)
+        }
+        let own = ["0.0.0.0", "::", "127.0.0.1", "::1"]
+        if !own.contains(address), !names.contains(address) { names.append(address) }
+        guard names.count <= Limits.devNames else {
+            throw options.error("--name is given for \(names.count) names; \(Limits.devNames) is the most")
+        }
+        self.names = names
+    }
+
+    /// Labels of letters, digits, dashes and, as Docker has them, underscores, with dots between (RFC 1123,
+    /// section 2.1).
+    private static func isName(_ text: String) -> Bool {
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        return text.utf8.count <= 253
+            && labels.allSatisfy { label in
+                (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
+                    && label.utf8.allSatisfy { byte in
+                        switch byte {
+                        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+                        default: false
+                        }
+                    }
+            }
+    }
+
+    static let options: [Option] = [
+        .value(
+            "address", "ADDRESS",
+            "Where all three ports are; 127.0.0.1 if not given. 0.0.0.0: every network of this machine."),
+        .list(
+            "name", "NAME",
+            "A host name or address that the relay's certificate is for, besides localhost and 127.0.0.1."),
+    ]
+}
+
+extension Limits {
+    /// Names in the certificate of `postrider dev`.
+    static let devNames = 100
+}

@@ -1,0 +1,142 @@
+"""What a relay was sent."""
+
+import json
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Capture:
+    """One request as it came, what it was answered, and what became of it."""
+
+    raw: dict
+
+    @property
+    def token(self):
+        return self.raw.get("token")
+
+    @property
+    def topic(self):
+        return self.raw.get("topic")
+
+    @property
+    def push_type(self):
+        return self.raw.get("pushType")
+
+    @property
+    def id(self):
+        return self.raw["id"]
+
+    @property
+    def status(self):
+        """The HTTP status; None: there was no answer."""
+        return self.raw.get("answer", {}).get("status")
+
+    @property
+    def reason(self):
+        """The reason in the answer; None with 200."""
+        return self.raw.get("answer", {}).get("reason")
+
+    @property
+    def outcome(self):
+        return self.raw["outcome"]
+
+    @property
+    def rule(self):
+        """The rule that decided about it, as {"number", "name"}; None: none did."""
+        return self.raw.get("rule")
+
+    @property
+    def headers(self):
+        """The header fields by name; of two with one name, the last."""
+        return {field["name"]: field["value"] for field in self.raw["headers"]}
+
+    @property
+    def payload(self):
+        """The body; None if it is no JSON object."""
+        return self.raw.get("payload")
+
+    @property
+    def claims(self):
+        """What the provider token says: {"alg", "kid", "iss", "iat"}."""
+        return self.raw.get("claims")
+
+    @property
+    def events(self):
+        """What happened to the push after it was accepted, in order."""
+        return [event["kind"] for event in self.raw["events"]]
+
+    def differences(self, **fields):
+        """What is otherwise than these fields say: a line for each. Objects may have more members than are named."""
+        lines = []
+        for name, expected in fields.items():
+            if not isinstance(getattr(type(self), name, None), property):
+                raise TypeError(f"a capture has no {name}")
+            _compare(name, expected, getattr(self, name), lines)
+        return lines
+
+    def expect(self, **fields):
+        """Fails where a field is otherwise."""
+        __tracebackhide__ = True
+        lines = self.differences(**fields)
+        if lines:
+            raise AssertionError("\n".join([f"request {self.raw['number']} is otherwise:", *lines, "it was:", str(self)]))
+
+    def __str__(self):
+        status = "no answer" if self.status is None else f"{self.status} {self.reason or ''}".rstrip()
+        rule = f" by rule {self.rule['number']}" if self.rule else ""
+        token = (self.token or "-")[:16]
+        payload = "no JSON" if self.payload is None else json.dumps(self.payload, ensure_ascii=False)
+        return f"  {self.raw['number']}: {status} ({self.outcome}{rule}) {self.push_type} {self.topic} {token} {payload}"
+
+
+def _compare(path, expected, got, lines):
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for name, value in expected.items():
+            _compare(f"{path}.{name}", value, got.get(name, _MISSING), lines)
+    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        for index, value in enumerate(expected):
+            _compare(f"{path}[{index}]", value, got[index], lines)
+    elif expected != got or isinstance(expected, bool) != isinstance(got, bool):
+        lines.append(f"- {path}: {_text(expected)}")
+        lines.append(f"+ {path}: {'(missing)' if got is _MISSING else _text(got)}")
+
+
+def _text(value):
+    return json.dumps(value, ensure_ascii=False, default=repr)
+
+
+class Captures:
+    """The requests that a relay was sent."""
+
+    def __init__(self, ask):
+        self._ask = ask
+
+    def all(self, **filters):
+        """What has come so far, oldest first."""
+        return self._get(filters)["captures"]
+
+    def wait(self, count=1, timeout=5.0, **filters):
+        """Waits until as many requests that pass the filters have come and are decided, and gives all of them."""
+        __tracebackhide__ = True
+        answer = self._get({**filters, "count": count, "wait": f"{int(timeout * 1000)}ms"}, timeout)
+        if answer["isComplete"]:
+            return answer["captures"]
+        came = self.all()
+        wanted = "".join(f", {name}={value!r}" for name, value in filters.items())
+        list_of_all = "\n".join(map(str, came)) or "  nothing"
+        raise AssertionError(
+            f"{len(answer['captures'])} of {count} requests came within {timeout} seconds{wanted}; all that came:\n{list_of_all}"
+        )
+
+    def clear(self):
+        """Forgets what has come."""
+        self._ask("DELETE", "/v1/captures")
+
+    def _get(self, filters, seconds=0.0):
+        body = self._ask("GET", "/v1/captures?" + urlencode(filters), timeout=seconds + 10)
+        answer = json.loads(body)
+        answer["captures"] = [Capture(raw) for raw in answer["captures"]]
+        return answer
