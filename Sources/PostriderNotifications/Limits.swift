@@ -120,12 +120,15 @@ public enum Limits {
     /// Deliveries that may wait for a device's acknowledgement at once. At 5 KiB of payload each: 320 KiB a
     /// device.
     public static let deliveryWindow = 64
-    /// Things that a device reports in one message. At about 30 bytes each: 2 KiB.
+    /// Things that a device reports in one message. At about 200 bytes each: 13 KiB.
     public static let reportEvents = 64
-    /// Things that a device may report of one notification, each at 64 bytes in the trace.
-    public static let reportsPerNotification = 3
+    /// Things that a device may report of one notification, each at 64 bytes in the trace, and its text.
+    public static let reportsPerNotification = 8
+    /// Bytes of the text in a report, such as the last lines that a handler has written.
+    public static let reportTextBytes = 160
     /// Notifications of which a device may have yet to report; for those that it had before the relay was started, as
-    /// many as its window has. A device writes no more into the trace than three reports for each push to it.
+    /// many as its window has. A device writes no more into the trace than ``reportsPerNotification``
+    /// for each push to it.
     public static let unreported = 1000
     /// Milliseconds for which notifications of priority 5 wait for others where the device saves power: five minutes.
     /// The relay looks every ten seconds.

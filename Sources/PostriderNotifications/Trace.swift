@@ -136,13 +136,24 @@ public struct TraceEvent: Hashable, Sendable {
         /// The device reported that a newer one with its collapse identifier took its place there, before its app was
         /// given it; the detail is as with ``handedOver``.
         case replacedOnDevice = 17
+        /// The device reported that it has started the push's handler; the detail is as with ``handedOver``, here and
+        /// below.
+        case begun = 18
+        /// The device reported that the handler has ended with exit code 0.
+        case done = 19
+        /// The device reported that app or handler has failed at it, and is given it again.
+        case failed = 20
+        /// The device reported that app or handler has failed at it as often as may be.
+        case gaveUp = 21
+        /// The device reported that the handler asks to be started later.
+        case postponed = 22
 
         /// Whether the relay is done with the push. One that was replaced may be recalled.
         public var isEnding: Bool {
             switch self {
             case .acknowledged, .replaced, .merged, .expired, .discarded, .dropped: true
             case .started, .stored, .sent, .returned, .recalled, .handedOver, .shown, .actedOn, .broadcast,
-                .skipped, .replacedOnDevice:
+                .skipped, .replacedOnDevice, .begun, .done, .failed, .gaveUp, .postponed:
                 false
             }
         }

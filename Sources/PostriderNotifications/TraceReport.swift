@@ -1,8 +1,7 @@
 /// What a device said of a notification that it was delivered. Whoever reads the trace believes it of pushes to that
 /// very device.
 public struct TraceReport: Hashable, Sendable {
-    /// ``TraceEvent/Kind/handedOver``, ``TraceEvent/Kind/shown``, ``TraceEvent/Kind/actedOn``,
-    /// ``TraceEvent/Kind/replacedOnDevice`` or ``TraceEvent/Kind/merged``.
+    /// One that devices report.
     public let kind: TraceEvent.Kind
     /// When the relay was told.
     public let moment: Moment
@@ -16,12 +15,14 @@ public struct TraceReport: Hashable, Sendable {
     public let other: QueueRow
     /// Who says so.
     public let device: DeviceIdentity
+    /// What the device says about it, at most ``Limits/reportTextBytes``; empty for nothing.
+    public let text: String
 
     /// A report from its parts.
     public init(
         _ kind: TraceEvent.Kind, at moment: Moment, onDevice deviceMoment: Moment,
         of identity: NotificationIdentity, row: QueueRow = QueueRow(0), other: QueueRow = QueueRow(0),
-        by device: DeviceIdentity
+        by device: DeviceIdentity, text: String = ""
     ) {
         self.kind = kind
         self.moment = moment
@@ -30,6 +31,7 @@ public struct TraceReport: Hashable, Sendable {
         self.row = row
         self.other = other
         self.device = device
+        self.text = text
     }
 
     /// The event in the life of the push at this row.

@@ -143,6 +143,9 @@ public final class YAMLReader {
         if case .mapping = value(of: name) { true } else { false }
     }
 
+    /// Whether a setting is there, whatever its value.
+    public func has(_ name: String) -> Bool { value(of: name) != nil }
+
     // MARK: Demands
 
     /// A setting that must be there, read as the closure says: `try reader.required("listen", reader.string)`.

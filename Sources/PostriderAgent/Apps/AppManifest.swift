@@ -31,6 +31,9 @@ public struct AppManifest: Sendable, Equatable {
     /// The name of its desktop file, without `.desktop`, for its badge.
     public var desktopFile: String?
 
+    /// What is started for each notification, in place of an app that attaches; nil: the program is an app.
+    public var handler: Handler?
+
     /// The program that may change the app's alerts before they are shown; nil: there is none.
     public var serviceExtension: ServiceExtension?
 

@@ -48,6 +48,8 @@ extension AppRouter {
     func makeHandlerWatch(_ scheduler: any Scheduler) -> HandlerWatch {
         let watch = HandlerWatch(scheduler, log: log)
         watch.boundMilliseconds = { [unowned self] topic in
+            // Each run of a handler has its own time limit.
+            guard programs?.manifest(of: topic) == nil else { return nil }
             guard let manifest = keeper?.status(of: topic)?.supervisor.manifest else {
                 return Limits.handlerSeconds.usual * 1000
             }
@@ -67,7 +69,8 @@ extension AppRouter {
         else { return }
         stream.isStuck = true
         let reason = "The app had not handled it after \(business.milliseconds / 1000) s."
-        failures.append(Inbox.Failure(row: oldest.row, topic: topic, reason: reason))
+        failures.append(
+            Inbox.Failure(row: oldest.row, topic: topic, reason: reason, reported: oldest.reported))
         if keeper?.isProcess(stream.process, of: topic) == true {
             keeper?.handle(.stuck("\(business), and is ended"), topic)
         } else {
@@ -94,6 +97,7 @@ extension AppRouter {
     func told(_ outcome: Inbox.Outcome) {
         for merged in outcome.merged { reporter.note(.merged, of: merged.push, mergedWith: merged.other) }
         for failure in outcome.again where sickbay.holds(failure.row) {
+            report(failure, isLast: false)
             let reason = DesktopNotification.line(failure.reason)
             log.info(
                 "\(failure.topic) has failed (attempt \(failure.attempts)): \(reason)",
@@ -109,6 +113,7 @@ extension AppRouter {
             reporter.note(.replaced, of: push)
         }
         for failure in outcome.dead {
+            report(failure, isLast: true)
             sickbay.discharge(failure.row)
             log.warning(
                 "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "

@@ -61,7 +61,10 @@ extension AppRouter {
     }
 
     /// The link is gone, and what came down it cannot be acknowledged any more. It comes again, and is known then.
-    func linkEnded() { acknowledgements.removeAll() }
+    func linkEnded() {
+        acknowledgements.removeAll()
+        reporter.linkEnded()
+    }
 
     func tell(_ topic: String, _ message: AgentMessage) {
         for stream in attachments[topic]?.streams ?? [] { stream.tell(message) }

@@ -52,6 +52,8 @@ final class AppRouter {
     private(set) lazy var handlers = makeHandlerWatch(scheduler)
     /// The declared apps; its owner, which also owns this, sets it.
     weak var keeper: AppLifecycle?
+    /// The handlers; likewise.
+    weak var programs: HandlerPrograms?
     /// Topics that may have something to be handed over.
     var stirred: Set<String> = []
     /// Topics of which the relay has yet to say that they are unregistered as it was asked to; an app may have come
@@ -127,11 +129,15 @@ final class AppRouter {
     }
 
     /// An app is done with deliveries. False: one of them was never sent to it.
-    func handled(_ deliveries: [UInt64], by stream: AppStream) -> Bool {
+    ///
+    /// - Parameter output: what its handler has written last, if it is one.
+    func handled(_ deliveries: [UInt64], by stream: AppStream, output: String? = nil) -> Bool {
         guard let rows = stream.settle(deliveries, at: scheduler.now) else { return false }
         handled += rows.map(\.row)
         unsettled.formUnion(rows.map(\.topic))
-        for push in rows.compactMap(\.reported) { reporter.note(.handedOver, of: push) }
+        for push in rows.compactMap(\.reported) {
+            reporter.note(output == nil ? .handedOver : .done, of: push, text: output ?? "")
+        }
         for topic in Set(rows.map(\.topic)) { keeper?.handle(.handled, topic) }
         for (topic, attachments) in attachments where attachments.streams.last === stream {
             stirred.insert(topic)
@@ -146,7 +152,9 @@ final class AppRouter {
             // Nothing of this row is handed over before the failure is counted.
             sickbay.admit(handover.row, of: handover.topic)
             failures.append(
-                Inbox.Failure(row: handover.row, topic: handover.topic, reason: failed.reason))
+                Inbox.Failure(
+                    row: handover.row, topic: handover.topic, reason: failed.reason,
+                    reported: handover.reported))
             stirred.insert(handover.topic)
         }
         return true
@@ -164,7 +172,10 @@ final class AppRouter {
         if isBroken, !stream.isStuck, let oldest = stream.oldestUnderWay,
             attachments[oldest.topic]?.streams.last === stream
         {
-            failures.append(Inbox.Failure(row: oldest.row, topic: oldest.topic, reason: Self.brokenReason))
+            failures.append(
+                Inbox.Failure(
+                    row: oldest.row, topic: oldest.topic, reason: Self.brokenReason,
+                    reported: oldest.reported))
         }
         for topic in attachments.keys { detach(stream, from: topic) }
     }
@@ -175,6 +186,7 @@ final class AppRouter {
     /// none.
     func admit(_ text: String, in environment: Environment?, for stream: AppStream) throws -> AppRecord {
         guard let topic = Topic(text) else { throw AppRefusal.notATopic }
+        if programs?.excludes(stream, from: text) == true { throw AppRefusal.hasHandler(topic) }
         if let user = declarations[text], user != stream.user { throw AppRefusal.notYours(topic) }
         guard var record = state.apps[text] else {
             guard hasRoom(for: text) else { throw AppRefusal.tooMany }
@@ -213,14 +225,6 @@ final class AppRouter {
         keeper?.handle(.attached, topic)
         // Before all that is handed over, which comes at the end of the turn.
         system.greet(stream)
-    }
-
-    // MARK: Time
-
-    /// The clock was set by so much, or the device has slept, or may be in another zone.
-    func clockChanged(byMilliseconds shift: Int64) {
-        center.clockChanged(byMilliseconds: shift)
-        system.clockChanged(byMilliseconds: shift, zone: center.zoneName)
     }
 
     // MARK: The end of a turn

@@ -77,6 +77,9 @@ final class AppStream {
         say(parcel.message(number))
     }
 
+    /// What is under way as a delivery; nil: nothing.
+    func handover(of delivery: UInt64) -> Handover? { rows[delivery] }
+
     /// Whether what lies in a row is under way here.
     func isUnderWay(_ row: Int64) -> Bool { rowsUnderWay.contains(row) }
 

@@ -79,18 +79,21 @@ final class AgentControlHandler {
     private func apps() throws(StoreError) -> [AgentControl.App] {
         var apps: [AgentControl.App] = []
         let topics = Set(state.apps.records.keys).union(keeper.topics).union(state.consents.decided)
+            .union(desk.programs?.names ?? [])
         for topic in topics.sorted() {
             let record = state.apps[topic]
             let kept = keeper.status(of: topic)
+            let handled = desk.programs?.manifest(of: topic)
             var waiting = 0
             if let record { waiting = try state.inbox.count(of: record.number) }
             let business = desk.attachments[topic]?.streams.last?.business(at: desk.scheduler.now)
             let stay = business.flatMap { $0.milliseconds < Limits.handlerNoticeMilliseconds ? nil : $0 }
             apps.append(
                 AgentControl.App(
-                    topic: topic, user: kept?.supervisor.manifest.user ?? record?.user,
-                    state: kept?.supervisor.word ?? word(of: record),
-                    process: kept?.process, isDeclared: kept != nil, isRegistered: record?.token != nil,
+                    topic: topic, user: (kept?.supervisor.manifest ?? handled)?.user ?? record?.user,
+                    state: kept?.supervisor.word ?? desk.programs?.state(of: topic) ?? word(of: record),
+                    process: kept?.process ?? desk.programs?.process(of: topic),
+                    isDeclared: kept != nil || handled != nil, isRegistered: record?.token != nil,
                     notifications: (record.map { desk.center.status(of: $0) } ?? state.consents[topic].status)
                         .word,
                     inbox: waiting, busySeconds: stay.map { $0.milliseconds / 1000 },

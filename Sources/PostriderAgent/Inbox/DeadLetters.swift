@@ -23,6 +23,7 @@ final class DeadLetters {
     private let bound: Statement
     private let list: Statement
     private let find: Statement
+    private let look: Statement
     private let revive: Statement
     private let remove: Statement
 
@@ -60,6 +61,15 @@ final class DeadLetters {
             SELECT row, app, priority, message, kind, collapse FROM dead_letters WHERE row = ?
             """)
         remove = try database.prepare("DELETE FROM dead_letters WHERE row = ?")
+        look = try database.prepare("SELECT attempts FROM inbox WHERE row = ?")
+    }
+
+    /// How often what lies in a row of the inbox has failed.
+    func attempts(at row: Int64) throws(StoreError) -> Int {
+        look.bind(row)
+        var attempts = 0
+        while try look.step() { attempts = Int(look.integer(0)) }
+        return attempts
     }
 
     /// Counts a failure, within a transaction of the caller's. The answer is how often the row's notification has

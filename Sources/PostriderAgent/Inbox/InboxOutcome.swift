@@ -6,6 +6,8 @@ extension Inbox {
         let topic: String
         /// One sentence.
         let reason: String
+        /// The push whose relay wants to know that; nil: there is none.
+        var reported: ReportedPush?
         /// How often it has failed, once it is counted.
         var attempts = 0
     }

@@ -26,7 +26,8 @@ extension LocalNotifications {
         guard status(of: record) == .notDetermined else { return }
         let topic = record.topic.text
         let said = state.consents[topic]
-        let manifest = desk.keeper?.status(of: topic)?.supervisor.manifest
+        let manifest =
+            desk.keeper?.status(of: topic)?.supervisor.manifest ?? desk.programs?.manifest(of: topic)
         let (status, granted) =
             said.status == .notDetermined
             ? (manifest?.notifications ?? .notDetermined, manifest?.notificationOptions)

@@ -1,3 +1,4 @@
+import Foundation
 public import PostriderCourier
 public import PostriderDBus
 import PostriderNotifications
@@ -56,6 +57,12 @@ public struct AgentConfiguration: Sendable {
     public mutating func useSystemBus(in environment: [String: String]) {
         systemBus = BusAddress.system(in: environment)
     }
+
+    /// The manifests of apps, without those that name handlers.
+    var appManifests: [AppManifest] { manifests.filter { $0.handler == nil } }
+
+    /// Where units find what they are started for: beside the socket, which lies in the runtime directory.
+    var handlerDirectory: String { URL(filePath: socketPath).deletingLastPathComponent().path + "/handlers" }
 
     /// Whose the declared topics are, with a manifest or without.
     var declarations: [String: UInt32] {

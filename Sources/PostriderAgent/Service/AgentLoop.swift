@@ -11,6 +11,8 @@ final class AgentLoop {
     private let state: AgentState
     private let desk: AppRouter
     private let keeper: AppLifecycle
+    private let handlers: HandlerPrograms
+    private let units: UnitHandlers
     private let launcher: ProcessLauncher
     private let owner: AgentControlHandler
     private let door: AppServer
@@ -24,6 +26,10 @@ final class AgentLoop {
     private let log: Log
     private var hasLinkEnded = false
     private var haveAppsEnded = false
+    private var running: Set<Party> = [.apps, .handlers]
+
+    /// What must have ended before connections of apps are closed.
+    private enum Party { case apps, handlers }
     /// First from one look at the time zone to the next; at the end, until everybody must have gone.
     private lazy var timer = loop.makeTimer { [unowned self] in timeIsUp() }
 
@@ -57,8 +63,14 @@ final class AgentLoop {
             on: loop, socketPath: URL(filePath: configuration.socketPath).path)
         let entropy = Entropy()
         keeper = AppLifecycle(
-            configuration.manifests, state: state, desk: desk, launcher: launcher, scheduler: loop, log: log,
-            random: { entropy.next() })
+            configuration.appManifests, state: state, desk: desk, launcher: launcher, scheduler: loop,
+            log: log, random: { entropy.next() })
+        units = UnitHandlers(
+            ReconnectingBus(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
+            directory: configuration.handlerDirectory, scheduler: loop, log: log)
+        handlers = HandlerPrograms(
+            configuration.manifests, desk: desk, programs: ProgramHandlers(on: loop, launcher), units: units,
+            scheduler: loop, log: log)
         owner = AgentControlHandler(state, desk: desk, keeper: keeper, log: log)
         door = AppServer(
             desk: desk, owner: owner, scheduler: loop, readClock: { EventLoop.monotonicNanoseconds }, log: log
@@ -82,6 +94,7 @@ final class AgentLoop {
         owner.presenter = presenter
         desk.line = link
         desk.keeper = keeper
+        desk.programs = handlers
         owner.isLinked = { [unowned link] in link.isUp }
         desk.center.alarm = alarm
         let boot = Self.bootIdentifier
@@ -114,6 +127,7 @@ final class AgentLoop {
     func start() {
         timer.arm(afterMilliseconds: Self.lookMilliseconds)
         keeper.start()
+        handlers.start()
         desk.center.applyDecisions()
         presenter.start()
         desk.center.start()
@@ -150,7 +164,12 @@ final class AgentLoop {
     func reload(_ configuration: AgentConfiguration) -> String {
         take(configuration)
         desk.declare(configuration.declarations)
-        let (added, removed) = keeper.declare(configuration.manifests)
+        let apps = keeper.declare(configuration.appManifests)
+        let handlers = handlers.declare(configuration.manifests)
+        // An app may have become a handler, or the other way round.
+        let (declared, former) = (configuration.manifests.map(\.topic), apps.removed + handlers.removed)
+        let added = (apps.added + handlers.added).filter { !former.contains($0) }.sorted()
+        let removed = former.filter { !declared.contains($0) }.sorted()
         desk.center.applyDecisions()
         for topic in removed { desk.forgetUndeclared(topic) }
         for topic in added { desk.stir(topic) }
@@ -165,11 +184,17 @@ final class AgentLoop {
         guard !link.isStopping else { return }
         timer.arm(afterMilliseconds: Self.stopMilliseconds)
         login.stop()
-        keeper.stop { [unowned self] in
-            haveAppsEnded = true
-            door.close()
-        }
+        keeper.stop { [unowned self] in ended { $0.remove(.apps) } }
+        handlers.stop { [unowned self] in ended { $0.remove(.handlers) } }
         link.stop { [unowned self] in hasLinkEnded = true }
+    }
+
+    private func ended(_ change: (inout Set<Party>) -> Void) {
+        change(&running)
+        guard running.isEmpty else { return }
+        units.stop()
+        haveAppsEnded = true
+        door.close()
     }
 
     /// Makes safe and hands over what the turn has brought.

@@ -13,6 +13,13 @@ extension Limits {
     static let reportsWaiting = 1024
     /// Milliseconds for which reports are collected, so that the link is not woken for each.
     static let reportDelayMilliseconds = 1000
+    /// Milliseconds after which a report that was sent is taken to have come to the relay: longer than a link that is
+    /// dead is believed to live, by the usual PING.
+    static let reportRepeatMilliseconds = 90_000
+    /// How many of these are kept, to be sent again if the link is lost. At 250 bytes each: 64 KiB.
+    static let reportsDoubtful = 256
+    /// How often one is sent again: a relay takes ``Limits/reportsPerNotification``, repeats included.
+    static let reportRepeats = 2
     /// Deliveries that may be under way to an app on one stream.
     static let appWindow = DeliveryWindow.largest
     /// Connections to the app socket that one user may have.

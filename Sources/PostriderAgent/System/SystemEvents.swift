@@ -157,3 +157,11 @@ protocol SleepLock: AnyObject {
     /// Lets the device sleep.
     func release()
 }
+
+extension AppRouter {
+    /// The clock was set by so much, or the device has slept, or may be in another zone.
+    func clockChanged(byMilliseconds shift: Int64) {
+        center.clockChanged(byMilliseconds: shift)
+        system.clockChanged(byMilliseconds: shift, zone: center.zoneName)
+    }
+}

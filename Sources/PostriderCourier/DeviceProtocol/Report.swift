@@ -15,6 +15,16 @@ public struct Report: CourierMessage {
         case replaced = 4
         /// The device had the same push already, as ``Event/other``: its app is given one of the two.
         case merged = 5
+        /// The agent has started its handler.
+        case begun = 6
+        /// Its handler has ended with exit code 0; the text is what it wrote last.
+        case done = 7
+        /// Its app or handler has failed at it, and is given it again; the text says why.
+        case failed = 8
+        /// Its app or handler has failed at it as often as may be: it is a dead letter. The text says why.
+        case gaveUp = 9
+        /// Its handler asks to be started later; the text is what it wrote last.
+        case postponed = 10
     }
 
     /// One thing that became of one notification.
@@ -29,17 +39,22 @@ public struct Report: CourierMessage {
         public let other: UInt64
         /// When, by the device's clock.
         public let moment: Moment
+        /// What there is to say about it, at most ``Notifications/Limits/reportTextBytes``; empty for nothing.
+        public let text: String
 
-        /// An event from its parts.
+        /// An event from its parts. A text that is too long is cut.
         public init(
             _ kind: Kind, of identity: NotificationIdentity, push: UInt64 = 0, other: UInt64 = 0,
-            at moment: Moment
+            at moment: Moment, text: String = ""
         ) {
             self.kind = kind
             self.identity = identity
             self.push = push
             self.other = other
             self.moment = moment
+            self.text =
+                text.utf8.count <= Limits.reportTextBytes
+                ? text : String(decoding: text.utf8.prefix(Limits.reportTextBytes), as: UTF8.self)
         }
     }
 
@@ -71,7 +86,7 @@ extension Report.Event {
     fileprivate init?(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identity, kind, milliseconds) = ([UInt8](), UInt32(0), Int64(0))
-        var (push, other) = (UInt64(0), UInt64(0))
+        var (push, other, text) = (UInt64(0), UInt64(0), "")
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identity = try field.bytes(in: bytes)
@@ -79,6 +94,7 @@ extension Report.Event {
             case 3: milliseconds = try field.int64()
             case 4: push = try field.uint64()
             case 5: other = try field.uint64()
+            case 6: text = String(decoding: try field.bytes(in: bytes), as: UTF8.self)
             default: break
             }
         }
@@ -87,7 +103,8 @@ extension Report.Event {
         }
         guard let kind = Report.Kind(rawValue: kind) else { return nil }
         self.init(
-            kind, of: identity, push: push, other: other, at: Moment(milliseconds: milliseconds))
+            kind, of: identity, push: push, other: other, at: Moment(milliseconds: milliseconds),
+            text: text)
     }
 
     fileprivate func encode(into output: inout [UInt8]) {
@@ -96,5 +113,6 @@ extension Report.Event {
         output.appendField(3, UInt64(bitPattern: moment.milliseconds))
         output.appendField(4, push)
         output.appendField(5, other)
+        output.appendField(6, Array(text.utf8))
     }
 }

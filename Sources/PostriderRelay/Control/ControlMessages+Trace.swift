@@ -94,7 +94,8 @@ extension Control {
         /// When.
         public var at: Int64
         /// One of `started`, `stored`, `sent`, `returned`, `recalled`, `acknowledged`, `replaced`, `merged`, `expired`,
-        /// `discarded`, `dropped`, `handedOver`, `shown`, `actedOn`, `replacedOnDevice`, `broadcast`, `skipped`.
+        /// `discarded`, `dropped`, `handedOver`, `shown`, `actedOn`, `replacedOnDevice`, `begun`, `done`, `failed`,
+        /// `gaveUp`, `postponed`, `broadcast`, `skipped`.
         public var what: String
         /// Of `sent`: the shard of the connection; of `broadcast` and `skipped`: of the devices.
         public var shard: Int?
@@ -108,8 +109,10 @@ extension Control {
         public var otherRow: Int64?
         /// Of these, where it is known: the other's `apns-id`.
         public var other: String?
-        /// Of `handedOver`, `shown`, `actedOn` and `replacedOnDevice`: when, by the device's clock.
+        /// Of what a device reports, but for `merged`: when, by the device's clock.
         public var deviceAt: Int64?
+        /// Of `done`, `failed`, `gaveUp` and `postponed`: what the device says about it.
+        public var text: String?
         /// Of these in a ``TraceFeed``, where the row is 0: the `apns-id` and the device that tells of it.
         public var identity: String?
         /// The device.
@@ -127,7 +130,11 @@ extension Control.Trace {
         self.init(
             pushes: search.found.map { life in
                 var push = Control.TracedPush(life.acceptance)
-                push.events = life.events.map { Control.TracedEvent($0, search.names) }
+                push.events = life.events.enumerated().map { index, event in
+                    var told = Control.TracedEvent(event, search.names)
+                    told.text = life.texts[index]
+                    return told
+                }
                 push.isCut = life.isCut
                 return push
             },
@@ -182,6 +189,7 @@ extension Control.TracedPush {
 extension Control.TracedEvent {
     init(_ report: TraceReport) {
         self.init(report.event(of: QueueRow(0)), [:])
+        text = report.text.isEmpty ? nil : report.text
         identity = report.identity.description
         device = report.device.description
     }
@@ -195,7 +203,8 @@ extension Control.TracedEvent {
             otherRow = event.detail
             other = names[QueueRow(event.detail)]?.description
         case .broadcast, .skipped: (shard, devices) = (event.connection.shard, event.connection.number)
-        case .handedOver, .shown, .actedOn, .replacedOnDevice: deviceAt = event.detail
+        case .handedOver, .shown, .actedOn, .replacedOnDevice, .begun, .done, .failed, .gaveUp, .postponed:
+            deviceAt = event.detail
         default: break
         }
     }

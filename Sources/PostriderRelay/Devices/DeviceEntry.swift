@@ -121,8 +121,8 @@ final class DeviceEntry {
     }
 }
 
-/// How much a device may write into the trace: three reports for each notification that it was sent, so that nobody can
-/// push out the lives of others' pushes.
+/// How much a device may write into the trace: ``Limits/reportsPerNotification`` for each notification that it was
+/// sent, so that nobody can push out the lives of others' pushes.
 struct ReportAllowance {
     /// Those of before the relay was started may be reported, too: a window of them.
     private(set) var left = Limits.deliveryWindow * Limits.reportsPerNotification

@@ -123,11 +123,16 @@ final class TraceRecorder {
             case .actedOn: .actedOn
             case .replaced: .replacedOnDevice
             case .merged: .merged
+            case .begun: .begun
+            case .done: .done
+            case .failed: .failed
+            case .gaveUp: .gaveUp
+            case .postponed: .postponed
             }
         let report = TraceReport(
             kind, at: now, onDevice: event.moment, of: event.identity,
             row: QueueRow(Int64(clamping: event.push)), other: QueueRow(Int64(clamping: event.other)),
-            by: device)
+            by: device, text: event.text)
         add(.report(report))
     }
 

@@ -46,6 +46,8 @@ struct TraceSearch {
     struct Life {
         let acceptance: TraceAcceptance
         var events: [TraceEvent] = []
+        /// The texts of the events that devices reported, by their places among ``events``.
+        var texts: [Int: String] = [:]
         /// Whether it had more events than an answer holds.
         var isCut = false
     }
@@ -149,7 +151,10 @@ struct TraceSearch {
             lives[row].map { $0.acceptance.device == report.device && $0.wasSent } ?? false
         }
         guard let row else { return }
-        lives[row]?.add(report.event(of: row))
+        let event = report.event(of: row)
+        // An agent sends again what it reported just before it lost its link.
+        guard lives[row]?.has(event) == false else { return }
+        lives[row]?.add(event, text: report.text)
     }
 
     private mutating func name(from segment: Int, of store: any TraceStore) throws(StoreError) {
@@ -174,12 +179,18 @@ extension TraceSearch.Life {
     fileprivate var wasSent: Bool { events.contains { $0.kind == .sent || $0.kind == .acknowledged } }
 
     /// Takes on what happened next. Of very many events the first stay, and the latest in the last place.
-    fileprivate mutating func add(_ event: TraceEvent) {
+    fileprivate mutating func add(_ event: TraceEvent, text: String = "") {
         if events.count == Limits.tracedEvents {
             isCut = true
             events.removeLast()
         }
+        texts[events.count] = text.isEmpty ? nil : text
         events.append(event)
+    }
+
+    /// Whether a device has reported the same before.
+    fileprivate func has(_ event: TraceEvent) -> Bool {
+        events.contains { $0.kind == event.kind && $0.detail == event.detail }
     }
 }
 

@@ -9,7 +9,8 @@ import PostriderNotifications
 ///                 unique identity 2 u64, device u64 and u32 and registration u32 (or channel 2 u64), expiration i64,
 ///                 payload bytes u32, numbers of topic, key identifier and push type u32 each
 ///     report      checksum u32, 202 u8, kind u8, 2 unused, moment i64, identity 2 u64, device u64 and u32, 4 unused,
-///                 moment on the device i64, padding
+///                 moment on the device (or the other row of a merged push) i64, row i64
+///     the same    with 203 for 202 and a text's length u8 behind its kind; the text, padding
 enum TraceBytes {
     /// Blocks are multiples of this.
     static let unit = 32
@@ -25,8 +26,15 @@ enum TraceBytes {
     static let acceptance: UInt8 = 200
     static let name: UInt8 = 201
     static let report: UInt8 = 202
-    /// Bytes of a report.
+    /// A report with a text.
+    static let textReport: UInt8 = 203
+    /// Bytes of a report, before its text.
     static let reportBytes = 64
+
+    /// The bytes of the block of a report with a text.
+    static func textReportBytes(_ textBytes: Int) -> Int {
+        reportBytes + (textBytes + unit - 1) / unit * unit
+    }
 
     /// The bytes of a name's block.
     static func nameBytes(_ textBytes: Int) -> Int { (16 + textBytes + unit - 1) / unit * unit }

@@ -29,7 +29,8 @@ struct TraceDecoder {
         case TraceBytes.acceptance:
             guard let push = acceptance(block) else { return .none }
             return .record(.acceptance(push), bytes: length)
-        case TraceBytes.report:
+        case TraceBytes.report, TraceBytes.textReport:
+            let textBytes: UInt8 = kind == TraceBytes.textReport ? block.number(at: 6) : 0
             guard let kind = TraceEvent.Kind(rawValue: block.number(at: 5)) else { return .none }
             let moment = Moment(milliseconds: block.number(at: 8))
             let detail: Int64 = block.number(at: 48)
@@ -38,7 +39,8 @@ struct TraceDecoder {
                 of: NotificationIdentity(high: block.number(at: 16), low: block.number(at: 24)),
                 // 0 in files of earlier versions.
                 row: QueueRow(block.number(at: 56)), other: QueueRow(kind == .merged ? detail : 0),
-                by: DeviceIdentity(high: block.number(at: 32), low: block.number(at: 40)))
+                by: DeviceIdentity(high: block.number(at: 32), low: block.number(at: 40)),
+                text: block.text(TraceBytes.reportBytes..<TraceBytes.reportBytes + Int(textBytes)))
             return .record(.report(report), bytes: length)
         default:
             guard let kind = TraceEvent.Kind(rawValue: kind) else { return .none }
@@ -56,6 +58,9 @@ struct TraceDecoder {
         case 0: return nil
         case TraceBytes.acceptance: return TraceBytes.acceptanceBytes
         case TraceBytes.report: return TraceBytes.reportBytes
+        case TraceBytes.textReport:
+            let count: UInt8 = bytes.number(at: 6)
+            return TraceBytes.textReportBytes(Int(count))
         case TraceBytes.name:
             let count: UInt8 = bytes.number(at: 5)
             return TraceBytes.nameBytes(Int(count))

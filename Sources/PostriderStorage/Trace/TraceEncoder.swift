@@ -23,8 +23,12 @@ struct TraceEncoder {
     }
 
     private mutating func add(_ report: TraceReport) {
+        let start = bytes.count
+        let text = report.text.utf8.prefix(Limits.reportTextBytes)
         append([
-            Self.head(TraceBytes.report, report.kind.rawValue),
+            Self.head(
+                text.isEmpty ? TraceBytes.report : TraceBytes.textReport, report.kind.rawValue,
+                UInt8(text.count)),
             UInt64(bitPattern: report.moment.milliseconds),
             report.identity.high, report.identity.low, report.device.high, UInt64(report.device.low),
             // When it happened is of no interest where two pushes were merged, and which two is.
@@ -33,6 +37,9 @@ struct TraceEncoder {
                     ? report.other.value : report.deviceMoment.milliseconds),
             UInt64(bitPattern: report.row.value),
         ])
+        guard !text.isEmpty else { return }
+        bytes.append(contentsOf: text)
+        pad(from: start, to: TraceBytes.textReportBytes(text.count))
     }
 
     private mutating func add(_ push: TraceAcceptance, _ names: inout TraceNames) {
@@ -80,11 +87,15 @@ struct TraceEncoder {
         bytes.append(number: Self.head(TraceBytes.name, UInt8(text.count)))
         bytes.append(number: UInt64(number))
         bytes.append(contentsOf: text)
-        let length = TraceBytes.nameBytes(text.count)
+        pad(from: start, to: TraceBytes.nameBytes(text.count))
+        return number
+    }
+
+    /// Gives the block that begins here its length and its checksum.
+    private mutating func pad(from start: Int, to length: Int) {
         bytes.append(contentsOf: repeatElement(0, count: start + length - bytes.count))
         let sum = unsafe TraceBytes.checksum(bytes.span.bytes.extracting(start + 4..<bytes.count))
         for index in 0..<4 { bytes[start + index] = UInt8(truncatingIfNeeded: sum >> UInt32(index * 8)) }
-        return number
     }
 
     /// A block's first word, still without its checksum.

@@ -9,6 +9,8 @@ public struct ProgramStart: Sendable, Equatable {
     public var arguments: [String]
     /// Its whole environment.
     public var environment: [String: String]
+    /// Its working directory.
+    public var directory = "/"
 
     /// A start from its parts.
     public init(path: String, arguments: [String], environment: [String: String]) {
@@ -16,6 +18,14 @@ public struct ProgramStart: Sendable, Equatable {
         self.arguments = arguments
         self.environment = environment
     }
+}
+
+/// What a program is given as its standard input and output.
+struct StandardDescriptors {
+    let input: Int32
+    let output: Int32
+    /// Its standard error; nil: this process's.
+    var errors: Int32?
 }
 
 /// How a process ended.
@@ -102,7 +112,7 @@ public final class ChildProcess: EventSource {
 
 extension EventLoop {
     /// Starts a program in a process group of its own, with no descriptors but those of its output, which are this
-    /// process's, no signals blocked, and the root as its directory.
+    /// process's, and no signals blocked.
     ///
     /// - Parameter ended: called once, when it has ended.
     public func start(
@@ -111,9 +121,9 @@ extension EventLoop {
         try self.start(start, standard: nil, ended: ended)
     }
 
-    /// - Parameter standard: its standard input and output; nil: nothing to read, and this process's output.
+    /// - Parameter standard: its standard descriptors; nil: nothing to read, and this process's output.
     func start(
-        _ start: ProgramStart, standard: (input: Int32, output: Int32)?,
+        _ start: ProgramStart, standard: StandardDescriptors?,
         ended: @escaping (ProcessEnding) -> Void
     ) throws(TransportError) -> ChildProcess {
         do throws(SystemError) {
@@ -182,7 +192,7 @@ extension EventLoop {
     }
 
     private static func spawn(
-        _ start: ProgramStart, _ standard: (input: Int32, output: Int32)?
+        _ start: ProgramStart, _ standard: StandardDescriptors?
     ) throws(SystemError) -> Int32 {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
@@ -200,11 +210,14 @@ extension EventLoop {
         if let standard {
             unsafe posix_spawn_file_actions_adddup2(&actions, standard.input, 0)
             unsafe posix_spawn_file_actions_adddup2(&actions, standard.output, 1)
+            if let errors = standard.errors {
+                unsafe posix_spawn_file_actions_adddup2(&actions, errors, 2)
+            }
         } else {
             unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         }
         unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-        unsafe posix_spawn_file_actions_addchdir_np(&actions, "/")
+        unsafe posix_spawn_file_actions_addchdir_np(&actions, start.directory)
 
         let words = [start.path] + start.arguments
         let variables = start.environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }

@@ -117,7 +117,8 @@ extension EventLoop {
         }
         let run = ProgramRun(pipes.output)
         do throws(TransportError) {
-            let standard = (pipes.file.number, pipes.writing.number)
+            let standard = StandardDescriptors(
+                input: pipes.file.number, output: pipes.writing.number)
             run.begin(try self.start(start, standard: standard) { ended(run.end($0)) })
             return run
         } catch {
@@ -141,28 +142,8 @@ private struct ProgramPipes: ~Copyable {
         let reading = Descriptor(owning: ends[0])
         let writing = Descriptor(owning: ends[1])
         _ = try systemCall("fcntl") { Int(fcntl(ends[0], F_SETFL, O_NONBLOCK)) }.get()
-        let file = try Self.file(holding: input)
+        let file = try InputFile.make(holding: input)
         let output = try OutputPipe(reading, limit: limit, on: loop)
         return ProgramPipes(file: file, writing: writing, output: output)
-    }
-
-    /// `MFD_CLOEXEC` (memfd_create(2)).
-    private static let closeOnExec: UInt32 = 1
-
-    /// A file without a name. A pipe would hold as much as its reader and the user's other pipes leave it.
-    private static func file(holding bytes: [UInt8]) throws(SystemError) -> Descriptor {
-        let made = systemCall("memfd_create") {
-            unsafe Int(memfd_create("input", Self.closeOnExec))
-        }
-        let file = Descriptor(owning: Int32(try made.get()))
-        var written = 0
-        while written < bytes.count {
-            let rest = Array(bytes[written...])
-            let count = try systemCall("write") { unsafe write(file.number, rest, rest.count) }.get()
-            guard count > 0 else { throw SystemError(number: EIO) }
-            written += count
-        }
-        _ = try systemCall("lseek") { lseek(file.number, 0, SEEK_SET) }.get()
-        return file
     }
 }

@@ -61,7 +61,7 @@ enum AgentSetting: String, SettingName {
         case .appsDirectory:
             .file(
                 rawValue, as: "DIRECTORY",
-                "The manifests of apps that the agent starts, *.yaml; none if not given.")
+                "The manifests of apps and handlers that the agent starts, *.yaml; none if not given.")
         case .deliveryAttempts:
             .value(
                 rawValue, "NUMBER",

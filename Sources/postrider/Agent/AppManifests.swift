@@ -46,9 +46,12 @@ enum AppManifests {
             let reader = try YAMLReader.reading(text: text, file: path)
             let topic = try reader.required("topic", reader.string)
             guard Topic(topic) != nil else { throw reader.error("topic", "must be a bundle identifier") }
-            let program = try reader.required("program", reader.string)
+            let handled = try HandlerManifests.read(reader)
+            let words = if let handled { handled.words } else { try command(reader) }
+            let program = words.first ?? ""
             var manifest = AppManifest(topic: topic, user: user, program: program)
-            manifest.arguments = try reader.strings("arguments") ?? []
+            manifest.handler = handled?.handler
+            manifest.arguments = Array(words.dropFirst())
             if let name = try reader.string("user") {
                 guard let identifier = UserAccount.identifier(of: name) else {
                     throw reader.error("user", "must be a user of this device, by name or number")
@@ -59,10 +62,12 @@ enum AppManifests {
                 throw reader.error(
                     "user", "is not the agent's own user: run the agent as root, or leave the line out")
             }
-            manifest.mayRunInBackground = try reader.boolean("background") ?? false
-            manifest.exitsOnSuspend = try reader.boolean("exits-on-suspend") ?? false
-            manifest.environment = try environment(reader)
-            manifest.handlerSeconds = try handlerSeconds(reader)
+            if handled == nil {
+                manifest.mayRunInBackground = try reader.boolean("background") ?? false
+                manifest.exitsOnSuspend = try reader.boolean("exits-on-suspend") ?? false
+                manifest.handlerSeconds = try handlerSeconds(reader)
+            }
+            if handled?.handler.unit == nil { manifest.environment = try environment(reader) }
             manifest.notifications = try notifications(reader)
             manifest.notificationOptions = try notificationOptions(reader, where: manifest.notifications)
             manifest.name = try reader.string("name")
@@ -75,13 +80,20 @@ enum AppManifests {
             }
             manifest.serviceExtension = try serviceExtension(reader, of: manifest.user)
             try reader.finish()
-            if let mistake = mistake(in: program, of: manifest.user) {
+            // A handler's is looked at when it is to be started, so that one that is missing stops nothing else.
+            if handled == nil, let mistake = mistake(in: program, of: manifest.user) {
                 throw reader.error("program", mistake)
             }
             return manifest
         } catch {
             throw CommandFailure(error.description, exitCode: 2)
         }
+    }
+
+    /// An app's program and its arguments.
+    private static func command(_ reader: YAMLReader) throws(YAMLError) -> [String] {
+        let program = try reader.required("program", reader.string)
+        return [program] + (try reader.strings("arguments") ?? [])
     }
 
     /// Whole seconds, or `none`.

@@ -64,7 +64,13 @@ enum TraceListing {
         let last = push.events.last { $0.isEnding || $0.what == "recalled" }
         switch last?.what {
         case nil, "recalled": return "pending"
-        case "acknowledged": return "delivered"
+        case "acknowledged":
+            let outcome = push.events.last { ["done", "gaveUp"].contains($0.what) }
+            return switch outcome?.what {
+            case "done": "done"
+            case "gaveUp": "delivered, failed"
+            default: "delivered"
+            }
         case "dropped": return "dropped: \(last?.cause ?? "?")"
         case let what?: return what
         }
@@ -119,6 +125,11 @@ enum TraceListing {
         case "actedOn": return "the user has acted on it" + onDevice(event)
         case "replacedOnDevice":
             return "a newer one took its place before the app was given it" + onDevice(event)
+        case "begun": return "its handler was started" + onDevice(event)
+        case "done": return "done: its handler has ended well" + onDevice(event)
+        case "failed": return "failed, it will be tried again" + onDevice(event)
+        case "gaveUp": return "failed for good: it is a dead letter on the device" + onDevice(event)
+        case "postponed": return "its handler asks to be started later" + onDevice(event)
         default: return event.what
         }
     }
@@ -128,7 +139,8 @@ enum TraceListing {
     }
 
     private static func onDevice(_ event: Control.TracedEvent) -> String {
-        event.deviceAt.map { ", says the device; its clock said \(time($0))" } ?? ""
+        (event.deviceAt.map { ", says the device; its clock said \(time($0))" } ?? "")
+            + (event.text.map { ": \(Listing.printable($0))" } ?? "")
     }
 
     private static func because(_ cause: String) -> String {

@@ -17,6 +17,7 @@ final class AgentHouse: Sendable {
         let keeper: AppLifecycle
         let owner: AgentControlHandler
         let presenter: Presenter
+        let handlers: HandlerPrograms
         let launcher = RecordedLauncher()
         let runner: ProcessLauncher
         let line = RecordedLine()
@@ -35,7 +36,8 @@ final class AgentHouse: Sendable {
             clock.wallMilliseconds = loop.wallMilliseconds + aheadMilliseconds
             desk = AppRouter(state, declarations: [:], scheduler: clock, log: .none)
             keeper = AppLifecycle(
-                manifests, state: state, desk: desk, launcher: launcher, scheduler: clock, log: .none,
+                manifests.filter { $0.handler == nil }, state: state, desk: desk, launcher: launcher,
+                scheduler: clock, log: .none,
                 random: { 0 })
             owner = AgentControlHandler(state, desk: desk, keeper: keeper, log: .none)
             door = AppServer(
@@ -44,12 +46,17 @@ final class AgentHouse: Sendable {
             presenter = Presenter(
                 state, desk: desk, manifests: manifests, line: nil, runner: runner, scheduler: clock,
                 log: .none)
+            let programs = ProgramHandlers(on: loop, runner)
+            handlers = HandlerPrograms(
+                manifests, desk: desk, programs: programs, units: programs, scheduler: loop, log: .none)
+            desk.programs = handlers
             presenter.start()
             desk.presenter = presenter
             owner.presenter = presenter
             desk.line = line
             desk.keeper = keeper
             keeper.start()
+            handlers.start()
             desk.center.alarm = alarm
             desk.center.zone = { .gmt }
             desk.center.answerToAll = answerToAll

@@ -11,6 +11,10 @@ final class DeskRig {
     let launcher = RecordedLauncher()
     private(set) var desk: AppRouter
     private(set) var keeper: AppLifecycle
+    let recordedHandlers = RecordedHandlers()
+    /// The handlers' clock, at which it is as late.
+    let handlerClock: DueClock
+    private(set) var handlers: HandlerPrograms
     private let declarations: [String: UInt32]
     private var lastDelivery: UInt64 = 0
 
@@ -24,8 +28,18 @@ final class DeskRig {
         self.declarations = declarations
         self.manifests = manifests
         self.log = log
+        handlerClock = DueClock(clock)
         (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock, log)
+        handlers = Self.makeHandlers(manifests, desk, recordedHandlers, handlerClock, log)
         open()
+    }
+
+    private static func makeHandlers(
+        _ manifests: [AppManifest], _ desk: AppRouter, _ launcher: RecordedHandlers, _ clock: DueClock,
+        _ log: Log
+    ) -> HandlerPrograms {
+        HandlerPrograms(
+            manifests, desk: desk, programs: launcher, units: launcher, scheduler: clock, log: log)
     }
 
     private static func furnish(
@@ -34,7 +48,8 @@ final class DeskRig {
     ) -> (AppRouter, AppLifecycle) {
         let desk = AppRouter(ground.state, declarations: declarations, scheduler: clock, log: log)
         let keeper = AppLifecycle(
-            manifests, state: ground.state, desk: desk, launcher: launcher, scheduler: clock, log: log,
+            manifests.filter { $0.handler == nil }, state: ground.state, desk: desk, launcher: launcher,
+            scheduler: clock, log: log,
             random: { 0 })
         return (desk, keeper)
     }
@@ -42,7 +57,9 @@ final class DeskRig {
     private func open() {
         desk.line = line
         desk.keeper = keeper
+        desk.programs = handlers
         keeper.start()
+        handlers.start()
         desk.stirAll()
         desk.endTurn()
     }
@@ -51,6 +68,7 @@ final class DeskRig {
     func kill() throws {
         try ground.kill()
         (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock, log)
+        handlers = Self.makeHandlers(manifests, desk, recordedHandlers, handlerClock, log)
         open()
         line.acknowledged = []
         lastDelivery = 0

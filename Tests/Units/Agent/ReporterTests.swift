@@ -104,4 +104,18 @@ struct ReporterTests {
         rig.desk.reporter.linkIsUp()
         #expect(reported.count == Limits.reportsWaiting)
     }
+
+    @Test("says again on the next link what the last one may have lost, and nothing older")
+    func lostLink() {
+        rig.desk.reporter.note(.done, of: named(1), text: "well")
+        rig.clock.fireTimers()
+        rig.clock.pass(milliseconds: Int64(Limits.reportRepeatMilliseconds) + 1)
+        rig.desk.reporter.note(.done, of: named(2))
+        rig.clock.fireTimers()
+        rig.desk.linkEnded()
+        rig.desk.reporter.linkIsUp()
+        #expect(reported == ["done 1", "done 2", "done 2"])
+        let events = rig.line.reports.flatMap(\.events)
+        #expect(events[1] == events[2] && events[0].text == "well")
+    }
 }

@@ -129,6 +129,6 @@ struct DeviceTraceTests {
         #expect(
             Tally.Drop.allCases.map { "\($0) \($0.rawValue)" }
                 == ["overflow 0", "unregistered 1", "unstorable 2", "unreadable 3", "removed 4"])
-        #expect(TraceEvent.Kind.allCases.map(\.rawValue) == Array(1...17))
+        #expect(TraceEvent.Kind.allCases.map(\.rawValue) == Array(1...22))
     }
 }

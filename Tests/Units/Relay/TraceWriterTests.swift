@@ -106,17 +106,17 @@ struct TraceRecorderTests {
     }
 
     @Test(
-        "lets a device report three things of each notification that it was sent"
+        "lets a device report eight things of each notification that it was sent"
     )
     func allowance() {
         var allowance = ReportAllowance()
         let spend = { (most: Int) in (0..<most).prefix { _ in allowance.spend() }.count }
-        #expect(spend(1000) == Limits.deliveryWindow * 3)
+        #expect(spend(1000) == Limits.deliveryWindow * 8)
         allowance.earn()
         allowance.earn()
-        #expect(spend(1000) == 6)
+        #expect(spend(1000) == 16)
         for _ in 0..<5000 { allowance.earn() }
-        #expect(spend(10_000) == Limits.unreported * 3)
+        #expect(spend(10_000) == Limits.unreported * 8)
     }
 
     @Test("is off where nothing is to be traced, and says so")

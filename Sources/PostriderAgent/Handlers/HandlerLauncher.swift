@@ -1,0 +1,78 @@
+import Foundation
+import PostriderFileTrust
+import PostriderNotifications
+import PostriderTransport
+
+/// Starts handlers.
+protocol HandlerLauncher: AnyObject {
+    /// Starts a handler for one notification.
+    ///
+    /// - Parameter ended: called once, when it has ended; never before this returns.
+    /// - Throws: `TransportError` or ``AgentFailure``, one sentence.
+    func start(
+        _ handler: AppManifest.Handler, of manifest: AppManifest, for job: HandlerJob,
+        ended: @escaping (TailedResult) -> Void
+    ) throws -> any AppProcess
+}
+
+extension TailedRun: AppProcess {}
+
+/// Starts the programs of handlers as processes of this machine, through prlimit(1) and setpriv(1), which become the
+/// program: they set its bounds, its user and what it may not do. A program ends with the agent that has started it
+/// (`PR_SET_PDEATHSIG`): the next agent starts it anew for what was not handled.
+final class ProgramHandlers: HandlerLauncher {
+    private unowned let loop: EventLoop
+    private let launcher: ProcessLauncher
+
+    private static let prlimit = "/usr/bin/prlimit"
+
+    init(on loop: EventLoop, _ launcher: ProcessLauncher) {
+        self.loop = loop
+        self.launcher = launcher
+    }
+
+    func start(
+        _ handler: AppManifest.Handler, of manifest: AppManifest, for job: HandlerJob,
+        ended: @escaping (TailedResult) -> Void
+    ) throws -> any AppProcess {
+        // The files may be others than when the manifest was read.
+        if let mistake = Self.mistake(in: handler, of: manifest) {
+            throw AgentFailure(description: mistake)
+        }
+        return try loop.run(
+            try program(handler, manifest, job), input: job.input, keeping: Limits.handlerTailBytes,
+            ended: ended)
+    }
+
+    /// Why a handler's program cannot be started, as a sentence; nil if it can, and nobody else can have put it there.
+    static func mistake(in handler: AppManifest.Handler, of manifest: AppManifest) -> String? {
+        do throws(FileAccessError) {
+            try FileAccessRule.unchangeable(by: manifest.user).checkProgram(manifest.program)
+        } catch {
+            return "The program \(manifest.program) \(error.explanation)."
+        }
+        let directory = URL(filePath: handler.directory).resolvingSymlinksInPath().path
+        let attributes = try? FileManager.default.attributesOfItem(atPath: directory)
+        let isDirectory = attributes?[.type] as? FileAttributeType == .typeDirectory
+        return isDirectory ? nil : "The directory \(handler.directory) is not there."
+    }
+
+    /// What is to be started, by whom and with what environment.
+    func program(
+        _ handler: AppManifest.Handler, _ manifest: AppManifest, _ job: HandlerJob
+    ) throws -> ProgramStart {
+        var start = try launcher.program(manifest, job.reason)
+        start.environment.merge(job.variables) { $1 }
+        start.directory = handler.directory
+        var words = [ProcessLauncher.setpriv, "--pdeathsig", "KILL"]
+        if handler.sandbox.hasNoNewPrivileges { words.append("--no-new-privs") }
+        // For another user there is a call of setpriv(1) already.
+        words +=
+            start.path == ProcessLauncher.setpriv ? start.arguments : ["--", start.path] + start.arguments
+        let limits = handler.sandbox.limits
+        if !limits.isEmpty { words = [Self.prlimit] + limits + ["--"] + words }
+        start.path = words[0]
+        start.arguments = Array(words.dropFirst())
+        return start
+    }
+}

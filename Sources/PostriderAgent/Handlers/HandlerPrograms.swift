@@ -1,0 +1,106 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
+
+/// Starts the handlers of topics whose manifests have one: a program or a unit for each notification. To the router
+/// each topic's handler is an app with one stream.
+///
+///     AppRouter ─ delivers ─▶ AppStream ─▶ HandlerQueue ─▶ program: payload on stdin, POSTRIDER_* ─▶ exit code
+///         ▲─ handled (0) · postponed (75) · failed (any other, or a signal) ─────────────────────────┘
+///
+/// What a handler has not handled stays in the inbox, whatever becomes of the agent.
+final class HandlerPrograms {
+    private unowned let desk: AppRouter
+    private let programs: any HandlerLauncher
+    private let units: any HandlerLauncher
+    private let log: Log
+    private var topics: [String: HandlerTopic] = [:]
+    /// Topics whose manifests are gone, while their last runs end.
+    private var leaving: [HandlerTopic] = []
+    private var whenStopped: (() -> Void)?
+    private let scheduler: any Scheduler
+
+    init(
+        _ manifests: [AppManifest], desk: AppRouter, programs: any HandlerLauncher,
+        units: any HandlerLauncher, scheduler: any Scheduler, log: Log
+    ) {
+        self.desk = desk
+        self.programs = programs
+        self.units = units
+        self.scheduler = scheduler
+        self.log = log
+        for manifest in manifests where manifest.handler != nil { add(manifest) }
+    }
+
+    private func add(_ manifest: AppManifest) {
+        guard let handler = manifest.handler else { return }
+        let launcher = handler.unit == nil ? programs : units
+        let topic = HandlerTopic(
+            manifest, handler, desk: desk, launcher: launcher, scheduler: scheduler, log: log)
+        topic.whenIdle = { [unowned self] in checkEnd() }
+        topics[manifest.topic] = topic
+    }
+
+    /// Registers the topics: what waits for them is handled from now on.
+    func start() { for topic in topics.values { topic.begin() } }
+
+    /// These are the manifests from now on. A handler whose manifest has changed follows it from its next run on; the
+    /// runs of one whose manifest is gone are ended. The answer is who was added, and who removed.
+    func declare(_ manifests: [AppManifest]) -> (added: [String], removed: [String]) {
+        let present = Set(topics.keys)
+        let declared = manifests.filter { $0.handler != nil }
+        for manifest in declared {
+            guard let topic = topics[manifest.topic], let handler = manifest.handler,
+                topic.accepts(manifest, handler)
+            else {
+                leave(manifest.topic)
+                add(manifest)
+                topics[manifest.topic]?.begin()
+                continue
+            }
+        }
+        let names = Set(declared.map(\.topic))
+        for name in present.subtracting(names) { leave(name) }
+        return (names.subtracting(present).sorted(), present.subtracting(names).sorted())
+    }
+
+    private func leave(_ name: String) {
+        guard let topic = topics.removeValue(forKey: name) else { return }
+        leaving.append(topic)
+        topic.stop()
+        checkEnd()
+    }
+
+    /// Asks all programs to end, and lets units go on; `whenStopped` is called when no program is left.
+    func stop(_ whenStopped: @escaping () -> Void) {
+        for topic in topics.values { topic.stop() }
+        self.whenStopped = whenStopped
+        checkEnd()
+    }
+
+    private func checkEnd() {
+        leaving.removeAll(where: \.isIdle)
+        guard let whenStopped, leaving.isEmpty, topics.values.allSatisfy(\.isIdle) else { return }
+        self.whenStopped = nil
+        whenStopped()
+    }
+
+    /// The topics that have a handler.
+    var names: [String] { Array(topics.keys) }
+
+    /// The manifest of a topic that has a handler.
+    func manifest(of topic: String) -> AppManifest? { topics[topic]?.manifest }
+
+    /// Whether only another stream than this may have a topic: its handler's.
+    func excludes(_ stream: AppStream, from topic: String) -> Bool {
+        topics[topic].map { $0.stream !== stream } ?? false
+    }
+
+    /// What a topic's handler does: a word; nil if it has none.
+    func state(of topic: String) -> String? {
+        topics[topic].map { $0.isIdle ? "handler" : "handler runs" }
+    }
+
+    /// The process of a topic's oldest run.
+    func process(of topic: String) -> Int32? { topics[topic]?.process }
+}

@@ -1,0 +1,206 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
+
+/// The handler of one topic: what waits for its turn, and what runs.
+final class HandlerTopic {
+    /// One run.
+    private final class Run {
+        let job: HandlerJob
+        var state: HandlerRun
+        var process: (any AppProcess)?
+        var timer: (any LoopTimer)?
+        let startedAt: UInt64
+
+        init(_ job: HandlerJob, seconds: Int, at now: UInt64) {
+            self.job = job
+            state = HandlerRun(seconds: seconds)
+            startedAt = now
+        }
+    }
+
+    private(set) var manifest: AppManifest
+    private var handler: AppManifest.Handler
+    /// Where the router puts what the handler is started for.
+    private(set) lazy var stream = AppStream(user: manifest.user) { [unowned self] in receive($0) }
+    /// Called when a run is over and no other runs.
+    var whenIdle: () -> Void = {}
+
+    private unowned let desk: AppRouter
+    private let launcher: any HandlerLauncher
+    private let scheduler: any Scheduler
+    private let log: Log
+    private var queue = HandlerQueue<HandlerJob>()
+    private var runs: [UInt64: Run] = [:]
+    /// How often a notification's handler has asked for another time, since it last failed or since the agent started.
+    private var postponements: [NotificationIdentity: Int] = [:]
+    private var isStopping = false
+    private lazy var turn = scheduler.makeTimer { [unowned self] in startNext() }
+    private lazy var retry = scheduler.makeTimer { [unowned self] in register() }
+
+    init(
+        _ manifest: AppManifest, _ handler: AppManifest.Handler, desk: AppRouter,
+        launcher: any HandlerLauncher, scheduler: any Scheduler, log: Log
+    ) {
+        self.manifest = manifest
+        self.handler = handler
+        self.desk = desk
+        self.launcher = launcher
+        self.scheduler = scheduler
+        self.log = log
+    }
+
+    /// Whether nothing runs.
+    var isIdle: Bool { runs.isEmpty }
+    /// The process of the oldest run.
+    var process: Int32? { runs.min { $0.key < $1.key }?.value.process?.identifier }
+
+    /// Takes on another manifest from the next run on; false: that takes another stream or launcher.
+    func accepts(_ manifest: AppManifest, _ handler: AppManifest.Handler) -> Bool {
+        guard manifest.user == self.manifest.user, handler.environment == self.handler.environment,
+            (handler.unit == nil) == (self.handler.unit == nil)
+        else { return false }
+        self.manifest = manifest
+        self.handler = handler
+        startNext()
+        return true
+    }
+
+    /// Asks for the topic's notifications, as an app does. A program that cannot be started is told of at once, and no
+    /// reason not to: it may be there when something comes.
+    func begin() {
+        if handler.unit == nil, let mistake = ProgramHandlers.mistake(in: handler, of: manifest) {
+            log.warning("\(manifest.topic): its handler cannot be started as things are: \(mistake)")
+        }
+        register()
+    }
+
+    private func register() {
+        guard !isStopping else { return }
+        desk.register(manifest.topic, in: handler.environment, for: stream)
+    }
+
+    /// Takes on nothing more. Programs are asked to end; units are the system's, and go on.
+    func stop() {
+        guard !isStopping else { return }
+        isStopping = true
+        stream.isLeaving = true
+        queue.drop()
+        retry.disarm()
+        for run in Array(runs.values) {
+            if handler.unit == nil { handle(.stop, run) } else { finish(run) }
+        }
+        desk.left(stream)
+    }
+
+    // MARK: The router
+
+    private func receive(_ message: AgentMessage) {
+        switch message {
+        case .refused(let refused):
+            log.warning(
+                "\(manifest.topic): its handler is not registered: \(refused.reason)",
+                kind: "handler refused: \(manifest.topic)")
+            retry.arm(afterMilliseconds: Limits.handlerRegistrationMilliseconds)
+        case .registered:
+            log.notice(
+                "\(manifest.topic) is registered for its handler",
+                kind: "handler registered: \(manifest.topic)")
+        default:
+            guard let job = HandlerJob(message) else { return }
+            queue.add(job)
+            // The router is in the midst of handing over.
+            turn.arm(afterMilliseconds: 0)
+        }
+    }
+
+    // MARK: Runs
+
+    private func startNext() {
+        while !isStopping, let job = queue.next(atOnce: handler.parallelism) { start(job) }
+    }
+
+    private func start(_ job: HandlerJob) {
+        var job = job
+        let attempts = desk.attempts(at: job.delivery, of: stream)
+        job.set(attempt: attempts + 1)
+        let run = Run(job, seconds: handler.seconds, at: scheduler.now)
+        run.timer = scheduler.makeTimer { [unowned self, unowned run] in handle(.timeIsUp, run) }
+        runs[job.delivery] = run
+        do {
+            run.process = try launcher.start(handler, of: manifest, for: job) {
+                [weak self, weak run] result in
+                if let self, let run { ended(run, result) }
+            }
+        } catch {
+            finish(run)
+            settle(run, .failed("does not run: \(error)"), HandlerTail([]))
+            return
+        }
+        if attempts == 0, postponements[job.identity] == nil {
+            desk.report(.begun, of: job.delivery, on: stream)
+        }
+        log.debug("\(manifest.topic): its handler was started, \(job.identity)")
+        handle(.started, run)
+    }
+
+    private func handle(_ event: HandlerRun.Event, _ run: Run, tail: HandlerTail = HandlerTail([])) {
+        guard runs[run.job.delivery] === run else { return }
+        for action in run.state.handle(event) {
+            switch action {
+            case .arm(let milliseconds): run.timer?.arm(afterMilliseconds: milliseconds)
+            case .terminate: run.process?.terminate()
+            case .kill: run.process?.kill()
+            case .settle(let verdict):
+                finish(run)
+                settle(run, verdict, tail)
+            }
+        }
+    }
+
+    private func ended(_ run: Run, _ result: TailedResult) {
+        handle(.ended(result.ending), run, tail: HandlerTail(result.tail))
+    }
+
+    private func finish(_ run: Run) {
+        run.timer?.disarm()
+        run.process = nil
+        runs[run.job.delivery] = nil
+        queue.ended()
+        turn.arm(afterMilliseconds: 0)
+        if runs.isEmpty { whenIdle() }
+    }
+
+    private func settle(_ run: Run, _ verdict: HandlerRun.Verdict, _ tail: HandlerTail) {
+        let (delivery, identity) = (run.job.delivery, run.job.identity)
+        let report = tail.text(atMost: Limits.handlerReportBytes)
+        let after = "after \((scheduler.now - run.startedAt) / 1_000_000) ms"
+        switch verdict {
+        case .done:
+            postponements[identity] = nil
+            tell(.info, "has handled \(identity) \(after)", tail)
+            _ = desk.handled([delivery], by: stream, output: report)
+        case .postponed:
+            // Rows that were replaced meanwhile are never settled.
+            if postponements.count >= Limits.postponedPerTopic { postponements = [:] }
+            let times = (postponements[identity] ?? 0) + 1
+            postponements[identity] = times
+            tell(.info, "asks for another time for \(identity) \(after)", tail)
+            desk.postponed(delivery, times: times, text: report, by: stream)
+        case .failed(let reason):
+            postponements[identity] = nil
+            tell(.warning, "has failed at \(identity) \(after): it \(reason)", tail)
+            let words = report.isEmpty ? reason : "\(reason): \(report)"
+            _ = desk.failed(Failed(delivery: delivery, reason: "The handler \(words)"), by: stream)
+        case .interrupted:
+            tell(.notice, "was ended at \(identity) \(after), and is started for it again", tail)
+        }
+    }
+
+    private func tell(_ level: Log.Level, _ words: String, _ tail: HandlerTail) {
+        let text = tail.text(atMost: Limits.handlerTailLines.bytes)
+        log.write(
+            level, "\(manifest.topic): its handler \(words)\(text.isEmpty ? "" : "; it wrote: \(text)")",
+            kind: "handler \(level): \(manifest.topic)", from: manifest.topic)
+    }
+}
