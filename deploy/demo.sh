@@ -108,7 +108,7 @@ PATH="$products:$PATH"
 
 tell "1. A relay, with nothing to configure. It makes its certificate, a provider's key and an enrolment key."
 show "postrider dev"
-start relay postrider dev --json --directory "$folder/dev" --topic "$topic" --provider-port 0 --device-port 0
+start relay postrider dev --json --directory "$folder/dev" --topic "$topic" --topic "$topic.wake" --provider-port 0 --device-port 0
 await relay '{' || fail "the relay did not start."
 description="$found"
 learn host host
@@ -116,6 +116,7 @@ learn provider_port providerPort
 learn device_port devicePort
 learn authority authorityFile
 learn enrolment_key_file enrolmentKeyFile
+learn control controlAddress
 echo "providers connect to $host:$provider_port, devices to $host:$device_port" | quote
 
 tell "2. A device: its agent enrols with the key and keeps one connection to the relay."
@@ -128,6 +129,16 @@ arguments: [--topic, $topic, --remind, "1", --system]
 background: true
 exits-on-suspend: true
 MANIFEST
+cat >"$folder/apps/wake.yaml" <<MANIFEST
+topic: $topic.wake
+run: [$folder/wake.sh]
+MANIFEST
+cat >"$folder/wake.sh" <<'HANDLER'
+#!/bin/sh
+echo "$POSTRIDER_TITLE" >>"${0%.sh}.done"
+echo "awake for: $POSTRIDER_TITLE"
+HANDLER
+chmod 700 "$folder/wake.sh"
 start agent postrider agent --relay "$host:$device_port" --ca "$authority" --device-name "demo device" \
     --enrolment-key-file "$enrolment_key_file" --state "$folder/agent" --socket "$folder/agent.sock" \
     --apps-directory "$folder/apps" --notifications allow --session-bus off
@@ -179,7 +190,26 @@ cut -d ' ' -f 1 "$folder/push.out" | quote
 tell "10. And the app's observer is called again."
 expect '  title: Grüße' '  body: from aioapns' '  number: 1'
 
-tell "11. A system notification: the relay ends, and every app of the device hears of it."
+tell "11. No program that attaches, but a handler: the agent starts it for each push. Its exit code 0 is 'done', and waited for."
+sed 's/^/manifest: /' "$folder/apps/wake.yaml" | quote
+show "postrider send --topic $topic.wake --wait done --title 'Good morning' …"
+end=$((SECONDS + patience))
+until postrider devices list --json --control "$control" >"$folder/devices.out" 2>"$folder/devices.log" &&
+    [[ "$(<"$folder/devices.out")" =~ \"token\":\"([0-9a-f]+)\",\"topic\":\"$topic.wake\" ]]; do
+    ((SECONDS <= end)) || fail "the handler's topic was not registered."
+    sleep 0.05
+done
+token="${BASH_REMATCH[1]}"
+postrider send --directory "$folder/dev" --topic "$topic.wake" --wait done --timeout "$patience" --title 'Good morning' \
+    "$token" >"$folder/send.out" 2>"$folder/send.log" || fail "the handler's end was not told."
+quote <"$folder/send.out"
+show "postrider trace …"
+postrider trace --control "$control" "$(cut -d ' ' -f 1 "$folder/send.out")" >"$folder/trace.out" 2>"$folder/trace.log" ||
+    fail "the trace does not know the push."
+sed -n '/^MOMENT/,$p' "$folder/trace.out" | quote
+[[ "$(<"$folder/wake.done")" == 'Good morning' ]] || fail "the handler has not run."
+
+tell "12. A system notification: the relay ends, and every app of the device hears of it."
 show "kill -TERM (the relay)"
 kill -TERM "${processes[0]}"
 wait "${processes[0]}" || true

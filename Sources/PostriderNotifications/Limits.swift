@@ -252,6 +252,10 @@ public enum Limits {
     public static let tracedEvents = 100
     /// Records in one answer to whoever follows the trace.
     public static let traceFeed = 1000
+    /// Those who wait for a push, at about 200 bytes each: 50 KiB. Others are answered 503.
+    public static let traceWaits = 256
+    /// Seconds for which one may wait for a push in one request.
+    public static let waitSeconds = (usual: 30, most: 60)
     /// Questions about the trace that wait for their answers.
     public static let traceQuestions = 16
 

@@ -1,21 +1,21 @@
 /// A number with a unit behind it, as people write one in a configuration.
-struct Quantity {
+public struct Quantity: Sendable {
     /// How to write one, for sentences.
-    let form: String
+    public let form: String
     /// The units from small to large, each with its worth in the unit that programs count in.
     private let units: [(name: String, worth: Int)]
 
     /// Time, counted in milliseconds.
-    static let time = Quantity(
+    public static let time = Quantity(
         form: "a length of time such as 250ms, 10s, 5m, 2h or 30d",
         units: [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)])
     /// Memory, counted in bytes.
-    static let memory = Quantity(
+    public static let memory = Quantity(
         form: "an amount of memory such as 512, 64KiB, 10MiB or 1GiB",
         units: [("", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)])
 
     /// The number that a text stands for, nil where it is not written as it should be.
-    func value(of text: String) -> Int? {
+    public func value(of text: String) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }
         guard let number = Int(digits), let worth = units.first(where: { $0.name == unit })?.worth else {

@@ -37,6 +37,7 @@ extension EndToEnd {
                 ] {
                     #expect(demo.output.contains("   | " + line), "\(line)")
                 }
+                #expect(demo.output.contains { $0.contains("done: its handler has ended well") })
                 #expect(demo.output.contains { $0.hasPrefix("   | relayLinkWillDisconnect, ") })
                 #expect(try leftovers(on: stage) == [])
             }

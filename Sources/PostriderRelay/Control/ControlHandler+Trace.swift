@@ -9,15 +9,19 @@ extension ControlHandler {
             guard context.trace.missing != nil else {
                 return respond(Self.refusal(404, "This relay keeps no trace: set 'trace' to true."))
             }
-            context.trace.ask(question) { answer in
-                switch answer {
-                case .pushes(let pushes): respond(Self.answer(pushes))
-                case .feed(let feed): respond(Self.answer(feed))
-                case .failed(let sentence): respond(Self.refusal(503, sentence))
-                }
-            }
+            context.trace.ask(question) { respond(Self.answer($0)) }
         } catch {
             respond(Self.refusal(400, error.sentence))
+        }
+    }
+
+    /// The trace's answer as one of HTTP.
+    static func answer(_ answer: TraceAnswer) -> Answer {
+        switch answer {
+        case .pushes(let pushes): Self.answer(pushes)
+        case .feed(let feed): Self.answer(feed)
+        case .progress(let state): Self.answer(state)
+        case .failed(let sentence): refusal(503, sentence)
         }
     }
 

@@ -54,6 +54,7 @@ final class ControlHandler {
         switch (method, parts[1], name) {
         case ("GET", "status", nil): status(respond)
         case ("GET", "trace", nil): trace(query, respond)
+        case ("GET", "pushes", let name?): pushState(name, query, respond)
         case ("GET", "keys", nil): listProviderKeys(respond)
         case ("PUT", "keys", let name?): inTurn { $0.putProviderKey(name, body, respond) }
         case ("DELETE", "keys", let name?): inTurn { $0.removeProviderKey(name, respond) }

@@ -4,6 +4,8 @@ enum TraceAnswer: Sendable {
     case pushes(Control.Trace)
     /// What was written since the last answer.
     case feed(Control.TraceFeed)
+    /// How far a push has come, for a caller that waited.
+    case progress(Control.PushState)
     /// A sentence: why there is no answer now, and what to do.
     case failed(String)
 

@@ -32,6 +32,8 @@ struct TraceFilter: Sendable {
 enum TraceQuestion: Sendable {
     /// The lives of the last so many pushes.
     case search(TraceFilter, last: Int)
+    /// How far a push has come, once it has come so far or some seconds later.
+    case wait(NotificationIdentity, PushProgress.Stage, seconds: Int)
     /// What was written down from here on, or, for nil, where that begins now.
     case feed(after: TracePosition?)
 }
@@ -68,6 +70,8 @@ struct TraceSearch {
 
     let filter: TraceFilter
     let last: Int
+    /// Whether the names of other pushes are of interest.
+    private let seeksNames: Bool
     private var order: [QueueRow] = []
     private var lives: [QueueRow: Life] = [:]
     /// The rows of each identity, in order: devices report by it.
@@ -76,10 +80,11 @@ struct TraceSearch {
     private var phase: Phase
 
     /// A search for the last so many pushes that a filter lets through.
-    init(_ filter: TraceFilter, last: Int, in store: any TraceStore) {
+    init(_ filter: TraceFilter, last: Int, in store: any TraceStore, seeksNames: Bool = true) {
         precondition(1...Limits.tracedPushes ~= last)
         self.filter = filter
         self.last = last
+        self.seeksNames = seeksNames
         phase = filter.isAboutRefusals ? .done : .finding(segment: store.segments.upperBound)
     }
 
@@ -133,6 +138,10 @@ struct TraceSearch {
         }
         guard segment >= store.segments.upperBound else {
             phase = .following(segment: segment + 1)
+            return
+        }
+        guard seeksNames else {
+            phase = .done
             return
         }
         for life in lives.values {

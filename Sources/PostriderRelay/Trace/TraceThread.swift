@@ -54,8 +54,13 @@ struct TraceThread: Sendable {
         )
         // What arrives is written down between two segments of a search.
         let work = loop.makeTimer { [unowned keeper] in keeper.work() }
-        loop.turnEnded = { [unowned keeper] in
+        let deadline = loop.makeTimer { [unowned keeper] in keeper.expire() }
+        loop.turnEnded = { [unowned keeper, unowned loop] in
             if keeper.hasWork { work.arm(afterMilliseconds: 0) }
+            if let next = keeper.nextDeadline {
+                let wait = next > loop.now ? Int((next - loop.now) / 1_000_000) + 1 : 0
+                deadline.arm(afterMilliseconds: wait)
+            }
             if !outbox.post() { retry.arm(afterMilliseconds: 1) }
         }
         try loop.attach(mailboxes.trace) { [unowned keeper] letters in

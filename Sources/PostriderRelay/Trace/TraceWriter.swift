@@ -13,7 +13,17 @@ final class TraceWriter {
     private var records: [TraceRecord] = []
     private var trouble = FailureEpisodes()
     private let readClock: () -> UInt64
-    private var searches: [(search: TraceSearch, ticket: UInt64, asker: Int)] = []
+    private var searches: [Search] = []
+    private var waits = TraceWaits()
+
+    /// What is looked for, and for whom.
+    private struct Search {
+        var search: TraceSearch
+        let ticket: UInt64
+        let asker: Int
+        /// The number of the wait that begins with it; nil: the search is all that was asked for.
+        var wait: UInt64?
+    }
 
     /// A keeper of `store`, in which it notes that the relay started. `post` addresses a letter to a shard;
     /// `onClosed` is called after a ``TraceRequest/close``; `readClock` answers monotonic nanoseconds; `observe` is
@@ -32,6 +42,18 @@ final class TraceWriter {
         self.onClosed = onClosed
         self.observe = observe
         write([.event(TraceEvent(.started, at: now, row: QueueRow(0)))])
+    }
+
+    /// When ``expire()`` is to be called, in monotonic nanoseconds; nil: nobody waits.
+    var nextDeadline: UInt64? { waits.nextDeadline }
+
+    /// Answers those who have waited for a push for as long as they wanted to.
+    func expire() { answer(waits.takeDue(now: readClock())) }
+
+    private func answer(_ settled: [TraceWaits.Wait]) {
+        for wait in settled {
+            reply(.progress(Control.PushState(wait)), wait.ticket, wait.asker)
+        }
     }
 
     /// Whether a question waits for ``work()``.
@@ -55,16 +77,21 @@ final class TraceWriter {
     /// Goes through one segment for the oldest question.
     func work() {
         guard !searches.isEmpty else { return }
-        var (search, ticket, asker) = searches.removeFirst()
+        var asked = searches.removeFirst()
         do throws(StoreError) {
-            if try search.step(store) {
-                let answer = Control.Trace(search, losses, refusals: try refusals(search), sample: sample)
-                reply(.pushes(answer), ticket, asker)
+            guard try asked.search.step(store) else { return searches.insert(asked, at: 0) }
+            let refusals = try refusals(asked.search)
+            if let wait = asked.wait {
+                let settled = waits.found(wait, asked.search.found.last, refusal: refusals.last)
+                answer(settled.map { [$0] } ?? [])
             } else {
-                searches.insert((search, ticket, asker), at: 0)
+                let answer = Control.Trace(asked.search, losses, refusals: refusals, sample: sample)
+                reply(.pushes(answer), asked.ticket, asked.asker)
             }
         } catch {
-            reply(.failed(error.description), ticket, asker)
+            // One who waits hears of what is written down from now on.
+            guard asked.wait == nil else { return }
+            reply(.failed(error.description), asked.ticket, asked.asker)
         }
     }
 
@@ -79,10 +106,29 @@ final class TraceWriter {
             guard searches.count < Limits.traceQuestions else {
                 return reply(.failed(TraceAnswer.busy), ticket, asker)
             }
-            searches.append((TraceSearch(filter, last: last, in: store), ticket, asker))
+            let search = TraceSearch(filter, last: last, in: store)
+            searches.append(Search(search: search, ticket: ticket, asker: asker))
+        case .wait(let identity, let stage, let seconds): wait(for: identity, stage, seconds, ticket, asker)
         case .feed(let position):
             reply(feed(after: position ?? store.end), ticket, asker)
         }
+    }
+
+    /// Somebody waits from now on; what is known already is searched for.
+    private func wait(
+        for identity: NotificationIdentity, _ stage: PushProgress.Stage, _ seconds: Int, _ ticket: UInt64,
+        _ asker: Int
+    ) {
+        guard searches.count < Limits.traceQuestions, waits.count < Limits.traceWaits else {
+            return reply(.failed(TraceAnswer.busy), ticket, asker)
+        }
+        let deadline = readClock() + UInt64(seconds) * 1_000_000_000
+        let number = waits.add(
+            TraceWaits.Wait(for: identity, stage, ticket: ticket, asker: asker, deadline: deadline))
+        var filter = TraceFilter()
+        filter.identity = identity
+        let search = TraceSearch(filter, last: 1, in: store, seeksNames: false)
+        searches.append(Search(search: search, ticket: ticket, asker: asker, wait: number))
     }
 
     /// The refusals that a search asks for.
@@ -113,10 +159,12 @@ final class TraceWriter {
     /// A disk that fails is told of once, and once when it is well again.
     private func write(_ records: [TraceRecord]) {
         attempt(records.count) { () throws(StoreError) in try store.append(records) }
+        answer(waits.take(records))
     }
 
     private func write(_ refusals: [TraceRefusal]) {
         attempt(refusals.count) { () throws(StoreError) in try store.append(refusals) }
+        answer(waits.take(refusals))
     }
 
     private func attempt(_ count: Int, _ write: () throws(StoreError) -> Void) {
@@ -133,7 +181,9 @@ final class TraceWriter {
 
     private func close() {
         writeDown()
-        for (_, ticket, asker) in searches {
+        let waiting = waits.takeDue(now: nil).map { ($0.ticket, $0.asker) }
+        let asking = searches.filter { $0.wait == nil }.map { ($0.ticket, $0.asker) }
+        for (ticket, asker) in asking + waiting {
             reply(.failed("The relay is shutting down."), ticket, asker)
         }
         searches = []

@@ -37,6 +37,9 @@ enum Console {
         }
     }
 
+    /// Writes to the terminal that stdout is, without a line's end of its own; what it does not take is lost.
+    static func draw(_ text: String) { try? StandardStream.output.write(text) }
+
     /// What writes to stdout for a command that must not wait for the reader. ``end()`` waits a moment for it.
     ///
     /// - Parameter dropped: the line that tells how many lines were dropped, because nobody read.

@@ -20,7 +20,7 @@ struct SendArguments: Sendable {
         tokens = try channels.isEmpty ? Self.tokens(options) : Self.noTokens(options)
         var template = try Self.template(options)
         if !channels.isEmpty { template.becomeBroadcast() }
-        timeoutMilliseconds = (try options.integer("timeout", in: 1...3600) ?? 20) * 1000
+        timeoutMilliseconds = try options.timeout() ?? 20_000
         let choice = try Self.choice(options)
         relay = choice.server
         signer = try Self.signer(options, choice.dev)

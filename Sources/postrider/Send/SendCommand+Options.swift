@@ -9,9 +9,10 @@ extension SendCommand {
             'postrider dev', and only the device token and something to show must be given.
             """,
         operands: [.any("DEVICE-TOKEN")],
-        options: content + headers + RelayResolver.options(.provider) + provider + [
-            .flag("json", "Print a line of JSON for each device.")
-        ],
+        options: content + headers + RelayResolver.options(.provider) + provider + SendWait.options
+            + ControlAddress.options + [
+                .flag("json", "Print a line of JSON for each device.")
+            ],
         examples: [
             .init(
                 "Push to a device of the relay of 'postrider dev'",
@@ -24,6 +25,9 @@ extension SendCommand {
             .init(
                 "Push to all devices that are subscribed to a channel",
                 "postrider send --channel X0bcPy4BEe+g7WASYbOTkQ== --payload '{\"aps\":{}}'"),
+            .init(
+                "Wake a device, and wait until its handler has ended well",
+                "postrider send --wait done --timeout 2m --alert wake 5f3c...9a"),
             .init(
                 "Wake an app in the background, now or never",
                 "postrider send --push-type background --priority 5 --expiration 0 "
@@ -48,7 +52,10 @@ extension SendCommand {
         .value("expiration", "SECONDS", "apns-expiration, since 1970; 0: now or never."),
         .value("collapse-id", "TEXT", "apns-collapse-id."),
         .value("apns-id", "UUID", "apns-id; for one device only."),
-        .value("timeout", "SECONDS", "How long to wait for the relay's answer; 20 if not given."),
+        .value(
+            "timeout", "TIME",
+            "How long to wait, such as 30s or 2m, or a number of seconds: for the relay's answer, 20s if not "
+                + "given; with --wait for all of it, 30s if not given."),
     ]
 
     static let provider: [Option] = [

@@ -15,7 +15,10 @@ enum SendCommand: Command {
             return 0
         }
         let order = try SendArguments(options)
-        let outcomes = try await push(order)
+        if let wait = try SendWait(options) {
+            return try await WaitedSend(order, wait, isJSON: options.isSet("json")).run()
+        }
+        let outcomes = try await push(order, order.addressees.map(order.push))
         if case .failure(.notConnected(let reason)) = outcomes[0], !options.isSet("json") {
             throw CommandFailure.notConnected(to: order.relay.destination, reason)
         }
@@ -25,16 +28,18 @@ enum SendCommand: Command {
         return outcomes.allSatisfy { (try? $0.get().isAccepted) == true } ? 0 : 1
     }
 
-    /// Pushes to all tokens over one connection, and waits for all outcomes.
-    private static func push(_ order: SendArguments) async throws -> [Result<PushOutcome, ClientError>] {
+    /// Sends all pushes over one connection, and waits for all outcomes.
+    static func push(
+        _ order: SendArguments, _ pushes: [Push]
+    ) async throws -> [Result<PushOutcome, ClientError>] {
         try await LoopThread.run("send") { loop in
             let client = ProviderClient(
                 to: order.relay, tokens: order.signer, on: loop,
                 timeoutMilliseconds: order.timeoutMilliseconds)
-            var outcomes = [Result<PushOutcome, ClientError>?](repeating: nil, count: order.addressees.count)
+            var outcomes = [Result<PushOutcome, ClientError>?](repeating: nil, count: pushes.count)
             client.onClose = { [unowned loop] _ in loop.stop() }
-            for (index, token) in order.addressees.enumerated() {
-                try client.push(order.push(to: token)) { [unowned client] outcome in
+            for (index, push) in pushes.enumerated() {
+                try client.push(push) { [unowned client] outcome in
                     outcomes[index] = outcome
                     if client.openPushes == 0 { client.close() }
                 }

@@ -78,10 +78,13 @@ struct ShardMessageTests {
     private static let feed = Control.TraceFeed(
         [.event(TraceEvent(.stored, at: Samples.now, row: QueueRow(1)))],
         TracePosition(segment: 1, offset: 2), lost: 3)
+    private static let progress = Control.PushState(
+        TraceWaits.Wait(
+            for: Samples.notification(1).identity, .done, ticket: 1, asker: 0, deadline: 2))
     private static let controls: [ControlMessage] =
         questions.map { .question($0, id: 1, asker: 0) } + replies.map { .reply($0, id: 1) }
-        + [TraceAnswer.pushes(trace), .feed(feed), .failed("No.")].map { .traced(ticket: 1, $0) }
-        + [.capturesChanged]
+        + [TraceAnswer.pushes(trace), .feed(feed), .progress(progress), .failed("No.")]
+        .map { .traced(ticket: 1, $0) } + [.capturesChanged]
 
     private static let all: [ShardMessage] =
         pushes.map { .push($0) } + devices.map { .device($0) } + channels.map { .channel($0) }

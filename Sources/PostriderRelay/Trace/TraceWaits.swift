@@ -1,0 +1,177 @@
+import PostriderNotifications
+
+/// Those who wait until a push has come so far. They hear of records as they are written down.
+struct TraceWaits {
+    /// One who waits.
+    struct Wait {
+        let identity: NotificationIdentity
+        let stage: PushProgress.Stage
+        let ticket: UInt64
+        let asker: Int
+        /// Until when, in monotonic nanoseconds.
+        let deadline: UInt64
+        fileprivate(set) var progress = PushProgress()
+        /// The push, and the device whose reports are believed.
+        fileprivate var row: QueueRow?
+        fileprivate var device: DeviceIdentity?
+
+        init(
+            for identity: NotificationIdentity, _ stage: PushProgress.Stage, ticket: UInt64, asker: Int,
+            deadline: UInt64
+        ) {
+            (self.identity, self.stage) = (identity, stage)
+            (self.ticket, self.asker, self.deadline) = (ticket, asker, deadline)
+        }
+
+        /// Whether there is nothing more to wait for.
+        var isSettled: Bool { progress.state(of: stage) != .underWay }
+    }
+
+    private var waits: [UInt64: Wait] = [:]
+    private var rows: [QueueRow: Set<UInt64>] = [:]
+    private var identities: [NotificationIdentity: Set<UInt64>] = [:]
+    private var lastKey: UInt64 = 0
+
+    /// How many wait.
+    var count: Int { waits.count }
+    /// When the first has waited for long enough; nil: nobody waits.
+    var nextDeadline: UInt64? { waits.values.map(\.deadline).min() }
+
+    /// Somebody waits; the answer is the number by which they are known.
+    mutating func add(_ wait: Wait) -> UInt64 {
+        lastKey += 1
+        waits[lastKey] = wait
+        identities[wait.identity, default: []].insert(lastKey)
+        return lastKey
+    }
+
+    /// What a search has found of their push; the answer is the wait, if it is over by this.
+    mutating func found(_ key: UInt64, _ life: TraceSearch.Life?, refusal: TraceRefusal?) -> Wait? {
+        guard waits[key] != nil else { return nil }
+        if let refusal, life == nil {
+            waits[key]?.progress.refused(refusal.reason.status, refusal.reason.rawValue)
+        }
+        if let life {
+            follow(life.acceptance, key)
+            for (index, event) in life.events.enumerated() {
+                var told = Control.TracedEvent(event, [:])
+                told.text = life.texts[index]
+                waits[key]?.progress.take(told)
+            }
+        }
+        return settled([key]).first
+    }
+
+    /// These were written down; the answer is who need not wait any longer.
+    mutating func take(_ records: [TraceRecord]) -> [Wait] {
+        guard !waits.isEmpty else { return [] }
+        var touched: Set<UInt64> = []
+        for record in records {
+            switch record {
+            case .acceptance(let push):
+                for key in keys(of: push) {
+                    follow(push, key)
+                    touched.insert(key)
+                }
+            case .event(let event):
+                for key in rows[event.row] ?? [] {
+                    waits[key]?.progress.take(Control.TracedEvent(event, [:]))
+                    touched.insert(key)
+                }
+            case .report(let report):
+                for key in keys(of: report) {
+                    var told = Control.TracedEvent(report)
+                    if told.what == "merged" { told.other = nil }
+                    waits[key]?.progress.take(told)
+                    touched.insert(key)
+                }
+            }
+        }
+        return settled(touched)
+    }
+
+    /// Pushes were refused; the answer is who need not wait any longer.
+    mutating func take(_ refusals: [TraceRefusal]) -> [Wait] {
+        guard !waits.isEmpty else { return [] }
+        var touched: Set<UInt64> = []
+        for refusal in refusals {
+            guard let identity = refusal.identity else { continue }
+            for key in identities[identity] ?? [] where waits[key]?.row == nil {
+                waits[key]?.progress.refused(refusal.reason.status, refusal.reason.rawValue)
+                touched.insert(key)
+            }
+        }
+        return settled(touched)
+    }
+
+    /// Those whose time is up; nil for the time: all.
+    mutating func takeDue(now: UInt64?) -> [Wait] {
+        let due = waits.filter { _, wait in now.map { wait.deadline <= $0 } ?? true }
+        return due.keys.sorted().compactMap { remove($0) }
+    }
+
+    private mutating func follow(_ push: TraceAcceptance, _ key: UInt64) {
+        waits[key]?.progress.accepted()
+        waits[key]?.row = push.row
+        waits[key]?.device = push.device
+        rows[push.row, default: []].insert(key)
+    }
+
+    /// Who waits for a push by its `apns-id` or `apns-unique-id`, and knows of none yet.
+    private func keys(of push: TraceAcceptance) -> Set<UInt64> {
+        var keys = identities[push.identity] ?? []
+        if let unique = push.uniqueIdentity { keys.formUnion(identities[unique] ?? []) }
+        return keys.filter { waits[$0]?.row == nil }
+    }
+
+    private func keys(of report: TraceReport) -> Set<UInt64> {
+        let keys = report.row.value > 0 ? rows[report.row] : identities[report.identity]
+        return (keys ?? []).filter { waits[$0]?.device == report.device }
+    }
+
+    private mutating func settled(_ keys: Set<UInt64>) -> [Wait] {
+        keys.sorted().filter { waits[$0]?.isSettled == true }.compactMap { remove($0) }
+    }
+
+    private mutating func remove(_ key: UInt64) -> Wait? {
+        guard let wait = waits.removeValue(forKey: key) else { return nil }
+        identities[wait.identity]?.remove(key)
+        if identities[wait.identity]?.isEmpty == true { identities[wait.identity] = nil }
+        if let row = wait.row {
+            rows[row]?.remove(key)
+            if rows[row]?.isEmpty == true { rows[row] = nil }
+        }
+        return wait
+    }
+}
+
+extension Control {
+    /// `GET /v1/pushes/<apns-id>?wait=STAGE&timeout=SECONDS`.
+    public struct PushState: Codable, Sendable {
+        /// Its `apns-id`, as it was asked for.
+        public var identity: String
+        /// What was waited for.
+        public var wait: PushProgress.Stage
+        /// `reached`, `failed`, or `underWay` when the time was up.
+        public var state: String
+        /// Why it has failed.
+        public var failure: String?
+        /// What has been reached.
+        public var stages: [PushProgress.Stage]
+        /// Where the push is: a phrase.
+        public var position: String
+
+        init(_ wait: TraceWaits.Wait) {
+            identity = wait.identity.description
+            self.wait = wait.stage
+            let stages = wait.progress.stages
+            self.stages = PushProgress.Stage.allCases.filter(stages.contains)
+            position = wait.progress.position
+            switch wait.progress.state(of: wait.stage) {
+            case .reached: state = "reached"
+            case .underWay: state = "underWay"
+            case .failed(let reason): (state, failure) = ("failed", reason)
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import PostriderClients
+import PostriderNotifications
+import PostriderOptions
+import PostriderRelay
+import PostriderTransport
+import PostriderYAML
+
+/// What `postrider send --wait` waits for.
+struct SendWait: Sendable {
+    let stage: PushProgress.Stage
+    let milliseconds: Int
+    /// How many of a hundred pushes must come so far.
+    let quorum: Double
+    /// Whom to ask; nil: the provider's answer says it all.
+    let control: ControlClient?
+
+    /// What is set for one who does not say how long.
+    static let usualMilliseconds = 30_000
+
+    /// The options of `postrider send` that are about this.
+    static let options: [Option] = [
+        .value(
+            "wait", "STAGE",
+            "Wait until the push is accepted, delivered, taken, shown or done. Exit codes: 0 it is so, 4 not "
+                + "in time, 5 it failed. All but accepted need the relay's control socket."),
+        .value(
+            "quorum", "PERCENT", "With --wait: how many of the pushes must come so far; 100% if not given."),
+    ]
+
+    /// Understands the options; nil: nothing is waited for.
+    init?(_ options: ParsedOptions) throws {
+        guard let stage = try options.choice("wait", of: PushProgress.Stage.self) else {
+            guard !options.isSet("quorum") else { throw options.error("--quorum goes with --wait") }
+            return nil
+        }
+        guard options.list("channel").isEmpty else {
+            throw options.error("--wait is for pushes to devices; nobody tells what becomes of a broadcast")
+        }
+        self.stage = stage
+        milliseconds = try options.timeout() ?? Self.usualMilliseconds
+        quorum = try Self.quorum(options)
+        control = stage == .accepted ? nil : ControlClient(address: try Self.controlAddress(options))
+    }
+
+    /// The control socket of the relay of `postrider dev` that is named, or else as every operator's command finds it.
+    private static func controlAddress(_ options: ParsedOptions) throws -> SocketAddress {
+        guard let folder = options.string("directory"), !options.isSet("control"), !options.isSet("config")
+        else { return try ControlAddress.find(options) }
+        return try SocketAddress(unixPath: DevFolder(folder).controlSocket)
+    }
+
+    private static func quorum(_ options: ParsedOptions) throws -> Double {
+        guard let text = options.string("quorum") else { return 100 }
+        let number = text.hasSuffix("%") ? String(text.dropLast()) : text
+        guard let percent = Double(number), percent > 0, percent <= 100 else {
+            throw options.error("--quorum must be a percentage such as 95%, not '\(text)'")
+        }
+        return percent
+    }
+}
+
+extension ParsedOptions {
+    /// How long to wait, in milliseconds: a number of seconds, or with its unit; nil: nothing is said.
+    func timeout() throws(UsageError) -> Int? {
+        guard let text = string("timeout") else { return nil }
+        let milliseconds = Int(text).map { $0 > 3600 ? 0 : $0 * 1000 } ?? Quantity.time.value(of: text) ?? 0
+        guard (1...3_600_000).contains(milliseconds) else {
+            throw error("--timeout must be a time such as 30s or 2m, an hour at most, not '\(text)'")
+        }
+        return milliseconds
+    }
+}
+
+/// A send that waits: sends, then follows the relay's trace until all is settled.
+struct WaitedSend {
+    private let order: SendArguments
+    private let wait: SendWait
+    private let isJSON: Bool
+    private let pushes: [Push]
+    private let start = ContinuousClock.now
+
+    /// Milliseconds between two looks at the trace when nothing happens.
+    private static let pauseMilliseconds = 100
+    /// Pushes whose whole lives are asked for at the end, where the trace's news has not settled them.
+    private static let mostAsked = 100
+
+    init(_ order: SendArguments, _ wait: SendWait, isJSON: Bool) {
+        self.order = order
+        self.wait = wait
+        self.isJSON = isJSON
+        pushes = order.addressees.map { token in
+            var push = order.push(to: token)
+            // The trace knows a push by it.
+            push.identity = push.identity ?? NotificationIdentity(UUID().uuidString)
+            return push
+        }
+    }
+
+    private var elapsed: Int {
+        let (seconds, attoseconds) = (ContinuousClock.now - start).components
+        return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+    }
+
+    /// Sends and waits; the answer is the exit code.
+    func run() async throws -> Int32 {
+        let names = pushes.map { ($0.deviceToken, $0.identity.map { "\($0)" } ?? "") }
+        var board = WaitBoard(names, wait.stage, quorum: wait.quorum)
+        var cursor = try await beginning()
+        let outcomes = try await SendCommand.push(order, pushes)
+        for (index, outcome) in outcomes.enumerated() { board.take(outcome, of: index, after: elapsed) }
+        if case .failure(.notConnected(let reason)) = outcomes[0] {
+            throw CommandFailure.notConnected(to: order.relay.destination, reason)
+        }
+        var screen = WaitScreen(isLive: !isJSON && pushes.count > 1)
+        while let control = wait.control, !board.isOver, elapsed < wait.milliseconds {
+            screen.draw(board)
+            // A relay that is started again goes on with its trace where it was.
+            let feed = try? await control.list(
+                "/v1/trace?follow=\(cursor)", of: Control.TraceFeed.self
+            ).item
+            if let feed {
+                board.take(feed, after: elapsed)
+                cursor = feed.cursor
+                // As long as there is more than one answer holds, there is no pause.
+                guard feed.pushes.isEmpty, feed.events.isEmpty else { continue }
+            }
+            try await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
+        }
+        if !board.isOver { await askOnce(&board) }
+        screen.clear()
+        try tell(board)
+        return board.exitCode
+    }
+
+    /// Where the trace's news begins.
+    private func beginning() async throws -> String {
+        guard let control = wait.control else { return "" }
+        let known = try await control.list("/v1/trace?last=1", of: Control.Trace.self).item
+        guard known.sample == 1 else {
+            throw CommandFailure(
+                "The relay traces one push of \(known.sample) only: without trace-sample it tells of all.")
+        }
+        return try await control.list("/v1/trace?follow", of: Control.TraceFeed.self).item.cursor
+    }
+
+    /// Looks for those that are under way once more: news of them may have been lost.
+    private func askOnce(_ board: inout WaitBoard) async {
+        guard let control = wait.control else { return }
+        let open = board.entries.filter { $0.state(wait.stage) == .underWay }
+        for entry in open.prefix(Self.mostAsked) {
+            let path = "/v1/trace?id=\(entry.identity)"
+            guard let trace = try? await control.list(path, of: Control.Trace.self).item else { return }
+            for push in trace.pushes where push.identity == entry.identity { board.take(push, elapsed) }
+        }
+    }
+
+    // MARK: The end
+
+    private struct Line: Encodable {
+        let token: String
+        let apnsIdentity: String
+        let state: String
+        let wait: String
+        var afterMilliseconds: Int?
+        var reason: String?
+
+        enum CodingKeys: String, CodingKey {
+            case token, state, wait, reason
+            case apnsIdentity = "apns-id"
+            case afterMilliseconds = "after-milliseconds"
+        }
+    }
+
+    private func tell(_ board: WaitBoard) throws {
+        for entry in board.entries {
+            let (state, about) = entry.words(wait.stage)
+            let isReached = entry.state(wait.stage) == .reached
+            if isJSON {
+                var line = Line(
+                    token: entry.addressee, apnsIdentity: entry.identity,
+                    state: isReached ? "reached" : state == "failed" ? "failed" : "underWay",
+                    wait: wait.stage.rawValue)
+                line.afterMilliseconds = entry.settledAfter
+                line.reason = isReached ? nil : about
+                Console.say(try Console.json(line))
+            } else {
+                let words = [
+                    board.entries.count == 1 ? nil : entry.addressee, entry.identity, state + ":", about,
+                ]
+                Console.say(Listing.printable(words.compactMap { $0 }.joined(separator: " ")))
+            }
+        }
+        guard !isJSON else { return }
+        if board.entries.count > 1 { Console.say(board.summary) }
+        switch board.exitCode {
+        case 4:
+            Console.complain(
+                "postrider: Not in time: after \(TraceListing.duration(Int64(wait.milliseconds))) "
+                    + "\(board.summary); it goes on without this command.")
+        case 5: Console.complain("postrider: Failed: \(board.summary).")
+        default: break
+        }
+    }
+}
+
+/// The live table of a waited send, on a terminal: what is not settled, and the sum.
+struct WaitScreen {
+    private let isLive: Bool
+    private var lines = 0
+
+    /// Rows of the table at most; it does not scroll.
+    private static let mostRows = 15
+
+    init(isLive: Bool) { self.isLive = isLive && isatty(STDOUT_FILENO) == 1 }
+
+    /// Draws it in place of the last one.
+    mutating func draw(_ board: WaitBoard) {
+        guard isLive else { return }
+        let open = board.entries.filter { $0.state(board.stage) != .reached }
+        let rows = open.prefix(Self.mostRows).map { entry in
+            let (state, about) = entry.words(board.stage)
+            return [String(entry.addressee.prefix(16)) + "…", state, about]
+        }
+        let table = Listing.columns(["DEVICE TOKEN", "STATE", ""], Array(rows))
+        let more = open.count > rows.count ? ["… and \(open.count - rows.count) more"] : []
+        show(table.split(separator: "\n").map(String.init) + more + [board.summary])
+    }
+
+    /// Takes it away.
+    mutating func clear() {
+        guard isLive else { return }
+        show([])
+    }
+
+    private mutating func show(_ text: [String]) {
+        let back = lines == 0 ? "" : "\u{1B}[\(lines)A\u{1B}[J"
+        lines = text.count
+        let wide = text.map { String($0.prefix(100)) }
+        Console.draw(back + wide.map { $0 + "\n" }.joined())
+    }
+}
