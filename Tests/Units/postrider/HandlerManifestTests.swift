@@ -48,6 +48,27 @@ struct HandlerManifestTests {
         #expect(manifest.program == "")
     }
 
+    @Test("lies ready-made in deploy/examples, for the operator to change")
+    func examples() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appending(path: "deploy/examples/handlers")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        for name in names where name.hasSuffix(".yaml") {
+            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            // The user of a kiosk is not one of this machine's.
+            let manifest = try AppManifests.read(
+                text.replacing("user: kiosk", with: "user: root"), name, by: 0)
+            let program = URL(filePath: manifest.program).lastPathComponent
+            if let unit = manifest.handler?.unit {
+                #expect(names.contains("\(unit)@.service") && names.contains("\(unit).rules"))
+            } else {
+                #expect(FileManager.default.isExecutableFile(atPath: folder.path + "/" + program))
+            }
+        }
+        #expect(names.count { $0.hasSuffix(".yaml") } == 4)
+    }
+
     @Test("is not refused for a program that is missing: what comes may find it there")
     func missing() throws {
         #expect(try manifest("run: [/nowhere/at/all]").program == "/nowhere/at/all")
