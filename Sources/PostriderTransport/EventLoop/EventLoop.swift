@@ -67,7 +67,7 @@ internal import PostriderTLS
     /// What waits for those that others have started; nil: nobody here.
     var reaper: OrphanReaper?
 
-    private var rung: [any LetterSource] = []
+    private var rung: [any MessageSource] = []
     var unread: [Token] = []
     var departed: [(session: any ConnectionHandler, reason: CloseReason)] = []
     var dirty: [Token] = []
@@ -102,7 +102,7 @@ internal import PostriderTLS
     var pollingEnds: UInt64 = 0
 
     /// Called when a turn's events have been handled, before the flush, and again after a flush, and so once more after
-    /// a visit of the lobby: here letters that were gathered during the turn are posted.
+    /// a visit of the lobby: here messages that were gathered during the turn are posted.
     public var turnEnded: (() -> Void)?
 
     /// A loop that does nothing yet.
@@ -142,10 +142,10 @@ internal import PostriderTLS
     /// A timer on this loop, not yet armed.
     public func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { timers.makeTimer(fire) }
 
-    /// Has `receive` called with all letters that have arrived, in order, once a turn. The array's storage
+    /// Has `receive` called with all messages that have arrived, in order, once a turn. The array's storage
     /// is reused: leave it, or empty it.
-    public func attach<Letter: Sendable>(
-        _ mailbox: Mailbox<Letter>, _ receive: @escaping (inout [Letter]) -> Void
+    public func attach<Message: Sendable>(
+        _ mailbox: Mailbox<Message>, _ receive: @escaping (inout [Message]) -> Void
     ) throws(TransportError) {
         let source = MailboxSource(mailbox, on: self, receive)
         do {
@@ -180,7 +180,7 @@ extension EventLoop {
         timers.advance(to: now)
         readUnread()
         for index in 0..<count { dispatch(poller[index]) }
-        deliverLetters()
+        deliverMessages()
         settle()
         if !lobby.isEmpty {
             visitLobby()
@@ -231,9 +231,9 @@ extension EventLoop {
         for token in batch { connection(token)?.readBuffered() }
     }
 
-    private func deliverLetters() {
+    private func deliverMessages() {
         guard !rung.isEmpty else { return }
-        var batch: [any LetterSource] = []
+        var batch: [any MessageSource] = []
         swap(&batch, &rung)
         for source in batch { source.deliver() }
     }
@@ -271,7 +271,7 @@ extension EventLoop {
 // MARK: - What the loop's own sources ask of it
 
 extension EventLoop {
-    func heardBell(of source: any LetterSource) { rung.append(source) }
+    func heardBell(of source: any MessageSource) { rung.append(source) }
 
     func needsFlush(_ token: Token) { dirty.append(token) }
 

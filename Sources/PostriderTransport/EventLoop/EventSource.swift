@@ -7,18 +7,18 @@ protocol EventSource: AnyObject {
     func loopStopped()
 }
 
-/// A mailbox on a loop. Its letters wait until the turn's sockets have been read.
-protocol LetterSource: AnyObject {
+/// A mailbox on a loop. Its messages wait until the turn's sockets have been read.
+protocol MessageSource: AnyObject {
     func deliver()
 }
 
-final class MailboxSource<Letter: Sendable>: EventSource, LetterSource {
-    private let mailbox: Mailbox<Letter>
-    private let receive: (inout [Letter]) -> Void
+final class MailboxSource<Message: Sendable>: EventSource, MessageSource {
+    private let mailbox: Mailbox<Message>
+    private let receive: (inout [Message]) -> Void
     private unowned let loop: EventLoop
-    private var letters: [Letter] = []
+    private var messages: [Message] = []
 
-    init(_ mailbox: Mailbox<Letter>, on loop: EventLoop, _ receive: @escaping (inout [Letter]) -> Void) {
+    init(_ mailbox: Mailbox<Message>, on loop: EventLoop, _ receive: @escaping (inout [Message]) -> Void) {
         self.mailbox = mailbox
         self.loop = loop
         self.receive = receive
@@ -27,9 +27,9 @@ final class MailboxSource<Letter: Sendable>: EventSource, LetterSource {
     func ready(_ readiness: Readiness) { loop.heardBell(of: self) }
 
     func deliver() {
-        mailbox.take(into: &letters)
-        receive(&letters)
-        letters.removeAll(keepingCapacity: true)
+        mailbox.take(into: &messages)
+        receive(&messages)
+        messages.removeAll(keepingCapacity: true)
     }
 
     func loopStopped() {}
