@@ -55,6 +55,14 @@ struct TidyTests {
         report(VocabularyRules.findings(files), "words")
     }
 
+    @Test("has types of a size, and in the relay no circles between those of different folders")
+    func types() {
+        let table = TypeTable(files)
+        #expect(table.types["PostriderRelay"]?["Shard"]?.storedProperties ?? 0 > 5)
+        report(TypeRules.sizes(table), "sizes")
+        report(TypeRules.circles(in: "PostriderRelay", table), "circles")
+    }
+
     @Test("has a test for each case from the field, by its number")
     func fieldCases() throws {
         let cases = try #require(FieldCases(files))
