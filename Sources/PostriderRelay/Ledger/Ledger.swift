@@ -1,3 +1,4 @@
+import PostriderDeviceQueue
 import PostriderNotifications
 
 /// The one writer of the store. A batch is whatever arrived while the last one was committed, and whoever comes back
@@ -12,20 +13,14 @@ final class Ledger {
     private let copy: Copy
     private let log: Log
     private var waiting: [LedgerCommand] = []
-    /// Whether something waits that is no push and no end of one.
+    /// Whether a command waits for which the commit is not to be put off.
     private var hasOrder = false
     private let time: LedgerTime
     private var gather: GroupCommitPolicy
     private var isCommitting = false
     private var isClosed = false
-    /// Rows whose removal failed with the batch that it was part of; the next batch tries again, and where none comes
-    /// the ledger by itself.
-    private var owed: [QueueRow] = []
-    /// Whether the disk has failed under a batch: what was refused may be there all the same, and the store removes it
-    /// with the next one that it is given, were it empty.
-    private var isInDoubt = false
+    private var owed = OwedRemovals()
     private let rest: Rest
-    private var restMilliseconds = 0
     private var onClosed: (() -> Void)?
 
     /// When the log is told that batches are not stored.
@@ -34,13 +29,10 @@ final class Ledger {
     /// Has ``Ledger/settleOwed()`` called after so many milliseconds, in place of what was asked before.
     typealias Rest = (Int) -> Void
 
-    /// How long the ledger waits before it tries again by itself: first, and at most. Milliseconds.
-    static let rests = (first: 1_000, most: 60_000)
-
     /// Copies a snapshot elsewhere, and has the shard told.
     typealias Copy = (any StoreSnapshot, BackupOrder) -> Void
 
-    /// A ledger over `store`. `post` addresses a letter to a shard; `copy` copies a snapshot, which takes its time,
+    /// A ledger over `store`. `post` sends a message to a shard; `copy` copies a snapshot, which takes its time,
     /// and posts ``RegistryMessage/applied(ticket:_:)`` at its end; `rest` and `time` keep time; `onClosed` is called
     /// after a
     /// ``LedgerCommand/close``.
@@ -66,16 +58,16 @@ final class Ledger {
         self.onClosed = onClosed
     }
 
-    /// Takes on letters in the order of their arrival. After a ``LedgerCommand/close`` nobody waits for an answer
+    /// Takes on commands in the order of their arrival. After a ``LedgerCommand/close`` nobody waits for an answer
     /// any more: what a shard still has to say then, its connections gone, is not needed.
-    func receive(_ letters: [LedgerCommand]) {
+    func receive(_ commands: [LedgerCommand]) {
         guard !isClosed else { return }
-        waiting.append(contentsOf: letters)
-        hasOrder = hasOrder || letters.contains { !$0.canWait }
+        waiting.append(contentsOf: commands)
+        hasOrder = hasOrder || commands.contains { !$0.canWait }
         commitNext()
     }
 
-    /// It has been waited for long enough.
+    /// The time to wait for more commands to share a commit is over.
     func goOn() { commitNext() }
 
     /// Starts on what has arrived, unless a batch is under way, whose completion goes on, or others are waited for.
@@ -87,7 +79,7 @@ final class Ledger {
             let count = min(waiting.count, Limits.ledgerBatch)
             gather.begins(with: count)
             var batch = LedgerBatch()
-            for letter in waiting[..<count] { batch.add(letter) }
+            for command in waiting[..<count] { batch.add(command) }
             if count == waiting.count {
                 waiting.removeAll(keepingCapacity: count <= Limits.ledgerBatch)
                 hasOrder = false
@@ -100,11 +92,10 @@ final class Ledger {
 
     private func commit(_ gathered: LedgerBatch) {
         var batch = gathered
-        batch.queue.settled += owed
-        owed = []
+        batch.queue.settled += owed.takeRows()
         change(batch.registryChanges)
-        // A last time at the end: who comes after this relay takes for a push what lies there.
-        if batch.queue.isEmpty, !(isInDoubt && (batch.endsDoubt || batch.closes)) {
+        // Remove doubtful rows once more at the end: the next process would treat them as accepted pushes.
+        if batch.queue.isEmpty, !(owed.isInDoubt && (batch.endsDoubt || batch.closes)) {
             finish(batch)
             return
         }
@@ -114,7 +105,7 @@ final class Ledger {
             isCommitting = false
             let early = waiting.count + time.arrived()
             gather.ended(answered: batch.queue.enqueued.count, early: early, began: began, at: time.now())
-            keepOwed(result, batch.queue.settled)
+            if let milliseconds = owed.noteEnd(result, of: batch.queue.settled) { rest(milliseconds) }
             note(result, of: batch.queue)
             tell(batch, result)
             finish(batch)
@@ -141,25 +132,9 @@ final class Ledger {
         }
     }
 
-    /// What could not be removed is owed, and tried again after a while that grows; so is what may have to be removed.
-    private func keepOwed(_ result: Result<Void, StoreError>, _ settled: [QueueRow]) {
-        switch result {
-        case .success: isInDoubt = false
-        case .failure(let error):
-            owed = settled
-            isInDoubt = isInDoubt || error.kind == .inputOutput
-        }
-        guard isInDoubt || !owed.isEmpty else {
-            restMilliseconds = 0
-            return
-        }
-        restMilliseconds = min(max(restMilliseconds * 2, Self.rests.first), Self.rests.most)
-        rest(restMilliseconds)
-    }
-
-    /// The rest is over: removes what is owed, unless a batch has done so meanwhile or is under way.
+    /// The rest is over: tries again what is owed, unless a batch has done so meanwhile or is under way.
     func settleOwed() {
-        guard isInDoubt || !owed.isEmpty, !isCommitting, !isClosed else { return }
+        guard !owed.isEmpty, !isCommitting, !isClosed else { return }
         var batch = LedgerBatch()
         batch.endsDoubt = true
         commit(batch)
@@ -236,7 +211,7 @@ extension StoreError {
     }
 }
 
-/// Letters to the ledger, sorted into what one transaction does.
+/// Commands to the ledger, sorted into what one transaction does.
 struct LedgerBatch {
     /// Changes of the registry, and who waits for them.
     typealias RegistryOrder = (changes: [RegistryChange], shard: Int, ticket: UInt64)
@@ -254,9 +229,9 @@ struct LedgerBatch {
     private var placed = 0
     private var lowest = QueueRow(.max)
 
-    /// Adds one letter. A row that is stored and settled in the same batch disappears from it.
-    mutating func add(_ letter: LedgerCommand) {
-        switch letter {
+    /// Adds one command. A row that is stored and settled in the same batch disappears from it.
+    mutating func add(_ command: LedgerCommand) {
+        switch command {
         case .store(let queued):
             lowest = min(lowest, queued.row)
             queue.enqueued.append(queued)

@@ -1,6 +1,9 @@
 import PostriderNotifications
 import Testing
 
+@testable import PostriderChannels
+@testable import PostriderDeviceQueue
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 @Suite("The ledger")
