@@ -25,6 +25,12 @@ func tests(
         name: name, dependencies: dependencies, path: "Tests/" + path, exclude: exclude, swiftSettings: house)
 }
 
+/// What tests of shards and the simulation drive.
+let relayAndParts: [Target.Dependency] = [
+    "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2", "PostriderCourier",
+    "PostriderTransport", "PostriderEndpoints", "PostriderStorage", "PostriderSeededRandom",
+]
+
 let package = Package(
     name: "postrider",
     products: [
@@ -55,8 +61,7 @@ let package = Package(
         library("PostriderYAML", ["CPostriderYAML"]),
 
         // 2 · Sockets, the device protocol, rows, when local notifications are due, the JSON of payloads.
-        library("PostriderTLS", ["CPostriderSSL", "PostriderCrypto"]),
-        library("PostriderTransport", ["CPostriderLinux", "PostriderCrypto", "PostriderTLS"]),
+        library("PostriderTransport", ["CPostriderLinux"]),
         library("PostriderCourier", ["PostriderNotifications"]),
         library("PostriderStorage", ["CPostriderSQLite", "PostriderNotifications"]),
         library("PostriderSchedules", ["PostriderNotifications"]),
@@ -69,7 +74,8 @@ let package = Package(
             "PostriderRuleFiles",
             ["PostriderNotifications", "PostriderHTTP2", "PostriderRules", "PostriderYAML"]),
 
-        // 3 · An HTTP/2 session on a wire.
+        // 3 · TLS for connections, an HTTP/2 session on a wire.
+        library("PostriderTLS", ["CPostriderSSL", "PostriderCrypto", "PostriderTransport"]),
         library("PostriderEndpoints", ["PostriderTransport", "PostriderHTTP2"]),
 
         // 4 · The far ends of both sockets, and the library that an app links.
@@ -77,8 +83,7 @@ let package = Package(
             "PostriderClients",
             [
                 "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderTransport",
-                "PostriderHTTP2",
-                "PostriderCourier", "PostriderEndpoints",
+                "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints",
             ]),
         library(
             "PostriderKit",
@@ -101,9 +106,8 @@ let package = Package(
             "PostriderRelay",
             [
                 "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderTransport",
-                "PostriderHTTP2",
-                "PostriderCourier", "PostriderEndpoints", "PostriderJSON", "PostriderCaptures",
-                "PostriderRules",
+                "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
+                "PostriderCaptures", "PostriderRules",
             ]
         ),
         library(
@@ -111,8 +115,8 @@ let package = Package(
             [
                 "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderDBus",
                 "PostriderEndpoints", "PostriderHTTP2", "PostriderTLS", "PostriderTransport",
-                "PostriderStorage",
-                "PostriderSchedules", "PostriderNotifications", "PostriderJSON", "PostriderFileTrust",
+                "PostriderStorage", "PostriderSchedules", "PostriderNotifications", "PostriderJSON",
+                "PostriderFileTrust",
             ]
         ),
 
@@ -135,7 +139,9 @@ let package = Package(
 
         tests("NotificationsTests", "Units/Notifications", ["PostriderNotifications"]),
         tests("CryptoTests", "Units/Crypto", ["PostriderCrypto"]),
-        tests("TLSTests", "Units/TLS", ["PostriderTLS", "PostriderCrypto", "CPostriderSSL"]),
+        tests(
+            "TLSTests", "Units/TLS",
+            ["PostriderTLS", "PostriderCrypto", "PostriderTransport", "CPostriderSSL"]),
         tests("FileTrustTests", "Units/FileTrust", ["PostriderFileTrust", "CPostriderFileAccess"]),
         tests("DBusTests", "Units/DBus", ["PostriderDBus", "CPostriderSystemd", "PostriderTransport"]),
         tests("HTTP2Tests", "Units/HTTP2", ["PostriderHTTP2", "PostriderSeededRandom"]),
@@ -178,23 +184,8 @@ let package = Package(
         tests(
             "PostriderKitTests", "Units/PostriderKit",
             ["PostriderNotifications", "PostriderKit", "PostriderCourier"]),
-        tests(
-            "RelayTests", "Units/Relay",
-            [
-                "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
-                "PostriderCourier", "PostriderTransport", "PostriderEndpoints", "PostriderStorage",
-                "PostriderSeededRandom",
-            ]
-        ),
-        tests(
-            "SimulationTests", "Simulation",
-            [
-                "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
-                "PostriderCourier", "PostriderTransport", "PostriderEndpoints", "PostriderStorage",
-                "PostriderSeededRandom",
-            ],
-            exclude: ["Command", "run.sh"]
-        ),
+        tests("RelayTests", "Units/Relay", relayAndParts),
+        tests("SimulationTests", "Simulation", relayAndParts, exclude: ["Command", "run.sh"]),
         tests(
             "ClientsTests", "Units/Clients",
             [
@@ -290,11 +281,7 @@ if Context.environment["POSTRIDER_SIMULATE"] != nil {
     package.targets.append(
         .executableTarget(
             name: "simulate",
-            dependencies: [
-                "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
-                "PostriderCourier", "PostriderTransport", "PostriderEndpoints", "PostriderStorage",
-                "PostriderSeededRandom",
-            ],
+            dependencies: relayAndParts,
             path: "Tests/Simulation",
             exclude: ["Replay", "run.sh"],
             swiftSettings: house

@@ -47,6 +47,11 @@ extension EndToEnd {
                 let compiler = try stage.start(
                     URL(filePath: "/usr/bin/env"), ["swiftc"] + Self.compilation(on: stage))
                 #expect(try await compiler.exitCode() == 0, "\(compiler.transcript)")
+                let linked = try stage.start(URL(filePath: "/usr/bin/ldd"), [stage.path("tea")])
+                #expect(try await linked.exitCode() == 0)
+                let libraries = linked.output.joined()
+                #expect(libraries.contains("libnghttp2"))
+                #expect(!libraries.contains("libssl") && !libraries.contains("libcrypto"))
                 // Its output goes into a pipe here, not to a terminal.
                 let app = try stage.start(
                     URL(filePath: "/usr/bin/stdbuf"), ["-oL", stage.path("tea")],
@@ -78,16 +83,12 @@ extension EndToEnd {
 
         /// The kit as it was built with the tests, linked without the package manager, which would build it anew.
         private static func compilation(on stage: Stage) throws -> [String] {
-            let modules = [
-                "CPostriderCrypto", "CPostriderFileAccess", "CPostriderLinux", "CPostriderNghttp2",
-                "CPostriderSSL",
-            ].flatMap { module in
+            let modules = ["CPostriderLinux", "CPostriderNghttp2"].flatMap { module in
                 ["-Xcc", "-fmodule-map-file=\(Place.root.path)/Sources/\(module)/module.modulemap"]
             }
             let parts = [
                 "PostriderKit", "PostriderNotifications", "PostriderTransport", "PostriderHTTP2",
-                "PostriderCourier", "PostriderEndpoints", "PostriderSchedules",
-                "PostriderCrypto", "PostriderFileTrust", "PostriderJSON", "PostriderTLS",
+                "PostriderCourier", "PostriderEndpoints", "PostriderSchedules", "PostriderJSON",
             ]
             var objects: [String] = []
             for part in parts {
@@ -101,7 +102,7 @@ extension EndToEnd {
             return [
                 "-swift-version", "6", "-I", Place.products.appending(path: "Modules").path, "-o",
                 stage.path("tea"), stage.path("main.swift"),
-            ] + modules + objects + ["-lssl", "-lcrypto", "-lnghttp2"]
+            ] + modules + objects + ["-lnghttp2"]
         }
     }
 }

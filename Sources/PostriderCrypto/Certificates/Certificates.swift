@@ -55,7 +55,7 @@ public enum Certificates {
     ///   - userIdentifier: the subject's UID, or nil: the topic, in a provider's certificate.
     ///   - dnsNames: host names for a server; letters, digits, `.`, `-` and `*`.
     ///   - ipAddresses: IPv4 or IPv6 addresses for a server, as text.
-    ///   - pushExtensions: Apple's extensions, in a provider's certificate.
+    ///   - extensions: others that it is to have, not critical: Apple's, in a provider's certificate.
     ///   - usage: what it may be shown as.
     ///   - keyKind: what kind of key is made for it.
     ///   - validDays: how long it lives, from an hour ago.
@@ -63,7 +63,7 @@ public enum Certificates {
     /// - Throws: a sentence that names the argument that is none.
     public static func issue(
         commonName: String, userIdentifier: String? = nil, dnsNames: [String] = [],
-        ipAddresses: [String] = [], pushExtensions: PushExtensions = PushExtensions(),
+        ipAddresses: [String] = [], extensions: [CertificateDetails.Extension] = [],
         usage: Usage, keyKind: KeyKind = .p256, validDays: Int, authority: Issued
     ) throws(CryptoError) -> Issued {
         let signer = try Key.privateKey(pem: authority.key, name: "The authority's key")
@@ -92,7 +92,7 @@ public enum Certificates {
         try unsafe certificate.extend(NID_authority_key_identifier, "keyid:always", issuer: issuer)
         let names = try alternativeNames(dnsNames, ipAddresses)
         if !names.isEmpty { try unsafe certificate.extend(NID_subject_alt_name, names, issuer: issuer) }
-        for (identifier, der) in pushExtensions.encoded { try certificate.extend(identifier, der) }
+        for entry in extensions { try certificate.extend(entry.identifier, entry.der) }
         return certificate.signed(with: signer, key: key)
     }
 

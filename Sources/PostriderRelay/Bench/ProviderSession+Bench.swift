@@ -150,7 +150,6 @@ extension ProviderSession {
         forget(stream)
         observer.ended(stream, outcome)
         announce(observer)
-        endpoint.setNeedsFlush()
     }
 
     // MARK: What rules say
@@ -180,7 +179,6 @@ extension ProviderSession {
             retryAfter: retryAfter)
         observer.ended(stream, .scripted, answer: answer)
         announce(observer)
-        endpoint.setNeedsFlush()
     }
 
     /// Sends the second half of a body when its time has come.
@@ -190,14 +188,12 @@ extension ProviderSession {
         observer.stall(milliseconds, stream, on: context.scheduler) { [unowned self] in
             endpoint.streams.send(stream, body.span.extracting((body.count / 2)...))
             endpoint.streams.finish(stream)
-            endpoint.setNeedsFlush()
         }
     }
 
     private func say(_ goaway: Goaway) {
         let debug = goaway.reason.map { Array("{\"reason\":\"\($0)\"}".utf8) } ?? []
         endpoint.streams.goaway(errorCode: goaway.code, debug: debug)
-        endpoint.setNeedsFlush()
     }
 
     // MARK: Parts

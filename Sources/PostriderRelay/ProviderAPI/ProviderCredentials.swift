@@ -52,7 +52,7 @@ struct ProviderCredentials {
     /// Takes on the certificate that the provider has shown in its handshake, if it has shown one.
     ///
     /// - Throws: what the connection is told before it is closed.
-    mutating func adopt(_ shown: PeerCertificate?, in environment: Environment) throws(Rejection) {
+    mutating func adopt(_ shown: ProviderCertificate?, in environment: Environment) throws(Rejection) {
         guard let shown else { return }
         certificate = try CertificateScope(shown, in: environment)
     }

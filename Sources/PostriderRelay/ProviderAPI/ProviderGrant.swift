@@ -52,8 +52,8 @@ final class CertificateScope: Sendable {
     /// - Throws: `BadCertificate` where the certificate does not lead to one that the operator trusts, is out of
     ///   its time, or names no topic; `BadCertificateEnvironment` where it is for the other environment. One that
     ///   names no environment is good in both: Apple issues none, so it is the operator's own.
-    init(_ certificate: PeerCertificate, in environment: Environment) throws(Rejection) {
-        guard certificate.isVerified, let extensions = certificate.pushExtensions else {
+    init(_ certificate: ProviderCertificate, in environment: Environment) throws(Rejection) {
+        guard certificate.isVerified, let extensions = certificate.extensions else {
             throw .badCertificate
         }
         let names =

@@ -88,7 +88,8 @@ final class ProviderSession: EndpointOwner {
         lookAgain(afterMilliseconds: connections.idleMilliseconds)
         connections.sessions.add(self)
         do throws(Rejection) {
-            try credentials.adopt(endpoint.peer?.certificate, in: environment)
+            try credentials.adopt(
+                endpoint.peer?.certificate.map(ProviderCertificate.init), in: environment)
         } catch {
             return endpoint.close(.localClose, debug: error.body())
         }

@@ -1,4 +1,5 @@
 import PostriderNotifications
+public import PostriderTLS
 public import PostriderTransport
 
 /// What a relay is to do, as the command line and the configuration file say it.
@@ -40,6 +41,8 @@ public struct RelayConfiguration: Sendable {
     public var traceSample: Int? = 1
     /// What captures requests and has rules decide about pushes, for tests; nil: nothing does.
     public var bench: TestBench?
+    /// Who protects the records of TLS 1.3 behind the handshake, on both ports.
+    public var tlsRecords = TLSRecords.own
     /// The number of event loops; each has a thread of its own.
     public var shards: Int
     /// How long a shard looks for more to do, after it has had something to do, before it sleeps.

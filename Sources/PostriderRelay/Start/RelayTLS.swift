@@ -1,6 +1,7 @@
 import PostriderCrypto
 import PostriderNotifications
 import PostriderTLS
+import PostriderTransport
 
 /// The TLS of a relay's listeners: made from the files that the configuration names, and made again when they have
 /// changed.
@@ -20,9 +21,10 @@ final class RelayTLS: Sendable {
     /// - Throws: a sentence that names the file that is wrong.
     init(_ configuration: RelayConfiguration, log: Log) throws(CryptoError) {
         provider = RenewableTLS(try Self.providerContext(configuration))
-        device = RenewableTLS(try Self.deviceContext(configuration))
+        let device = try Self.deviceContext(configuration)
+        self.device = RenewableTLS(device)
         self.log = log
-        lookAtCertificate(configuration)
+        lookAtCertificate(of: device, configuration)
     }
 
     /// Reads the files again, for connections that begin from now on: all of them, or, when it throws, none.
@@ -31,12 +33,12 @@ final class RelayTLS: Sendable {
         let device = try Self.deviceContext(configuration)
         self.provider.renew(provider)
         self.device.renew(device)
-        lookAtCertificate(configuration)
+        lookAtCertificate(of: device, configuration)
     }
 
     /// A certificate that nobody takes is told, and served all the same: the clock may be what is wrong.
-    private func lookAtCertificate(_ configuration: RelayConfiguration) {
-        guard let mistake = device.current.mistakeInCertificate() else { return }
+    private func lookAtCertificate(of device: TLSContext, _ configuration: RelayConfiguration) {
+        guard let mistake = device.mistakeInCertificate() else { return }
         log.warning(
             "the certificate \(configuration.certificateChainFile) \(mistake), so that providers and devices "
                 + "refuse it: replace it and its key, and reload")
@@ -60,7 +62,8 @@ final class RelayTLS: Sendable {
             keyReaders: configuration.privateKeyReaders,
             alpn: ["h2"],
             allowsMissingALPN: true,
-            clientCertificates: clientCertificates
+            clientCertificates: clientCertificates,
+            records: configuration.tlsRecords
         )
     }
 }

@@ -1,6 +1,7 @@
 internal import CPostriderSSL
 internal import Glibc
 public import PostriderCrypto
+public import PostriderTransport
 
 /// From a stream's first byte to its keys, which OpenSSL takes care of.
 extension TLSStream {

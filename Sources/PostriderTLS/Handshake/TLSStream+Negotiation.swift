@@ -1,5 +1,6 @@
 internal import CPostriderSSL
-public import PostriderCrypto
+internal import PostriderCrypto
+public import PostriderTransport
 
 /// What came of a handshake: to be asked until it is left.
 extension TLSStream {
@@ -18,11 +19,16 @@ extension TLSStream {
     /// The suite that was negotiated, as "TLS_AES_128_GCM_SHA256".
     public var cipher: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(pointer))) }
 
-    /// The peer's certificate, or nil when it showed none. Read it once: each call takes it apart again.
+    /// The peer's certificate, or nil when it showed none. Each call copies it anew.
     public var peerCertificate: PeerCertificate? {
         guard let certificate = unsafe SSL_get0_peer_certificate(pointer) else { return nil }
         let isVerified = unsafe SSL_get_verify_result(pointer) == X509_V_OK
-        return unsafe PeerCertificate(reading: certificate, isVerified: isVerified)
+        var start: UnsafeMutablePointer<UInt8>?
+        let count = unsafe i2d_X509(certificate, &start)
+        guard count > 0, let start = unsafe start else { preconditionFailure("out of memory") }
+        defer { unsafe CRYPTO_free(start, #fileID, #line) }
+        let der = unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
+        return PeerCertificate(der: der, isVerified: isVerified)
     }
 }
 

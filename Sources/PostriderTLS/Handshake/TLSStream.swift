@@ -1,6 +1,7 @@
 internal import CPostriderSSL
 internal import Glibc
 public import PostriderCrypto
+public import PostriderTransport
 
 /// TLS over one non-blocking, connected socket. It is used by one thread at a time, and may move with its
 /// connection.
@@ -13,27 +14,9 @@ public import PostriderCrypto
 /// with `read` and `write`, so the process ignores SIGPIPE.
 @safe public final class TLSStream {
     /// How far a handshake went.
-    public enum Step: Sendable {
-        /// Done: bytes can be read and written.
-        case complete
-        /// To be continued when the socket has something to read.
-        case wantsRead
-        /// To be continued when the socket takes bytes again.
-        case wantsWrite
-    }
-
+    public typealias Step = TLSStep
     /// How far a read or a write went.
-    public enum Transfer: Equatable, Sendable {
-        /// So many bytes were read or written; of a write at most a record's content (16 KiB).
-        case bytes(Int)
-        /// To be repeated when the socket has something to read.
-        case wantsRead
-        /// To be repeated when the socket takes bytes again; of a write, with the same bytes first.
-        case wantsWrite
-        /// The peer will send nothing more: it said so, or closed the connection without a word, which HTTP/2
-        /// tells apart by its own frames.
-        case endOfStream
-    }
+    public typealias Transfer = TLSTransfer
 
     /// Who reads and writes the socket.
     @safe enum Engine {

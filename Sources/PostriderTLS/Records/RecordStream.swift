@@ -1,5 +1,6 @@
 internal import Glibc
 internal import PostriderCrypto
+internal import PostriderTransport
 
 /// A ``RecordLayer`` on one socket. Between two calls it keeps only the beginning of a record whose rest has not
 /// arrived, and the rest of a record that the socket did not take.

@@ -30,6 +30,8 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
     /// The peer broke the protocol. The name is the one by which the protocol knows the error: `COMPRESSION_ERROR` (RFC
     /// 9113, section 7), `bad_record_mac` (RFC 8446, section 6).
     case protocolError(String, name: String? = nil)
+    /// A library of this side failed; a whole sentence.
+    case internalError(String)
     /// This side has no room for the connection.
     case overloaded
     /// The event loop ended.
@@ -52,6 +54,7 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         case .idleTimeout: "nothing heard from the peer in time"
         case .protocolNotNegotiated: "the peer does not speak the protocol of this port"
         case .protocolError(let why, _): "the peer broke the protocol: \(why)"
+        case .internalError(let why): why
         case .overloaded: "no room"
         case .loopStopped: "the event loop ended"
         }
@@ -69,7 +72,8 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         case .outputNotTaken: "output not taken"
         case .stalled: "stalled"
         case .protocolNotNegotiated: "no_application_protocol"
-        case .localClose, .peerClosed, .peerReset, .refused, .connectTimeout, .idleTimeout, .overloaded,
+        case .localClose, .peerClosed, .peerReset, .refused, .connectTimeout, .idleTimeout, .internalError,
+            .overloaded,
             .loopStopped:
             nil
         }

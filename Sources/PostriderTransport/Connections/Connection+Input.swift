@@ -1,6 +1,3 @@
-internal import PostriderCrypto
-internal import PostriderTLS
-
 /// Reading. After every call into the session the connection may be closed, or belong to another thread:
 /// `holds` is asked before anything of it is touched again.
 extension Connection {
@@ -24,8 +21,7 @@ extension Connection {
         inputAwaitsWritable = false
         for _ in 0..<limits.readsPerTurn {
             switch unsafe receive(
-                into: UnsafeMutableBufferPointer(rebasing: loop.input.prefix(limits.bytesPerRead)),
-                loop.ciphers)
+                into: UnsafeMutableBufferPointer(rebasing: loop.input.prefix(limits.bytesPerRead)), loop)
             {
             case .bytes(let count):
                 let mayHaveMore = count == limits.bytesPerRead || tls?.hasBufferedInput == true
@@ -95,7 +91,7 @@ extension Connection {
     }
 
     private func receive(
-        into buffer: UnsafeMutableBufferPointer<UInt8>, _ ciphers: AEADContexts
+        into buffer: UnsafeMutableBufferPointer<UInt8>, _ loop: EventLoop
     ) -> Input {
         guard let tls else {
             switch unsafe Socket.receive(number, into: buffer) {
@@ -107,7 +103,7 @@ extension Connection {
         }
         var span = unsafe buffer.mutableSpan
         do {
-            switch try tls.read(into: &span, using: ciphers) {
+            switch try tls.read(into: &span, using: loop.workspace(of: tls)) {
             case .bytes(let count): return .bytes(count)
             case .wantsRead: return .wantsRead
             case .wantsWrite: return .wantsWrite
@@ -121,10 +117,11 @@ extension Connection {
 
 extension CloseReason {
     /// Why TLS cannot go on after its handshake.
-    init(_ error: CryptoError) {
+    init(_ error: TLSFailure) {
         switch error.origin {
         case .connection: self = .peerReset
-        case .peer, .local: self = .protocolError(error.description, name: error.name)
+        case .local: self = .internalError(error.description)
+        case .peer: self = .protocolError(error.description, name: error.name)
         }
     }
 }

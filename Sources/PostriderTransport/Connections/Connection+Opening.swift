@@ -1,6 +1,4 @@
 internal import Glibc
-internal import PostriderCrypto
-internal import PostriderTLS
 
 /// From a socket to an established connection.
 extension Connection {
@@ -46,7 +44,7 @@ extension Connection {
     private func shakeHands() {
         guard let tls, let loop else { preconditionFailure("bug: a handshake without TLS, or a loop") }
         do {
-            switch try tls.handshake(using: loop.ciphers) {
+            switch try tls.handshake(using: loop.workspace(of: tls)) {
             case .complete:
                 // From here on it may belong to another thread.
                 return established()
@@ -60,7 +58,7 @@ extension Connection {
         }
     }
 
-    private func reason(_ error: CryptoError) -> CloseReason {
+    private func reason(_ error: TLSFailure) -> CloseReason {
         if error.isNotTLS,
             let preamble = Preamble(afterRecordHead: Socket.peek(number, atMost: Preamble.mostBytes))
         {
@@ -79,9 +77,9 @@ extension Connection {
         leavePace()
         leaveLobby()
         if let tls {
-            peer.negotiatedProtocol = tls.negotiatedProtocol
-            peer.certificate = tls.peerCertificate
-            tls.leaveHandshake(using: loop.ciphers)
+            let agreement = tls.finishHandshake(using: loop.workspace(of: tls))
+            peer.negotiatedProtocol = agreement.negotiatedProtocol
+            peer.certificate = agreement.certificate
         } else if peer.credentials == nil, peer.address.hasPrefix("unix:") {
             peer = Peer(address: peer.address, credentials: Socket.credentials(number))
         }

@@ -1,5 +1,3 @@
-internal import PostriderTLS
-
 /// Writing: what the session flushes goes to the socket at once, and only what the socket does not take is
 /// kept.
 extension Connection {
@@ -22,7 +20,7 @@ extension Connection {
         guard loop.holds(token) else { return }
         watchSession()
         var sent = 0
-        switch write(output.span, &sent, loop.ciphers) {
+        switch write(output.span, &sent, loop) {
         case .complete:
             // A session that has said something and asks for another flush may have more to say.
             if case .closing(let reason) = phase, !isDirty || output.isEmpty { finish(reason) }
@@ -49,7 +47,7 @@ extension Connection {
     func resumeOutput() {
         guard let loop else { return }
         let output = pending
-        switch write(output.span, &pendingStart, loop.ciphers) {
+        switch write(output.span, &pendingStart, loop) {
         case .complete:
             pending = []
             pendingStart = 0
@@ -64,7 +62,7 @@ extension Connection {
     }
 
     /// Writes from `start` on, and moves it.
-    private func write(_ bytes: Span<UInt8>, _ start: inout Int, _ ciphers: AEADContexts) -> Output {
+    private func write(_ bytes: Span<UInt8>, _ start: inout Int, _ loop: EventLoop) -> Output {
         while start < bytes.count {
             let rest = bytes.extracting(start...)
             guard let tls else {
@@ -76,7 +74,7 @@ extension Connection {
                 continue
             }
             do {
-                switch try tls.write(rest, using: ciphers) {
+                switch try tls.write(rest, using: loop.workspace(of: tls)) {
                 case .bytes(let count): start += count
                 case .wantsRead: return .awaits(.readable)
                 case .wantsWrite: return .awaits(.writable)

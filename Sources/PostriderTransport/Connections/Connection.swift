@@ -1,5 +1,4 @@
 internal import Glibc
-internal import PostriderTLS
 
 /// One socket, plain or with TLS, and the session that it serves. It belongs to one loop at a time, on
 /// whose thread everything happens; `detach()` and `EventLoop.adopt` take it to another.
@@ -23,7 +22,7 @@ public final class Connection: ConnectionOutput {
     let limits: ConnectionLimits
     let number: Int32
     var descriptor: Descriptor?
-    var tls: TLSStream?
+    var tls: (any TLSSession)?
     var session: (any ConnectionHandler)?
     /// Who accepted it, until it has a session.
     var listener: Listener?
@@ -65,10 +64,11 @@ public final class Connection: ConnectionOutput {
     public internal(set) var peer: Peer
 
     init(
-        _ descriptor: consuming Descriptor, _ phase: Phase, on loop: EventLoop, tls: TLSStream?, peer: Peer,
+        _ descriptor: consuming Descriptor, _ phase: Phase, on loop: EventLoop, tls: (any TLSSession)?,
+        peer: Peer,
         limits: ConnectionLimits, isPatient: Bool = false
     ) throws(SystemError) {
-        precondition(tls == nil || limits.bytesPerRead >= TLSStream.leastRoom, "a read has room for a record")
+        precondition(limits.bytesPerRead >= tls?.leastRoom ?? 0, "a read has room for a record")
         number = descriptor.number
         self.descriptor = consume descriptor
         self.phase = phase
@@ -179,7 +179,7 @@ extension Connection {
 
     private func endTLS() {
         guard let tls, let loop else { return }
-        tls.shutdown(using: loop.ciphers)
+        tls.shutdown(using: loop.workspace(of: tls))
     }
 
     /// Closes the socket, and has the session told if it does not know yet.
@@ -191,7 +191,7 @@ extension Connection {
         watch = nil
         loop.unwatch(number)
         loop.connectionCount -= 1
-        tls?.release(using: loop.ciphers)
+        if let tls { tls.release(using: loop.workspace(of: tls)) }
         tls = nil
         descriptor = nil
         ticket = nil

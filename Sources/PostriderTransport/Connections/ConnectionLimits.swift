@@ -20,7 +20,7 @@ public struct ConnectionLimits: Sendable {
     public var lingerMilliseconds = 2_000
     /// How many reads one connection gets before others have their turn.
     public var readsPerTurn = 4
-    /// Bytes of one read, 64 KiB at most; with TLS room for a record at least (`TLSStream.leastRoom`).
+    /// Bytes of one read, 64 KiB at most; with TLS room for a record at least (``TLSSession/leastRoom``).
     public var bytesPerRead = 64 * 1024
     /// After how many requests within a turn (see `ConnectionHandler.requestsReceived`) a connection is read no
     /// further. It goes beyond by those in one read at most.

@@ -1,5 +1,3 @@
-internal import PostriderTLS
-
 /// A connection with its session on its way to another loop. Dropped instead of adopted, it closes the
 /// socket and tells nobody.
 ///
@@ -24,7 +22,7 @@ extension Connection {
         watch = nil
         loop.unwatch(number)
         loop.connectionCount -= 1
-        tls?.release(using: loop.ciphers)
+        if let tls { tls.release(using: loop.workspace(of: tls)) }
         self.loop = nil
         isDirty = false
         isInterestQueued = false

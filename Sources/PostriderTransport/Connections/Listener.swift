@@ -1,6 +1,5 @@
 internal import CPostriderLinux
 internal import Glibc
-internal import PostriderTLS
 
 /// A listening socket on one loop. Several loops may listen on the same TCP address; the kernel spreads the
 /// connections over them (SO_REUSEPORT).
@@ -116,7 +115,7 @@ public final class Listener: EventSource {
         let credentials = address.unixPath == nil ? nil : Socket.credentials(number)
         let peer = Peer(address: text(remote), source: source, credentials: credentials)
         do {
-            let stream = try tls.map { try TLSStream(accepting: number, context: $0.current) }
+            let stream = try tls.map { try $0.current.accept(number) }
             let connection = try Connection(
                 accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
                 limits: limits, isPatient: isPaced && stream != nil)

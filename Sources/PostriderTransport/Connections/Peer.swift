@@ -1,5 +1,3 @@
-public import PostriderCrypto
-
 /// The other end of a connection: what is known of it once the connection is established.
 public struct Peer: Sendable {
     /// The process at the other end of a Unix socket, as the kernel vouches for it (SO_PEERCRED).

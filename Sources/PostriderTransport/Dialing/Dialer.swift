@@ -1,5 +1,3 @@
-public import PostriderTLS
-
 /// A connection that is being made; see ``EventLoop/dial(_:tls:timeoutMilliseconds:limits:session:)``.
 public struct Dialing {
     fileprivate let dialer: Dialer
@@ -16,7 +14,7 @@ extension EventLoop {
     ///   - tls: the context, and the name that the server's certificate must carry; nil: plain.
     ///   - timeoutMilliseconds: for the connection to each address; the handshake has its own, in `limits`.
     public func dial(
-        _ destination: Destination, tls: (context: TLSContext, serverName: String)? = nil,
+        _ destination: Destination, tls: (context: any TLSProvider, serverName: String)? = nil,
         timeoutMilliseconds: Int = 10_000, limits: ConnectionLimits = .client, session: any ConnectionHandler
     ) -> Dialing {
         let dialer = Dialer(

@@ -1,7 +1,5 @@
 internal import CPostriderLinux
 internal import Glibc
-internal import PostriderCrypto
-public import PostriderTLS
 
 /// Whether other loops may listen on the same TCP address.
 public enum PortUse: Sendable {
@@ -17,12 +15,12 @@ extension EventLoop {
     /// - Parameter tls: nil: plain.
     @discardableResult
     public func listen(
-        _ address: SocketAddress, tls: TLSContext? = nil, limits: ConnectionLimits = .server,
+        _ address: SocketAddress, tls: (any TLSProvider)? = nil, limits: ConnectionLimits = .server,
         port: PortUse = .exclusive, mode: UInt32 = 0o600,
         makeSession: @escaping (Peer) -> (any ConnectionHandler)?
     ) throws(TransportError) -> Listener {
         try listen(
-            address, renewable: tls.map(RenewableTLS.init), limits: limits, port: port, mode: mode,
+            address, renewable: tls.map { RenewableTLS($0) }, limits: limits, port: port, mode: mode,
             makeSession: makeSession)
     }
 
@@ -55,7 +53,7 @@ extension EventLoop {
     ///   - timeoutMilliseconds: for the connection; the handshake has its own, in `limits`.
     @discardableResult
     public func connect(
-        to address: SocketAddress, tls: (context: TLSContext, serverName: String)? = nil,
+        to address: SocketAddress, tls: (context: any TLSProvider, serverName: String)? = nil,
         from origin: SocketAddress? = nil, timeoutMilliseconds: Int = 10_000,
         limits: ConnectionLimits = .client, session: any ConnectionHandler
     ) -> (any ConnectionOutput)? {
@@ -67,9 +65,8 @@ extension EventLoop {
         do {
             let descriptor = try Self.socket(for: address, from: origin)
             let number = descriptor.number
-            let stream = try tls.map { tls throws(CryptoError) in
-                try TLSStream(
-                    context: tls.context, descriptor: number, serverName: tls.serverName)
+            let stream = try tls.map { tls throws(TLSFailure) in
+                try tls.context.connect(number, serverName: tls.serverName)
             }
             let result = Socket.connect(number, to: address)
             if case .failed(let error) = result { throw error }
@@ -82,12 +79,20 @@ extension EventLoop {
             return connection
         } catch let error as SystemError {
             departs(session, .refused(error.text))
-        } catch let error as CryptoError {
+        } catch let error as TLSFailure {
             departs(session, .handshakeFailed(error.description))
         } catch {
             preconditionFailure("bug: \(error)")
         }
         return nil
+    }
+
+    /// What the TLS sessions of this loop share.
+    func workspace(of session: any TLSSession) -> any TLSWorkspace {
+        if let tlsWorkspace { return tlsWorkspace }
+        let made = session.makeWorkspace()
+        tlsWorkspace = made
+        return made
     }
 
     private static func socket(

@@ -1,6 +1,5 @@
 internal import CPostriderLinux
 internal import Glibc
-internal import PostriderTLS
 
 /// One thread's loop: sockets, timers and mailboxes, worked off in turns. It is created, used and left on the
 /// thread that runs it; a `Mailbox` is the only way in from elsewhere.
@@ -78,8 +77,8 @@ internal import PostriderTLS
     /// What every connection of this loop reads into; its content lasts for one `received`.
     let input: UnsafeMutableBufferPointer<UInt8>
 
-    /// What every TLS connection of this loop seals and opens its records with.
-    let ciphers = AEADContexts()
+    /// What the TLS sessions of this loop share; nil before there is one.
+    var tlsWorkspace: (any TLSWorkspace)?
 
     /// Monotonic nanoseconds, read once per turn.
     public internal(set) var now: UInt64
@@ -187,7 +186,7 @@ extension EventLoop {
             settle()
         }
         applyInterests()
-        ciphers.forgetKeys()
+        tlsWorkspace?.turnEnded()
         isInTurn = false
     }
 

@@ -131,7 +131,7 @@ struct DevFolder {
         }
         let issued = try Certificates.issue(
             commonName: "Push Services: " + first.text.prefix(40), userIdentifier: first.text,
-            pushExtensions: wanted, usage: .client, keyKind: keyKind, validDays: Self.validDays,
+            extensions: wanted.encoded, usage: .client, keyKind: keyKind, validDays: Self.validDays,
             authority: authority())
         try FileText.write(issued.key, to: keyFile)
         // Most libraries want both in one file.

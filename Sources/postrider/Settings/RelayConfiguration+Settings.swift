@@ -1,11 +1,12 @@
 import PostriderNotifications
 import PostriderRelay
+import PostriderTLS
 
 extension RelayConfiguration {
     /// The settings of how much a relay takes, whose protocol code it uses, and what it writes down.
     static let bounds: [Setting] = [
         .sourceConnections, .sourceRate, .shards, .busyPollingMicroseconds, .pushesPerSecond, .deviceFetches,
-        .requestHeaders, .deviceLinks, .trace, .traceSample,
+        .requestHeaders, .deviceLinks, .tlsRecords, .trace, .traceSample,
     ]
 
     /// Takes on what the user has set of ``bounds``, and leaves the rest.
@@ -30,6 +31,9 @@ extension RelayConfiguration {
         }
         if let name = try word(.deviceLinks, ProtocolCode.DeviceLinks.allCases.map(\.rawValue)) {
             protocolCode.deviceLinks = .init(rawValue: name) ?? protocolCode.deviceLinks
+        }
+        if let records = try word(.tlsRecords, TLSRecords.allCases.map(\.rawValue)) {
+            tlsRecords = TLSRecords(rawValue: records) ?? tlsRecords
         }
         let isTraced = try word(.trace, ["true", "false"])
         let sample = try number(.traceSample, 1...Limits.traceSample)

@@ -12,6 +12,7 @@ enum Setting: String, SettingName {
     case privateKey = "private-key"
     case privateKeyGroup = "private-key-group"
     case providerTrust = "provider-trust"
+    case tlsRecords = "tls-records"
     case dataDirectory = "data-directory"
     case sourceConnections = "source-connections"
     case sourceRate = "source-rate"
@@ -64,7 +65,7 @@ enum Setting: String, SettingName {
         case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
             .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample:
             .required("NUMBER")
-        case .strictness, .storage, .spellings, .requestHeaders, .deviceLinks: .required("WORD")
+        case .strictness, .storage, .spellings, .requestHeaders, .deviceLinks, .tlsRecords: .required("WORD")
         case .streamLimitRamp, .trace, .capture: .required("true|false")
         case .logLevel: .required("LEVEL")
         }
@@ -86,6 +87,9 @@ enum Setting: String, SettingName {
         case .providerTrust:
             "The certificates, PEM, under which providers' client certificates are good; if not given, "
                 + "providers are known by their tokens only."
+        case .tlsRecords:
+            "own (if not given) or openssl: whether OpenSSL keeps protecting TLS 1.3 connections behind the "
+                + "handshake."
         case .dataDirectory: "Where everything is kept that must not be lost; made if it is not there."
         case .sourceConnections:
             "Connections that one source address may have open; half of the descriptors if not given."

@@ -1,4 +1,6 @@
-@testable import PostriderCrypto
+import PostriderCrypto
+
+@testable import PostriderRelay
 
 /// The list of topics in an extension of a provider's certificate, which is DER that we read ourselves.
 enum CertificateTopics {

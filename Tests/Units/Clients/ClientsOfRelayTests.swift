@@ -5,6 +5,7 @@ import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
 import PostriderRelay
+import PostriderTLS
 import Testing
 
 @testable import PostriderTransport
@@ -99,9 +100,11 @@ struct ClientsOfRelayTests {
         await rig.stop()
     }
 
-    @Test("push to a device that is there, with everything a push can carry")
-    func delivery() async throws {
-        let rig = try await RelayRig()
+    @Test(
+        "push to a device that is there, with everything a push can carry",
+        arguments: TLSRecords.allCases)
+    func delivery(records: TLSRecords) async throws {
+        let rig = try await RelayRig(records: records)
         let recorder = Recorder()
         let client = DeviceClient(
             try rig.deviceConfiguration(), topics: [RelayRig.topic: .production], on: rig.loop, random: { 0 },
@@ -136,10 +139,10 @@ struct ClientsOfRelayTests {
     }
 
     @Test(
-        "push to a device that is away: it gets everything in order when it comes back"
-    )
-    func pending() async throws {
-        let rig = try await RelayRig()
+        "push to a device that is away: it gets everything in order when it comes back",
+        arguments: TLSRecords.allCases)
+    func pending(records: TLSRecords) async throws {
+        let rig = try await RelayRig(records: records)
         let recorder = Recorder()
         let client = DeviceClient(
             try rig.deviceConfiguration(), topics: [RelayRig.topic: .production], on: rig.loop, random: { 0 },

@@ -5,6 +5,7 @@ import PostriderCrypto
 import PostriderNotifications
 import PostriderRelay
 import PostriderStorage
+import PostriderTLS
 import Testing
 
 @testable import PostriderTransport
@@ -20,7 +21,9 @@ final class RelayRig {
     let signingKey = ES256.PrivateKey.generate()
     private let folder: TemporaryFolder
 
-    init(shards: Int = 2, fetches: Int = Limits.fetches.usual) async throws {
+    init(
+        shards: Int = 2, fetches: Int = Limits.fetches.usual, records: TLSRecords = .own
+    ) async throws {
         loop = try EventLoop()
         tls = try TestTLS.shared.get()
         folder = try TemporaryFolder()
@@ -34,6 +37,7 @@ final class RelayRig {
             user: getuid()
         )
         configuration.deviceFetches = fetches
+        configuration.tlsRecords = records
         configuration.developmentProviderAddresses = [try SocketAddress("127.0.0.1:0")]
         let changes = try Self.registry(signingKey.publicKey)
         relay = try await Relay.start(configuration, log: .none) {

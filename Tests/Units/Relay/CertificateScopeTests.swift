@@ -1,4 +1,3 @@
-import PostriderCrypto
 import PostriderHTTP2
 import PostriderNotifications
 import Testing
@@ -10,16 +9,15 @@ struct CertificateScopeTests {
     private func certificate(
         _ userIdentifier: String? = "com.example.app", topics: [String] = [], voip: [String] = [],
         development: Bool = true, production: Bool = true, isMalformed: Bool = false, isVerified: Bool = true
-    ) -> PeerCertificate {
+    ) -> ProviderCertificate {
         var extensions = PushExtensions()
         extensions.topics = topics
         extensions.voipTopics = voip
         extensions.isForDevelopment = development
         extensions.isForProduction = production
-        let nothing: [UInt8] = []
-        return PeerCertificate(
-            userIdentifier: userIdentifier, commonName: nil, fingerprint: SHA256.digest(nothing.span),
-            pushExtensions: isMalformed ? nil : extensions, isVerified: isVerified)
+        return ProviderCertificate(
+            userIdentifier: userIdentifier, extensions: isMalformed ? nil : extensions,
+            isVerified: isVerified)
     }
 
     @Test("is refused when it is not to be believed, or names no topic (3.3)")
@@ -66,7 +64,7 @@ struct CertificateScopeTests {
     }
 
     /// What becomes of a push on a connection with a certificate.
-    private func verdict(_ shown: PeerCertificate, _ topic: String?, _ pushType: String? = "alert") throws
+    private func verdict(_ shown: ProviderCertificate, _ topic: String?, _ pushType: String? = "alert") throws
         -> Result<Topic, Rejection>
     {
         let fields = Provider.shared.fields([

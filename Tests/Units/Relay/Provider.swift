@@ -122,7 +122,7 @@ struct Provider {
         _ fields: [(String, String)], body: [UInt8] = Array("{}".utf8),
         environment: PostriderNotifications.Environment = .production,
         fidelity: APNsCompatibility = APNsCompatibility(),
-        authority: AccessPolicy? = nil, certificate: PeerCertificate? = nil
+        authority: AccessPolicy? = nil, certificate: ProviderCertificate? = nil
     ) throws -> Result<Notification, Rejection> {
         var block = HeaderBlock()
         for (name, value) in fields { block.add(name, value) }

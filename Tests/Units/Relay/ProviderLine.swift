@@ -21,7 +21,7 @@ final class ProviderLine {
     }
 
     /// Shows a certificate in the handshake, and answers what is wrong with it.
-    func show(_ certificate: PeerCertificate?) -> Rejection? {
+    func show(_ certificate: ProviderCertificate?) -> Rejection? {
         do throws(Rejection) {
             try credentials.adopt(certificate, in: environment)
             return nil

@@ -16,10 +16,11 @@ struct StreamLimitTests {
 
     @Test("is 1000 at once where it is not to ramp, and for a provider with a certificate")
     func atOnce() throws {
-        let nothing: [UInt8] = []
-        let certificate = PeerCertificate(
-            userIdentifier: "com.example.app", commonName: nil, fingerprint: SHA256.digest(nothing.span),
-            isVerified: true)
+        let authority = try Certificates.makeAuthority(commonName: "Test authority", validDays: 1)
+        let issued = try Certificates.issue(
+            commonName: "provider", userIdentifier: "com.example.app", usage: .client, validDays: 1,
+            authority: authority)
+        let certificate = PeerCertificate(der: try #require(der(ofPEM: issued.certificate)), isVerified: true)
         let peer = Peer(address: "test", certificate: certificate)
         for rig in [try ProviderRig(), try ProviderRig(fidelity: Self.ramp, peer: peer)] {
             try rig.push()

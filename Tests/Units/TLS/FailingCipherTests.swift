@@ -1,5 +1,6 @@
 import CPostriderSSL
 import PostriderCrypto
+import PostriderTransport
 import Testing
 
 @testable import PostriderTLS

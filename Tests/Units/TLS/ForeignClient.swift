@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCrypto
 import PostriderTLS
+import PostriderTransport
 
 /// Debian's `openssl s_client`, a client that is not ours, connected to one stream of ours over a Unix
 /// socket.

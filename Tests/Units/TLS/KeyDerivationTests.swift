@@ -1,3 +1,4 @@
+import PostriderTransport
 import Testing
 
 @testable import PostriderCrypto

@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCrypto
 import PostriderTLS
+import PostriderTransport
 
 /// Certificates and keys on disk for one test; the folder goes when the test lets go of it.
 final class Paper {

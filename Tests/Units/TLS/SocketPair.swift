@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCrypto
 import PostriderTLS
+import PostriderTransport
 
 /// A server and a client over the two ends of a socket, both in this thread.
 final class SocketPair {

@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCrypto
 import PostriderTLS
+import PostriderTransport
 import Testing
 
 @Suite("Files for TLS") struct TLSFilesTests {

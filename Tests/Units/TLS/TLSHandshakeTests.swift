@@ -1,5 +1,6 @@
 import PostriderCrypto
 import PostriderTLS
+import PostriderTransport
 import Testing
 
 @Suite("TLS handshakes") struct TLSHandshakeTests {
@@ -18,7 +19,8 @@ import Testing
             #expect(stream.cipher.hasPrefix("TLS_"))
         }
         #expect(pair.server.peerCertificate == nil)
-        #expect(pair.client.peerCertificate?.commonName == "relay")
+        #expect(
+            pair.client.peerCertificate.flatMap { CertificateDetails(der: $0.der) }?.commonName == "relay")
         #expect(pair.client.peerCertificate?.isVerified == true)
     }
 
@@ -49,8 +51,10 @@ import Testing
             authority: paper.authority)
         let certificate = try #require(try reported(issued))
         #expect(certificate.isVerified)
-        #expect(certificate.userIdentifier == "com.example.app")
-        #expect(certificate.commonName == "Push: com.example.app")
+        let details = try #require(CertificateDetails(der: certificate.der))
+        #expect(details == CertificateDetails(pem: issued.certificate))
+        #expect(details.userIdentifier == "com.example.app")
+        #expect(details.commonName == "Push: com.example.app")
     }
 
     @Test(
@@ -65,7 +69,7 @@ import Testing
         for issued in [strange, misused, stranger] {
             let certificate = try #require(try reported(issued))
             #expect(!certificate.isVerified)
-            #expect(certificate.commonName != nil)
+            #expect(CertificateDetails(der: certificate.der)?.commonName != nil)
         }
     }
 

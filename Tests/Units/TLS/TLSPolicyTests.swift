@@ -1,5 +1,6 @@
 import CPostriderSSL
 import Foundation
+import PostriderTransport
 import Testing
 
 @testable import PostriderCrypto

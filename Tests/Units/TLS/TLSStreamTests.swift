@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCrypto
 import PostriderTLS
+import PostriderTransport
 import Testing
 
 /// Each with a server that stays with OpenSSL, and with one whose records are our own: nobody may see a difference.

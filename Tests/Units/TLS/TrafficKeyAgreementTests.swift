@@ -1,4 +1,5 @@
 import Foundation
+import PostriderTransport
 import Testing
 
 @testable import PostriderCrypto

@@ -1,4 +1,5 @@
 import CPostriderSSL
+import PostriderTransport
 import Testing
 
 @testable import PostriderCrypto

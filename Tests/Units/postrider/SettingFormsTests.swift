@@ -2,6 +2,7 @@ import Foundation
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
+import PostriderTLS
 import PostriderTransport
 import Testing
 
@@ -43,6 +44,19 @@ struct SettingFormsTests {
         #expect(throws: UsageError.self) {
             try Self.settings(Self.complete + ["--private-key-group", "no-such-group"]).forRelay()
         }
+    }
+
+    @Test("choose who protects the records of TLS")
+    func records() throws {
+        #expect(try Self.settings().forRelay().relay.tlsRecords == .own)
+        let set = Self.complete + ["--tls-records", "openssl"]
+        #expect(try Self.settings(set).forRelay().relay.tlsRecords == .openssl)
+        let error = #expect(throws: UsageError.self) {
+            try Self.settings(Self.complete + ["--tls-records", "kernel"]).forRelay()
+        }
+        #expect(
+            error?.description.contains("--tls-records must be one of own, openssl") == true
+                || error?.description.contains("--tls-records must be own or openssl") == true)
     }
 
     @Test("whose variable is misspelt are refused, and the right one is named", .bug(id: "R16"))

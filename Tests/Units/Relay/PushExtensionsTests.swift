@@ -1,7 +1,9 @@
+import Foundation
+import PostriderCrypto
+import PostriderTransport
 import Testing
 
-@testable import PostriderCrypto
-@testable import PostriderTLS
+@testable import PostriderRelay
 
 @Suite("Apple's extensions in a certificate") struct PushExtensionsTests {
     private static func extensions(
@@ -23,20 +25,31 @@ import Testing
         extensions((0..<300).map { "com.example.app\($0)" }, voip: [String(repeating: "v", count: 255)]),
     ]
 
-    @Test("are read in a handshake, and from PEM, as they were issued", arguments: issued)
+    @Test("are read from what a handshake reports, and from PEM, as they were issued", arguments: issued)
     func roundTrip(_ extensions: PushExtensions) throws {
-        let paper = try Paper()
+        let authority = try Certificates.makeAuthority(commonName: "Test authority", validDays: 1)
         let issued = try Certificates.issue(
-            commonName: "provider", userIdentifier: "com.example.app", pushExtensions: extensions,
-            usage: .client, validDays: 1, authority: paper.authority)
+            commonName: "provider", userIdentifier: "com.example.app", extensions: extensions.encoded,
+            usage: .client, validDays: 1, authority: authority)
         #expect(PushExtensions(certificate: issued.certificate) == extensions)
-        let trust = TLSContext.ClientCertificates.requested(trustFile: paper.path("authority.pem"))
-        let pair = try SocketPair(
-            paper.server(clientCertificates: trust), paper.client(certificate: issued))
-        let outcome = pair.handshake()
-        #expect(outcome.server == nil && outcome.client == nil)
-        let certificate = try #require(pair.server.peerCertificate)
-        #expect(certificate.isVerified && certificate.pushExtensions == extensions)
+        let bytes = try #require(der(ofPEM: issued.certificate))
+        let shown = ProviderCertificate(PeerCertificate(der: bytes, isVerified: true))
+        #expect(shown.isVerified && shown.extensions == extensions)
+        #expect(shown.userIdentifier == "com.example.app")
+        // Of a certificate that nobody trusts nothing is read.
+        let strange = ProviderCertificate(PeerCertificate(der: bytes, isVerified: false))
+        #expect(!strange.isVerified && strange.extensions == nil && strange.userIdentifier == nil)
+    }
+
+    @Test("are malformed where one is there twice")
+    func twice() throws {
+        let authority = try Certificates.makeAuthority(commonName: "Test authority", validDays: 1)
+        let entry = try #require(Self.extensions(production: true).encoded.first)
+        let issued = try Certificates.issue(
+            commonName: "provider", extensions: [entry, entry], usage: .client, validDays: 1,
+            authority: authority)
+        #expect(CertificateDetails(pem: issued.certificate)?.extensions.count { $0 == entry } == 2)
+        #expect(PushExtensions(certificate: issued.certificate) == nil)
     }
 
     @Test("are not there in what is no certificate", arguments: ["", "hello"])
@@ -74,4 +87,10 @@ import Testing
     func topics(name: String, bytes: [UInt8], topics: [String]?) {
         #expect(PushExtensions.topics(inDER: bytes) == topics, "\(name)")
     }
+}
+
+/// The bytes of the first certificate in a text.
+func der(ofPEM text: String) -> [UInt8]? {
+    let lines = text.split(separator: "\n").drop { !$0.hasPrefix("-----BEGIN CERTIFICATE") }.dropFirst()
+    return Data(base64Encoded: lines.prefix { !$0.hasPrefix("-----END") }.joined()).map(Array.init)
 }

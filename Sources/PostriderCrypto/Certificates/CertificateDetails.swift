@@ -1,0 +1,95 @@
+internal import CPostriderCrypto
+
+/// What an X.509 certificate says of its subject, and its extensions.
+public struct CertificateDetails: Equatable, Sendable {
+    /// An extension, as it lies in the certificate.
+    public struct Extension: Equatable, Sendable {
+        /// Its object identifier: numbers with dots between.
+        public let identifier: String
+        /// Its value, DER.
+        public let der: [UInt8]
+
+        /// An extension from its parts.
+        public init(identifier: String, der: [UInt8]) {
+            self.identifier = identifier
+            self.der = der
+        }
+    }
+
+    /// The first UID of its subject: the topic, in a provider's certificate.
+    public let userIdentifier: String?
+    /// The first common name of its subject.
+    public let commonName: String?
+    /// SHA-256 of the whole certificate (DER).
+    public let fingerprint: SHA256Digest
+    /// Its extensions in their order, those of an unknown kind as well.
+    public let extensions: [Extension]
+
+    /// Those of a certificate in DER; nil if the bytes are no certificate.
+    public init?(der: [UInt8]) {
+        ErrorQueue.clear()
+        let certificate = unsafe der.withUnsafeBufferPointer { bytes in
+            var start = bytes.baseAddress
+            return unsafe d2i_X509(nil, &start, bytes.count)
+        }
+        guard let certificate = unsafe certificate else {
+            ErrorQueue.clear()
+            return nil
+        }
+        defer { unsafe X509_free(certificate) }
+        unsafe self.init(reading: certificate)
+    }
+
+    /// Those of a certificate in PEM; nil if the text holds none.
+    public init?(pem: String) {
+        let text = MemoryBIO(pem)
+        guard let certificate = unsafe PEM_read_bio_X509(text.pointer, nil, nil, nil) else {
+            ErrorQueue.clear()
+            return nil
+        }
+        defer { unsafe X509_free(certificate) }
+        unsafe self.init(reading: certificate)
+    }
+
+    /// Reads an `X509`, which stays the caller's.
+    private init(reading certificate: OpaquePointer) {
+        var words = SIMD4<UInt64>()
+        let status = unsafe withUnsafeMutableBytes(of: &words) { output in
+            let start = unsafe output.bindMemory(to: UInt8.self).baseAddress
+            return unsafe X509_digest(certificate, SHA256.algorithm.pointer, start, nil)
+        }
+        precondition(status == 1, "a parsed certificate has a digest")
+        fingerprint = SHA256Digest(words: words)
+        let subject = unsafe X509_get_subject_name(certificate)
+        unsafe userIdentifier = Self.firstEntry(of: subject, NID_userId)
+        unsafe commonName = Self.firstEntry(of: subject, NID_commonName)
+        extensions = unsafe (0..<max(0, X509_get_ext_count(certificate))).compactMap { index in
+            unsafe Self.read(X509_get_ext(certificate, index))
+        }
+    }
+
+    private static func read(_ entry: OpaquePointer?) -> Extension? {
+        var name = [CChar](repeating: 0, count: 128)
+        // With 1: as numbers, also where OpenSSL has a name.
+        let count = unsafe OBJ_obj2txt(&name, CInt(name.count), X509_EXTENSION_get_object(entry), 1)
+        guard 0..<CInt(name.count) ~= count, let data = unsafe X509_EXTENSION_get_data(entry),
+            let start = unsafe ASN1_STRING_get0_data(data)
+        else { return nil }
+        let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(ASN1_STRING_length(data)))
+        let identifier = String(decoding: name[..<Int(count)].map(UInt8.init), as: UTF8.self)
+        return unsafe Extension(identifier: identifier, der: Array(bytes))
+    }
+
+    /// The first entry of a kind as text, or nil when there is none, or one with a zero byte inside, which
+    /// some readers would take for its end.
+    private static func firstEntry(of name: OpaquePointer?, _ kind: CInt) -> String? {
+        let index = unsafe X509_NAME_get_index_by_NID(name, kind, -1)
+        guard index >= 0, let entry = unsafe X509_NAME_get_entry(name, index) else { return nil }
+        var text: UnsafeMutablePointer<UInt8>?
+        let count = unsafe ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(entry))
+        guard count >= 0, let start = unsafe text else { return nil }
+        defer { unsafe CRYPTO_free(start, #fileID, #line) }
+        let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(count))
+        return unsafe bytes.contains(0) ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}
