@@ -29,6 +29,7 @@ func tests(
 let relayAndParts: [Target.Dependency] = [
     "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2", "PostriderCourier",
     "PostriderTransport", "PostriderEndpoints", "PostriderStorage", "PostriderSeededRandom",
+    "PostriderMetrics",
 ]
 
 let package = Package(
@@ -44,6 +45,7 @@ let package = Package(
         .systemLibrary(name: "CPostriderFileAccess"),
         .systemLibrary(name: "CPostriderGetopt"),
         .systemLibrary(name: "CPostriderLinux"),
+        .systemLibrary(name: "CPostriderMicrohttpd"),
         .systemLibrary(name: "CPostriderNghttp2"),
         .systemLibrary(name: "CPostriderSQLite"),
         .systemLibrary(name: "CPostriderSSL"),
@@ -56,6 +58,7 @@ let package = Package(
         library("PostriderCrypto", ["CPostriderCrypto", "PostriderFileTrust"]),
         library("PostriderDBus", ["CPostriderSystemd"]),
         library("PostriderHTTP2", ["CPostriderNghttp2"]),
+        library("PostriderMetrics"),
         library("PostriderOptions", ["CPostriderGetopt"]),
         library("PostriderSeededRandom"),
         library("PostriderYAML", ["CPostriderYAML"]),
@@ -77,6 +80,7 @@ let package = Package(
         // 3 · TLS for connections, an HTTP/2 session on a wire.
         library("PostriderTLS", ["CPostriderSSL", "PostriderCrypto", "PostriderTransport"]),
         library("PostriderEndpoints", ["PostriderTransport", "PostriderHTTP2"]),
+        library("PostriderHTTP1", ["CPostriderMicrohttpd", "PostriderTransport"]),
 
         // 4 · The far ends of both sockets, and the library that an app links.
         library(
@@ -100,16 +104,14 @@ let package = Package(
                 "PostriderNotifications", "PostriderCrypto", "PostriderSeededRandom", "PostriderYAML",
                 "PostriderTLS", "PostriderTransport", "PostriderHTTP2", "PostriderCourier",
                 "PostriderClients",
-            ]
-        ),
+            ]),
         library(
             "PostriderRelay",
             [
                 "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderTransport",
                 "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
-                "PostriderCaptures", "PostriderRules",
-            ]
-        ),
+                "PostriderCaptures", "PostriderRules", "PostriderMetrics",
+            ]),
         library(
             "PostriderAgent",
             [
@@ -128,7 +130,7 @@ let package = Package(
                 "PostriderOptions", "PostriderYAML", "PostriderTLS", "PostriderTransport", "PostriderCourier",
                 "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
                 "PostriderStorage", "PostriderClients", "PostriderDBus", "PostriderRelay", "PostriderAgent",
-                "PostriderLoad",
+                "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
             ],
             swiftSettings: house
         ),
@@ -145,6 +147,8 @@ let package = Package(
         tests("FileTrustTests", "Units/FileTrust", ["PostriderFileTrust", "CPostriderFileAccess"]),
         tests("DBusTests", "Units/DBus", ["PostriderDBus", "CPostriderSystemd", "PostriderTransport"]),
         tests("HTTP2Tests", "Units/HTTP2", ["PostriderHTTP2", "PostriderSeededRandom"]),
+        tests("HTTP1Tests", "Units/HTTP1", ["PostriderHTTP1", "PostriderCrypto", "PostriderTransport"]),
+        tests("MetricsTests", "Units/Metrics", ["PostriderMetrics"]),
         tests("OptionsTests", "Units/Options", ["PostriderOptions"]),
         tests(
             "LoadTests", "Units/Load",
@@ -152,8 +156,7 @@ let package = Package(
                 "PostriderLoad", "PostriderClients", "PostriderCourier", "PostriderCrypto",
                 "PostriderEndpoints", "PostriderHTTP2", "PostriderNotifications", "PostriderSeededRandom",
                 "PostriderTLS", "PostriderTransport", "PostriderYAML",
-            ]
-        ),
+            ]),
         tests("SeededRandomTests", "Units/SeededRandom", ["PostriderSeededRandom"]),
         tests("YAMLTests", "Units/YAML", ["PostriderYAML"]),
         tests("CapturesTests", "Units/Captures", ["PostriderCaptures", "PostriderNotifications"]),
@@ -192,8 +195,7 @@ let package = Package(
                 "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderEndpoints",
                 "PostriderHTTP2", "PostriderNotifications", "PostriderRelay", "PostriderStorage",
                 "PostriderTLS", "PostriderTransport",
-            ]
-        ),
+            ]),
         tests(
             "AgentTests", "Units/Agent",
             [
@@ -201,16 +203,15 @@ let package = Package(
                 "PostriderEndpoints", "PostriderHTTP2", "PostriderNotifications",
                 "PostriderJSON", "PostriderKit", "PostriderRelay", "PostriderSeededRandom",
                 "PostriderStorage", "PostriderTLS", "PostriderTransport",
-            ]
-        ),
+            ]),
         tests(
             "PostriderTests", "Units/postrider",
             [
                 "postrider", "PostriderAgent", "PostriderClients", "PostriderCourier", "PostriderCrypto",
                 "PostriderDBus", "PostriderNotifications", "PostriderOptions",
                 "PostriderRelay", "PostriderStorage", "PostriderTLS", "PostriderTransport",
-            ]
-        ),
+                "PostriderMetrics", "PostriderHTTP1",
+            ]),
         tests(
             "EndToEndTests", "EndToEnd", ["postrider", "postrider-example-app", "store-under-fire"],
             exclude: ["Programs", "requirements.txt", "requirements-aapns.txt"]

@@ -122,7 +122,7 @@ extension Listener {
         }
     }
 
-    fileprivate static func bind(
+    static func bind(
         _ address: SocketAddress, _ port: PortUse, _ mode: UInt32
     ) throws(SystemError) -> Descriptor {
         let descriptor = try Socket.make(address.family)
@@ -158,7 +158,7 @@ extension Listener {
         _ = unsafe unlink(path)
     }
 
-    fileprivate static func sentence(_ address: SocketAddress, _ error: SystemError) -> String {
+    static func sentence(_ address: SocketAddress, _ error: SystemError) -> String {
         let advice =
             switch error.number {
             case EADDRINUSE: "something else listens there; stop it, or choose another address"

@@ -1,0 +1,182 @@
+internal import CPostriderMicrohttpd
+public import PostriderTransport
+internal import Synchronization
+
+/// A small HTTP/1.1 server over libmicrohttpd: `GET` and `HEAD` without bodies, on a thread of its own, each request
+/// answered before the next. For what operators and their tools look at; nothing that must be quick.
+public final class HTTP1Server: Sendable {
+    /// Answers a request, on the server's thread. Others wait for it meanwhile.
+    public typealias Respond = @Sendable (HTTP1Request) -> HTTP1Response
+
+    /// Where it listens, with the port that the kernel chose if 0 was asked for.
+    public var address: SocketAddress { socket.address }
+
+    private let socket: ListeningSocket
+    private let bounds: HTTP1Bounds
+    private let context: Context
+    private let daemon = Mutex<Daemon?>(nil)
+
+    /// What the library hands to each of its callbacks.
+    final class Context: Sendable {
+        let respond: Respond
+        let abandoned = Atomic<UInt64>(0)
+
+        init(_ respond: @escaping Respond) { self.respond = respond }
+    }
+
+    /// Starts a server.
+    ///
+    /// - Parameter certificate: nil: plain.
+    /// - Throws: ``HTTP1Error``, for a certificate that the library does not take or a thread that cannot be started;
+    ///   `TransportError`, if nobody can listen at the address.
+    public init(
+        at address: SocketAddress, certificate: HTTP1Certificate?, bounds: HTTP1Bounds,
+        respond: @escaping Respond
+    ) throws {
+        socket = try ListeningSocket(address)
+        self.bounds = bounds
+        context = Context(respond)
+        try use(certificate)
+    }
+
+    deinit { stop() }
+
+    /// Answers that were not taken: the client left, or made no progress for as long as ``HTTP1Bounds`` allow.
+    public var abandonedCount: UInt64 { context.abandoned.load(ordering: .relaxed) }
+
+    /// Serves with another certificate from now on. Connections that are open are closed.
+    ///
+    /// - Throws: ``HTTP1Error``; then everything stays as it was.
+    public func renew(_ certificate: HTTP1Certificate?) throws { try use(certificate) }
+
+    /// Closes all connections and ends the thread. Returns when the request that is being answered is.
+    public func stop() { daemon.withLock { $0 = nil } }
+
+    private func use(_ certificate: HTTP1Certificate?) throws {
+        var other: Daemon? = try Daemon(try socket.duplicate(), certificate, bounds, context)
+        // The old one ends when the new one accepts already: no client is refused.
+        daemon.withLock { swap(&$0, &other) }
+    }
+}
+
+/// One running daemon of the library; it ends when this goes.
+@safe private struct Daemon: ~Copyable, @unchecked Sendable {
+    private let pointer: OpaquePointer
+    /// The library holds on to it without counting.
+    private let context: HTTP1Server.Context
+
+    /// TLS 1.2 and 1.3, with what GnuTLS holds to be good.
+    private static let priorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
+    /// Starts a daemon on a listening socket, which it closes at its end.
+    init(
+        _ descriptor: Int32, _ certificate: HTTP1Certificate?, _ bounds: HTTP1Bounds,
+        _ context: HTTP1Server.Context
+    ) throws(HTTP1Error) {
+        var flags = MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_ITC.rawValue
+        if certificate != nil { flags |= MHD_USE_TLS.rawValue }
+        let notify: MHD_RequestCompletedCallback = { context, _, _, end in
+            guard let context = unsafe context, end != .REQUEST_TERMINATED_COMPLETED_OK,
+                end != .REQUEST_TERMINATED_DAEMON_SHUTDOWN
+            else { return }
+            let known = unsafe Unmanaged<HTTP1Server.Context>.fromOpaque(context).takeUnretainedValue()
+            known.abandoned.add(1, ordering: .relaxed)
+        }
+        let opaque = unsafe Unmanaged.passUnretained(context).toOpaque()
+        var options = unsafe [
+            Self.option(MHD_OPTION.LISTEN_SOCKET, Int(descriptor)),
+            Self.option(MHD_OPTION.CONNECTION_LIMIT, bounds.connections),
+            Self.option(MHD_OPTION.CONNECTION_TIMEOUT, bounds.timeoutSeconds),
+            Self.option(MHD_OPTION.CONNECTION_MEMORY_LIMIT, bounds.connectionBytes),
+            Self.option(MHD_OPTION.NOTIFY_COMPLETED, unsafeBitCast(notify, to: Int.self), opaque),
+        ]
+        if let most = bounds.connectionsPerAddress {
+            unsafe options.append(Self.option(MHD_OPTION.PER_IP_CONNECTION_LIMIT, most))
+        }
+        let started: OpaquePointer? = unsafe Self.withTexts(of: certificate) { key, chain, priorities in
+            if let key = unsafe key, let chain = unsafe chain {
+                unsafe options.append(Self.option(MHD_OPTION.HTTPS_MEM_KEY, 0, key))
+                unsafe options.append(Self.option(MHD_OPTION.HTTPS_MEM_CERT, 0, chain))
+                unsafe options.append(Self.option(MHD_OPTION.HTTPS_PRIORITIES, 0, priorities))
+            }
+            unsafe options.append(Self.option(MHD_OPTION.END, 0))
+            return unsafe cmicrohttpd_start(flags, answer, opaque, options)
+        }
+        guard let started = unsafe started else {
+            _ = CPostriderMicrohttpd.close(descriptor)
+            throw HTTP1Error(
+                description: certificate == nil
+                    ? "libmicrohttpd could not start: no thread or no descriptor is left for it."
+                    : "libmicrohttpd could not start: GnuTLS does not take the certificate and its key, "
+                        + "or no thread is left for it.")
+        }
+        unsafe pointer = started
+        self.context = context
+    }
+
+    deinit { unsafe MHD_stop_daemon(pointer) }
+
+    private static func option(
+        _ option: MHD_OPTION, _ value: Int, _ pointer: UnsafeMutableRawPointer? = nil
+    ) -> MHD_OptionItem {
+        unsafe MHD_OptionItem(option: option, value: value, ptr_value: pointer)
+    }
+
+    /// Lends the key, the certificate and the priorities as C strings. The library reads them while it starts.
+    private static func withTexts<Result>(
+        of certificate: HTTP1Certificate?,
+        _ body: (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Result
+    ) -> Result {
+        guard let certificate else { return body(nil, nil, nil) }
+        return unsafe certificate.key.withCString { key in
+            unsafe certificate.chain.withCString { chain in
+                unsafe priorities.withCString { priorities in
+                    unsafe body(
+                        UnsafeMutableRawPointer(mutating: key), UnsafeMutableRawPointer(mutating: chain),
+                        UnsafeMutableRawPointer(mutating: priorities))
+                }
+            }
+        }
+    }
+}
+
+/// Called by the library for each request: first for its head, then, as there is no body, for the answer.
+private let answer: MHD_AccessHandlerCallback = {
+    context, connection, path, method, _, _, uploadSize, state in
+    guard let context = unsafe context, let connection = unsafe connection, let path = unsafe path,
+        let method = unsafe method, let state = unsafe state, let uploadSize = unsafe uploadSize
+    else { return .NO }
+    let name = unsafe String(cString: method)
+    guard ["GET", "HEAD"].contains(name) else {
+        return unsafe queue(
+            HTTP1Response(
+                status: 405, body: "Only GET and HEAD are answered here.\n",
+                fields: [("Allow", "GET, HEAD")]),
+            on: connection)
+    }
+    guard unsafe state.pointee != nil else {
+        unsafe state.pointee = context
+        return .YES
+    }
+    // A body has no meaning here (RFC 9110, section 9.3.1): whoever sends one is cut off.
+    guard unsafe uploadSize.pointee == 0 else { return .NO }
+    let request = unsafe HTTP1Request(
+        method: name, path: String(cString: path),
+        authorization: MHD_lookup_connection_value(connection, .HEADER_KIND, "Authorization")
+            .map { unsafe String(cString: $0) })
+    let known = unsafe Unmanaged<HTTP1Server.Context>.fromOpaque(context).takeUnretainedValue()
+    return unsafe queue(known.respond(request), on: connection)
+}
+
+private func queue(_ response: HTTP1Response, on connection: OpaquePointer) -> MHD_Result {
+    var body = Array(response.body.utf8)
+    let made = unsafe body.withUnsafeMutableBytes {
+        unsafe MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
+    }
+    guard let made = unsafe made else { return .NO }
+    defer { unsafe MHD_destroy_response(made) }
+    for (name, value) in [("Content-Type", response.contentType)] + response.fields {
+        unsafe MHD_add_response_header(made, name, value)
+    }
+    return unsafe MHD_queue_response(connection, UInt32(response.status), made)
+}
