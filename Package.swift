@@ -262,8 +262,8 @@ if Context.environment["POSTRIDER_FUZZ"] != nil {
             name: "fuzz",
             dependencies: [
                 "CFuzzer", "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
-                "PostriderCourier", "PostriderEndpoints",
-                "PostriderJSON", "PostriderTLS", "PostriderTransport",
+                "PostriderCourier", "PostriderEndpoints", "PostriderJSON", "PostriderTLS",
+                "PostriderTransport",
             ],
             path: "Tests/Fuzz",
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"],

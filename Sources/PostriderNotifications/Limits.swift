@@ -47,6 +47,8 @@ public enum Limits {
 
     /// Files of a relay, its ledger, its trace and its log.
     public static let relayFiles = 32
+    /// Files of the server of its metrics, besides its connections.
+    public static let metricsFiles = 5
     /// Files of one shard, without its listeners.
     public static let shardFiles = 5
     /// Files of an agent, with its buses.
@@ -277,6 +279,21 @@ public enum Limits {
     public static let logFlushMilliseconds = 500
 
     // What the operator asks for.
+
+    /// Topics that metrics name; all others are counted together. At about 100 bytes a shard each.
+    public static let measuredTopics = 100
+    /// Connections to the metrics' port, and those of one address that is not this machine's. At about 200 KiB each,
+    /// with the answer: 3 MiB.
+    public static let metricsConnections = (most: 16, perAddress: 8)
+    /// Seconds without progress after which a connection to the metrics' port is closed.
+    public static let metricsTimeoutSeconds = 10
+    /// Bytes of memory for a request of such a connection.
+    public static let metricsConnectionBytes = 16_384
+    /// Milliseconds for which a relay may take to be measured; then it is taken for stuck.
+    public static let metricsMilliseconds = 5_000
+    /// Milliseconds for which a measurement is told again instead of taken anew: shards go through all their devices
+    /// for one.
+    public static let metricsAgeMilliseconds: UInt64 = 100
 
     /// Bytes of an answer on the control socket. A list of 200,000 devices with an app each has as many; they are in
     /// memory until the operator's program has read them.

@@ -15,6 +15,9 @@ public struct Moment: Hashable, Comparable, Sendable {
         milliseconds = overflow ? (seconds < 0 ? .min : .max) : product
     }
 
+    /// The whole seconds since the epoch, as far as 32 bits reach: until 2106.
+    public var wholeSeconds: UInt32 { UInt32(clamping: milliseconds / 1000) }
+
     /// Earlier moments come first.
     public static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 

@@ -37,8 +37,12 @@ public struct QueueEntry: Hashable, Sendable {
     public let slot: Slot
     /// Its priority.
     public let priority: Priority
+    private let acceptedSecond: UInt32
     /// The moment after which it is not delivered.
     public let expiresAt: Moment
+
+    /// When it was accepted, to the second.
+    public var acceptedAt: Moment { Moment(seconds: Int64(acceptedSecond)) }
 
     /// An entry from its parts.
     public init(
@@ -47,6 +51,7 @@ public struct QueueEntry: Hashable, Sendable {
         registration: RegistrationNumber,
         slot: Slot,
         priority: Priority,
+        acceptedAt: Moment,
         expiresAt: Moment
     ) {
         self.row = row
@@ -54,6 +59,7 @@ public struct QueueEntry: Hashable, Sendable {
         self.registration = registration
         self.slot = slot
         self.priority = priority
+        acceptedSecond = acceptedAt.wholeSeconds
         self.expiresAt = expiresAt
     }
 }
@@ -71,6 +77,7 @@ extension QueueEntry {
             registration: notification.registration,
             slot: notification.slot,
             priority: notification.priority,
+            acceptedAt: notification.acceptedAt,
             expiresAt: expiresAt
         )
     }

@@ -64,7 +64,7 @@ final class AgentControlHandler {
 
     // MARK: What there is
 
-    private func status() throws(StoreError) -> AgentControl.Status {
+    func status() throws(StoreError) -> AgentControl.Status {
         let apps = try apps()
         return AgentControl.Status(
             device: try state.device()?.deviceIdentity.description,

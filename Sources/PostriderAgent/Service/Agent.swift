@@ -16,6 +16,7 @@ public final class Agent: Sendable {
         case stop
         case reload(AgentConfiguration, CheckedContinuation<String, Never>)
         case answer(CheckedContinuation<Void, Never>)
+        case measure(@Sendable (Result<AgentControl.Status, StoreError>) -> Void)
     }
 
     private init(_ mailbox: Mailbox<Letter>, _ ending: Ending) {
@@ -70,6 +71,7 @@ public final class Agent: Sendable {
         case .stop: agent.stop()
         case .reload(let configuration, let done): done.resume(returning: agent.reload(configuration))
         case .answer(let done): done.resume()
+        case .measure(let respond): respond(agent.status)
         }
     }
 
@@ -85,6 +87,15 @@ public final class Agent: Sendable {
     /// Returns when the agent's loop has turned: never, where it hangs.
     public func answer() async {
         await withCheckedContinuation { mailbox.postEvenIfFull(.answer($0)) }
+    }
+
+    /// Asks the agent's loop what `postrider agent status` tells. One that hangs never answers.
+    ///
+    /// - Parameter respond: called once, on the agent's thread.
+    public func measure(
+        _ respond: @escaping @Sendable (Result<AgentControl.Status, StoreError>) -> Void
+    ) {
+        mailbox.postEvenIfFull(.measure(respond))
     }
 
     /// Stops in good order: the relay is told goodbye, apps lose their connection. Everything acknowledged is on the

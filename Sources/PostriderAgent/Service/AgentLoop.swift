@@ -123,6 +123,11 @@ final class AgentLoop {
         return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
     }
 
+    /// How the agent is; a failure: the disk does not say.
+    var status: Result<AgentControl.Status, StoreError> {
+        Result { () throws(StoreError) in try owner.status() }
+    }
+
     /// Goes for the relay.
     func start() {
         timer.arm(afterMilliseconds: Self.lookMilliseconds)

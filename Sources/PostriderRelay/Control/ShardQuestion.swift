@@ -21,9 +21,13 @@ enum ShardReply: Sendable {
 /// How one shard stands.
 struct ShardReport: Sendable {
     var index = 0
+    var takenAt = Moment(milliseconds: 0)
     var tally = Tally()
-    /// Pending notifications, counted one by one.
-    var waiting: UInt64 = 0
+    var census = DeviceCensus()
+    var measures = ShardMeasures()
+    var isDraining = false
+    /// Whether the clock may be wrong (``ClockWatch``).
+    var doubtsClock = false
     /// Devices that were told to come back later.
     var deferred: UInt64 = 0
     /// Connections that were closed before their handshake.
@@ -71,11 +75,15 @@ struct BroadcastTally: Sendable, Equatable {
 
 extension ShardReport {
     /// Whether the counters account for every notification, and as many wait as they say.
-    var isBalanced: Bool { tally.isBalanced && tally.pending == waiting }
+    var isBalanced: Bool { tally.isBalanced && tally.pending == census.waiting }
 
     static func += (left: inout ShardReport, right: ShardReport) {
+        left.takenAt = max(left.takenAt, right.takenAt)
         left.tally += right.tally
-        left.waiting += right.waiting
+        left.census += right.census
+        left.measures += right.measures
+        left.isDraining = left.isDraining || right.isDraining
+        left.doubtsClock = left.doubtsClock || right.doubtsClock
         left.deferred += right.deferred
         left.refused += right.refused
         left.providerConnections += right.providerConnections

@@ -54,6 +54,7 @@ extension Device {
                 expiresAt: expiresAt,
                 notification: notification,
                 durability: expiresAt == nil ? .memoryOnly : .new,
+                acceptedSecond: notification.acceptedAt.wholeSeconds,
                 receipt: expiresAt == nil ? nil : receipt,
                 delivery: nil
             )
@@ -161,6 +162,7 @@ extension Device {
         count(1, pendingFor: older.registration)
         tally.pending += 1
         tally.replaced -= 1
+        tally.recalled += 1
     }
 
     /// Drops the oldest of lowest priority while an app has its full number pending.

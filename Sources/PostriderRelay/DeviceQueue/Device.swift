@@ -118,6 +118,7 @@ struct Device {
                 expiresAt: entry.expiresAt,
                 notification: nil,
                 durability: .stored,
+                acceptedSecond: entry.acceptedAt.wholeSeconds,
                 receipt: nil,
                 delivery: nil
             )
@@ -222,6 +223,7 @@ struct Device {
             // One that was replaced or dropped while it was in flight is accounted for already.
             guard let pending = takeOut(row, &tally) else { continue }
             tally.delivered += 1
+            tally.noteDelivery(pending.notification?.acceptedAt ?? pending.acceptedAt, now)
             effects.append(.note(.acknowledged, row))
             settleDisplaced(upTo: row, in: pending.slot, &effects)
             settle(pending, &effects)

@@ -25,12 +25,17 @@ struct Pending {
     /// ``Notifications/Notification/contentHash`` of a notification that this process has let go of.
     var contentHash: Int?
     var durability: Durability
+    /// When it was accepted, in seconds since 1970: it lies where the fields beside it leave room.
+    let acceptedSecond: UInt32
     /// Where the 200 goes; nil once it has been sent.
     var receipt: ReplyAddress?
     /// The number under which it waits for the device's acknowledgement; nil while it is not in flight.
     var delivery: UInt64?
     /// Whether its turn has come while it was to be held back.
     var isHeld = false
+
+    /// When it was accepted, to the second.
+    var acceptedAt: Moment { Moment(seconds: Int64(acceptedSecond)) }
 }
 
 /// The pending notifications of one device, in the order of their rows, which is the order of their delivery.
@@ -54,6 +59,9 @@ struct PendingQueue {
     private(set) var namesakes = 0
     /// Nothing that is pending expires before this. It is not moved by what leaves.
     private(set) var expiresFrom = Moment.last
+
+    /// The oldest of all.
+    var first: Pending? { entries.lazy.compactMap(\.self).first }
 
     /// The notification at a row.
     subscript(row: QueueRow) -> Pending? { place(of: row).flatMap { entries[$0] } }

@@ -1,3 +1,6 @@
+import PostriderMetrics
+import PostriderNotifications
+
 /// What became of every notification that a shard's devices accepted. The counters balance at every moment:
 /// `accepted = delivered + pending + expired + replaced + discarded + dropped`.
 struct Tally: Sendable, Equatable {
@@ -24,12 +27,22 @@ struct Tally: Sendable, Equatable {
     var expired: UInt64 = 0
     /// Superseded by a newer one in the same slot, or the same one sent again.
     var replaced: UInt64 = 0
+    /// Of those that were replaced: the newer one could not be stored, and they wait again. ``replaced`` does not count
+    /// them any more.
+    var recalled: UInt64 = 0
     /// Now-or-never ones whose device was not there, or left before it acknowledged.
     var discarded: UInt64 = 0
     /// Given up, by cause.
     private var drops = [UInt64](repeating: 0, count: Drop.allCases.count)
     /// Waiting for their device.
     var pending: UInt64 = 0
+    /// From acceptance to the device's acknowledgement, of all that were delivered. Milliseconds are the finest of it.
+    private(set) var deliveries = Histogram(.waiting)
+
+    /// A notification that was accepted then was delivered now. The clock may have been set in between.
+    mutating func noteDelivery(_ acceptedAt: Moment, _ now: Moment) {
+        deliveries.record(nanoseconds: UInt64(max(0, now.milliseconds - acceptedAt.milliseconds)) * 1_000_000)
+    }
 
     /// Those that were given up for this cause.
     subscript(_ drop: Drop) -> UInt64 {
@@ -49,8 +62,10 @@ struct Tally: Sendable, Equatable {
         left.delivered += right.delivered
         left.expired += right.expired
         left.replaced += right.replaced
+        left.recalled += right.recalled
         left.discarded += right.discarded
         left.pending += right.pending
+        left.deliveries += right.deliveries
         for drop in Drop.allCases { left[drop] += right[drop] }
     }
 }

@@ -23,6 +23,8 @@ final class DeviceEntry {
     var promptness = AckLatency()
     /// What it may report to the trace.
     var unreported = ReportAllowance()
+    /// When it was seen last, in seconds since 1970; the registry learns of it once a day.
+    private var lastSeenSecond: UInt32
 
     /// A newer connection, which has proved whose it is and waits for its welcome until ``requests`` are worked off.
     private var arrival: (session: DeviceSession, hello: Hello)?
@@ -42,7 +44,19 @@ final class DeviceEntry {
     /// The number of notifications that wait for the device.
     var pendingCount: Int { device.pendingCount + found.count }
 
-    init(_ record: DeviceRecord) { device = Device(record) }
+    /// When the oldest notification that waits was accepted, to the second; nil: none waits.
+    var oldestAcceptedAt: Moment? { found.first?.acceptedAt ?? device.queue.first?.acceptedAt }
+
+    /// When it was seen last, to the second.
+    var lastSeenAt: Moment { Moment(seconds: Int64(lastSeenSecond)) }
+
+    init(_ record: DeviceRecord) {
+        device = Device(record)
+        lastSeenSecond = record.seenAt.wholeSeconds
+    }
+
+    /// It is there.
+    func noteSeen(_ now: Moment) { lastSeenSecond = now.wholeSeconds }
 
     /// These were found on the disk at start-up; rows rise.
     func keep(_ entries: [QueueEntry]) {

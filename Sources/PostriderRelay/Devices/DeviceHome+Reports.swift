@@ -6,8 +6,13 @@ extension DeviceHome {
     var report: ShardReport {
         var report = ShardReport()
         report.index = context.index
+        report.takenAt = context.now
         report.tally = tally
-        report.waiting = entries.values.reduce(0) { $0 + UInt64($1.pendingCount) }
+        report.census = DeviceCensus(entries.values, now: context.now)
+        report.measures = context.measures
+        report.measures.topics = context.topics.counts
+        report.isDraining = context.isDraining
+        report.doubtsClock = rules.hasDoubted
         report.deferred = throttle.deferred
         report.devices = entries.count
         return report
@@ -39,6 +44,6 @@ extension DeviceHome {
         hasRaisedAlarm = true
         context.log.error(
             "the counters of shard \(context.index) do not balance, which is a defect of the relay: "
-                + "\(tally), and \(report.waiting) do wait; please report it")
+                + "\(tally), and \(report.census.waiting) do wait; please report it")
     }
 }

@@ -12,7 +12,7 @@ final class DeviceHome {
     private let providers: any PushAnswering
     private let changes: RegistryChanges
     private let stores: StoreRequests
-    private var rules: DeviceRulesInForce
+    private(set) var rules: DeviceRulesInForce
     /// Reused from one event to the next.
     private var effects: [Device.Effect] = []
     /// Devices of which the registry does not know yet that they were seen.
@@ -146,7 +146,7 @@ final class DeviceHome {
             case .load(let rows):
                 throttle.began(now: context.scheduler.now)
                 context.outbox.send(.load(entry.identity, rows))
-            case .noteAccepted(let queued): context.trace.noteAccepted(queued, at: context.now)
+            case .noteAccepted(let queued): context.noteAccepted(queued)
             case .note(let kind, let row, let detail):
                 context.trace.note(kind, row, detail: detail, at: context.now)
             }
@@ -200,6 +200,7 @@ final class DeviceHome {
 
     /// A device is there.
     func noteSeen(_ entry: DeviceEntry) {
+        entry.noteSeen(context.now)
         if entry.device.noteSeen(now: context.now) { sightings.append(entry.identity) }
     }
 

@@ -6,8 +6,8 @@ struct DeviceRulesInForce {
     /// What the configuration says.
     let configured: DeviceRules
     private var clock: ClockWatch
-    /// Whether the log was told of a doubtful clock.
-    private var hasDoubted = false
+    /// Whether the clock was in doubt when it was looked at last; the log was told of that.
+    private(set) var hasDoubted = false
     /// Until when, by the monotonic clock in nanoseconds, devices may not have come back since the start.
     private var returnsUntil: UInt64 = 0
 

@@ -21,7 +21,7 @@ final class StoreRequests {
     func store(_ queued: QueuedNotification, isSent: Bool, _ latency: inout AckLatency) {
         guard isSent, !context.isDraining, latency.isPrompt else {
             if isSent { latency.begin(queued.row, at: moment) }
-            return context.outbox.send(.store(queued))
+            return context.outbox.send(.store(queued, postedAt: context.scheduler.now))
         }
         deferred.hold(queued, since: moment)
     }
@@ -40,7 +40,7 @@ final class StoreRequests {
         guard deferred.oldest != nil else { return }
         while let queued = deferred.takeFirst(lateAt: context.isDraining ? nil : moment) {
             isLate(queued.notification.device)
-            context.outbox.send(.store(queued))
+            context.outbox.send(.store(queued, postedAt: context.scheduler.now))
         }
         guard let oldest = deferred.oldest, let timer, !timer.isArmed else { return }
         let waited = Int((context.scheduler.now - oldest.nanoseconds) / 1_000_000)

@@ -12,6 +12,7 @@ final class Ledger {
     private let post: (ShardMessage, Int) -> Void
     private let copy: Copy
     private let log: Log
+    private let measures: LedgerMeasures
     private var waiting: [LedgerCommand] = []
     /// Whether a command waits for which the commit is not to be put off.
     private var hasOrder = false
@@ -44,6 +45,7 @@ final class Ledger {
         copy: @escaping Copy,
         rest: @escaping Rest,
         time: LedgerTime,
+        measures: LedgerMeasures = LedgerMeasures(),
         gather: GroupCommitPolicy = GroupCommitPolicy(),
         onClosed: @escaping () -> Void
     ) {
@@ -54,6 +56,7 @@ final class Ledger {
         self.copy = copy
         self.rest = rest
         self.time = time
+        self.measures = measures
         self.gather = gather
         self.onClosed = onClosed
     }
@@ -78,6 +81,7 @@ final class Ledger {
             }
             let count = min(waiting.count, Limits.ledgerBatch)
             gather.begins(with: count)
+            measures.began(waiting[..<count], at: time.now())
             var batch = LedgerBatch()
             for command in waiting[..<count] { batch.add(command) }
             if count == waiting.count {
@@ -103,6 +107,7 @@ final class Ledger {
         let began = time.now()
         store.commit(batch.queue) { [self] result in
             isCommitting = false
+            measures.ended(result, of: batch.queue, began: began, at: time.now())
             let early = waiting.count + time.arrived()
             gather.ended(answered: batch.queue.enqueued.count, early: early, began: began, at: time.now())
             if let milliseconds = owed.noteEnd(result, of: batch.queue.settled) { rest(milliseconds) }
@@ -208,64 +213,5 @@ extension StoreError {
         case .full, .inputOutput, .busy: .serviceUnavailable
         case .unusable, .conflict: .internalServerError
         }
-    }
-}
-
-/// Commands to the ledger, sorted into what one transaction does.
-struct LedgerBatch {
-    /// Changes of the registry, and who waits for them.
-    typealias RegistryOrder = (changes: [RegistryChange], shard: Int, ticket: UInt64)
-
-    var queue = QueueBatch()
-    var registryChanges: [RegistryOrder] = []
-    var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
-    var backups: [BackupOrder] = []
-    var closes = false
-    /// Whether it is for what the store has to remove by itself, too.
-    var endsDoubt = false
-    /// Where the first so many of ``queue``'s stand: looked up only where something may be settled that is stored in
-    /// the same batch.
-    private var places: [QueueRow: Int] = [:]
-    private var placed = 0
-    private var lowest = QueueRow(.max)
-
-    /// Adds one command. A row that is stored and settled in the same batch disappears from it.
-    mutating func add(_ command: LedgerCommand) {
-        switch command {
-        case .store(let queued):
-            lowest = min(lowest, queued.row)
-            queue.enqueued.append(queued)
-        case .settle(let row):
-            if row >= lowest, let place = takePlace(of: row) {
-                annihilate(place)
-            } else {
-                queue.settled.append(row)
-            }
-        case .load(let device, let rows):
-            loads.append((device, rows))
-        case .apply(let changes, let shard, let ticket):
-            registryChanges.append((changes, shard, ticket))
-        case .backUp(let order):
-            backups.append(order)
-        case .close:
-            closes = true
-        }
-    }
-
-    private mutating func takePlace(of row: QueueRow) -> Int? {
-        while placed < queue.enqueued.count {
-            places[queue.enqueued[placed].row] = placed
-            placed += 1
-        }
-        return places.removeValue(forKey: row)
-    }
-
-    /// Takes an enqueued notification out by putting the last one in its place.
-    private mutating func annihilate(_ place: Int) {
-        let last = queue.enqueued.removeLast()
-        placed -= 1
-        guard place < queue.enqueued.count else { return }
-        queue.enqueued[place] = last
-        places[last.row] = place
     }
 }

@@ -2,8 +2,8 @@ import PostriderNotifications
 
 /// What shards tell the ledger.
 enum LedgerCommand: Sendable {
-    /// Make it durable, then tell the device's home.
-    case store(QueuedNotification)
+    /// Make it durable, then tell the device's home. Posted at this moment, in monotonic nanoseconds.
+    case store(QueuedNotification, postedAt: UInt64)
     /// It is settled: remove it.
     case settle(QueueRow)
     /// Fetch stored notifications of a device.

@@ -22,6 +22,7 @@ struct LoadedStore: Sendable {
 struct LedgerThread: Sendable {
     let mailboxes: RelayMailboxes
     let closed: CountDownLatch
+    let measures: LedgerMeasures
     let log: Log
     let openStore: @Sendable () throws(StoreError) -> any Store
 
@@ -72,6 +73,7 @@ struct LedgerThread: Sendable {
                 now: { EventLoop.monotonicNanoseconds },
                 alarm: { alarm.arm(at: $0) },
                 arrived: { mailboxes.ledger.count }),
+            measures: measures,
             onClosed: { [unowned loop] in
                 loop.stop()
                 closed.countDown()

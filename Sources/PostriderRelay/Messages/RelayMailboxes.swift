@@ -5,6 +5,8 @@ import PostriderTransport
 final class RelayMailboxes: Sendable {
     /// Connections that one shard passes to another.
     let transit = ConnectionsInTransit()
+    /// Where shards report for metrics.
+    let measurements = RelayMeasurements()
     let shards: [Mailbox<ShardMessage>]
     let ledger: Mailbox<LedgerCommand>
     let trace: Mailbox<TraceRequest>

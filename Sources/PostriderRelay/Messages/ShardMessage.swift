@@ -16,7 +16,7 @@ enum ShardMessage: Sendable {
     /// What has changed in the registry.
     case registry(RegistryMessage)
     /// What the operator asks of all shards and of the trace.
-    case control(ControlMessage)
+    indirect case control(ControlMessage)
     /// The end of the relay.
     case lifecycle(RelayLifecycleMessage)
 }
@@ -83,6 +83,9 @@ enum ControlMessage: Sendable {
     case question(ShardQuestion, id: UInt64, asker: Int)
     /// To the shard that asked.
     case reply(ShardReply, id: UInt64)
+    /// To every shard, from a thread that is no shard: report to the ``RelayMeasurements`` of the process, under this
+    /// number.
+    case measure(number: UInt64)
     /// To shard 0 of a relay with a test bench, where somebody waits for captures: there are more.
     case capturesChanged
     /// From the trace, to the shard that asked.

@@ -51,6 +51,8 @@ final class PushRequest {
     }
 
     var phase = Phase.receiving
+    /// When the request had arrived, in monotonic nanoseconds.
+    var endedAt: UInt64 = 0
     /// The `apns-unique-id` of the reply, in the development environment.
     var uniqueIdentity: NotificationIdentity?
     /// The block that the request came with.

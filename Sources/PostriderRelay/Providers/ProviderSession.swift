@@ -119,6 +119,7 @@ final class ProviderSession: EndpointOwner {
 
     func ended(_ stream: Int32) {
         guard let request = exchanges[stream], case .receiving = request.phase else { return }
+        request.endedAt = context.scheduler.now
         // What Apple's console finds a notification by; in production it is not told.
         request.uniqueIdentity =
             environment == .development
@@ -203,7 +204,9 @@ final class ProviderSession: EndpointOwner {
     func respond(_ stream: Int32, _ verdict: PushResult, _ request: PushRequest) {
         raiseStreamLimit()
         let connections = connections
+        let context = connections.context
         let endpoint = endpoint
+        context.measures.count(verdict, nanoseconds: context.scheduler.now - request.endedAt)
         connections.reply.removeAll()
         switch verdict {
         case .accepted where request.uniqueIdentity == nil:

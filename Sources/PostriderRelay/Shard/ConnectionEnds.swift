@@ -7,15 +7,18 @@ import PostriderTransport
 /// Everything else is detail.
 struct ConnectionEnds {
     /// Where the peers connect.
-    enum Port: String {
+    enum Port: String, Sendable {
         case provider, device
     }
 
     let port: Port
     let log: Log
+    /// Counts an end for the metrics.
+    let count: (ConnectionEndKind) -> Void
 
     /// A connection has ended. That the relay is slow, or stops, is no fault of the peer's.
     func note(_ reason: CloseReason, of peer: Peer?) {
+        count(ConnectionEndKind(reason))
         let (address, source) = (peer?.address ?? "an unknown address", peer?.source?.description)
         guard let fault = reason.fault else {
             return log.debug("\(port.rawValue) connection from \(address) ended: \(reason)")

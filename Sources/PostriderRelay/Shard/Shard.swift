@@ -29,6 +29,8 @@ final class Shard {
     private var drainTimer: (any LoopTimer)?
     /// Called when the drain is over: every push is answered and every connection closed.
     private var onDrained: (() -> Void)?
+    /// Takes this shard's report for the measurement of a number.
+    private let onMeasured: (ShardReport, UInt64) -> Void
     /// Ends the loop.
     private let onStop: () -> Void
 
@@ -37,10 +39,12 @@ final class Shard {
 
     init(
         _ context: ShardContext, _ settings: ShardSettings = ShardSettings(), migrator: ConnectionMigrator,
-        refusalPace: RefusalPace = RefusalPace(), onDrained: @escaping () -> Void = {},
-        onStop: @escaping () -> Void = {}
+        refusalPace: RefusalPace = RefusalPace(),
+        onMeasured: @escaping (ShardReport, UInt64) -> Void = { _, _ in },
+        onDrained: @escaping () -> Void = {}, onStop: @escaping () -> Void = {}
     ) {
         self.context = context
+        self.onMeasured = onMeasured
         self.onDrained = onDrained
         self.onStop = onStop
         changes = RegistryChanges(context)
@@ -125,6 +129,7 @@ final class Shard {
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)
         case .control(.reply(let reply, let id)): queries.collect(reply, id)
+        case .control(.measure(let number)): onMeasured(report, number)
         case .control(.capturesChanged): captureWaiters?.capturesChanged()
         case .control(.traced(let ticket, let answer)): context.trace.answered(ticket, answer)
         case .lifecycle(.drain): drain()

@@ -2,7 +2,7 @@ import PostriderNotifications
 import PostriderTransport
 
 /// What the parts of one shard share: its place among the shards, the clock, the way to other threads, the token codec,
-/// the access policy, randomness, the trace and the log. Confined to the shard's thread.
+/// the access policy, randomness, the trace, the log and the counts for metrics. Confined to the shard's thread.
 final class ShardContext {
     let index: Int
     let scheduler: any Scheduler
@@ -17,11 +17,16 @@ final class ShardContext {
     private(set) var policy: AccessPolicy
     /// Whether the relay is stopping: no new connections and no new pushes.
     private(set) var isDraining = false
+    /// What is counted for metrics, except for the topics.
+    var measures = ShardMeasures()
+    /// Counts notifications by topic, for metrics.
+    var topics: TopicCounter
     private var lastNumber: UInt64 = 0
 
     init(
         index: Int, scheduler: any Scheduler, outbox: Outbox, rows: RowSequence, codec: DeviceTokenCodec,
-        policies: PolicyInForce, random: any RandomSource, trace: TraceRecorder = TraceRecorder(), log: Log
+        policies: PolicyInForce, random: any RandomSource, trace: TraceRecorder = TraceRecorder(),
+        topicLabels: TopicLabels = TopicLabels(), log: Log
     ) {
         self.index = index
         self.scheduler = scheduler
@@ -32,6 +37,7 @@ final class ShardContext {
         policy = policies.current
         self.random = random
         self.trace = trace
+        topics = TopicCounter(topicLabels)
         self.log = log
     }
 
@@ -59,8 +65,14 @@ final class ShardContext {
     /// The relay is stopping.
     func beginDrain() { isDraining = true }
 
-    /// How connections to the provider ports end, for the log.
-    var providerEnds: ConnectionEnds { ConnectionEnds(port: .provider, log: log) }
-    /// How connections to the device port end, for the log.
-    var deviceEnds: ConnectionEnds { ConnectionEnds(port: .device, log: log) }
+    /// How connections to the provider ports end, for the log and for metrics.
+    var providerEnds: ConnectionEnds { ends(of: .provider) }
+    /// How connections to the device port end, for the log and for metrics.
+    var deviceEnds: ConnectionEnds { ends(of: .device) }
+
+    private func ends(of port: ConnectionEnds.Port) -> ConnectionEnds {
+        ConnectionEnds(port: port, log: log) { [unowned self] in
+            measures.ends[port, default: [:]][$0, default: 0] += 1
+        }
+    }
 }

@@ -1,5 +1,6 @@
 public import PostriderCrypto
 public import PostriderNotifications
+import PostriderTLS
 public import PostriderTransport
 
 /// A running relay: one thread for each shard, one for the ledger.
@@ -16,7 +17,8 @@ public final class Relay: Sendable {
     public let deviceAddresses: [SocketAddress]
 
     private let tls: RelayTLS
-    private let mailboxes: RelayMailboxes
+    let mailboxes: RelayMailboxes
+    let ledgerMeasures: LedgerMeasures
     private let drained: CountDownLatch
     private let closed: CountDownLatch
     private let stopped: CountDownLatch
@@ -25,7 +27,7 @@ public final class Relay: Sendable {
 
     private init(
         _ listening: ShardThread.Listening, _ tls: RelayTLS, _ mailboxes: RelayMailboxes,
-        drained: CountDownLatch,
+        _ ledgerMeasures: LedgerMeasures, drained: CountDownLatch,
         closed: CountDownLatch, stopped: CountDownLatch, _ trace: TraceThread?
     ) {
         providerAddresses = listening.providers
@@ -33,6 +35,7 @@ public final class Relay: Sendable {
         deviceAddresses = listening.devices
         self.tls = tls
         self.mailboxes = mailboxes
+        self.ledgerMeasures = ledgerMeasures
         self.drained = drained
         self.closed = closed
         self.stopped = stopped
@@ -58,7 +61,9 @@ public final class Relay: Sendable {
         let mailboxes = try RelayMailboxes(shards: configuration.shards)
         let (drained, closed) = (CountDownLatch(from: configuration.shards), CountDownLatch(from: 1))
 
-        let ledger = LedgerThread(mailboxes: mailboxes, closed: closed, log: log, openStore: openStore)
+        let (ledgerMeasures, topicLabels) = (LedgerMeasures(), TopicLabels())
+        let ledger = LedgerThread(
+            mailboxes: mailboxes, closed: closed, measures: ledgerMeasures, log: log, openStore: openStore)
         let loaded = try await ledger.start()
         let policy = AccessPolicy(
             generation: 1,
@@ -92,6 +97,7 @@ public final class Relay: Sendable {
                 drained: drained,
                 stopped: stopped,
                 trace: trace,
+                topicLabels: topicLabels,
                 log: log
             )
             let addresses = try await thread.start()
@@ -104,7 +110,8 @@ public final class Relay: Sendable {
         guard let listening else { preconditionFailure("a relay has at least one shard") }
         await ready.reachesZero()
         return Relay(
-            listening, tls, mailboxes, drained: drained, closed: closed, stopped: stopped, trace)
+            listening, tls, mailboxes, ledgerMeasures, drained: drained, closed: closed, stopped: stopped,
+            trace)
     }
 
     /// Opens the trace, if there is to be one, and answers the highest row that it tells of.
@@ -125,6 +132,12 @@ public final class Relay: Sendable {
             return (nil, QueueRow(0))
         }
     }
+
+    /// What the trace has lost; nil: nothing is traced.
+    var traceLosses: TraceLosses? { trace?.losses }
+
+    /// When the relay's certificate expires, in seconds since 1970; nil: it does not say.
+    var certificateExpiry: Int? { tls.device.current.certificateExpiry }
 
     /// Reads the certificate, its key and the trust file again, from where `configuration` says; nothing else of it
     /// counts. Connections that begin when this has returned see them; those that are open go on as they began.

@@ -27,6 +27,7 @@ struct ShardThread: Sendable {
     let stopped: CountDownLatch
     /// Nil: nothing is traced.
     let trace: TraceThread?
+    let topicLabels: TopicLabels
     let log: Log
 
     /// Starts the thread. The shard listens when this returns, and serves whoever comes when it is ready.
@@ -74,12 +75,14 @@ struct ShardThread: Sendable {
             policies: policies,
             random: Entropy(),
             trace: trace?.recorder(ofShard: index) ?? TraceRecorder(),
+            topicLabels: topicLabels,
             log: log
         )
         let shard = Shard(
             context, ShardSettings(configuration),
             migrator: ConnectionMigrator(on: loop, through: mailboxes.transit),
             refusalPace: refusalPace,
+            onMeasured: { [mailboxes] in mailboxes.measurements.add($0, for: $1) },
             onDrained: { [drained] in drained.countDown() },
             onStop: { [unowned loop, stopped] in
                 loop.stop()
@@ -109,9 +112,9 @@ struct ShardThread: Sendable {
             horizonMilliseconds: Limits.handshakeMilliseconds, least: Limits.handshakesLeast)
         shard.listeners = providers + developmentProviders + devices
         for listener in providers + developmentProviders {
-            guardListener(listener, shard.context.providerEnds)
+            guardListener(listener, shard.context.providerEnds, shard.context)
         }
-        for listener in devices { guardListener(listener, shard.context.deviceEnds) }
+        for listener in devices { guardListener(listener, shard.context.deviceEnds, shard.context) }
         if index == 0 {
             let handler = ControlHandler(
                 registry, shard.context, shard.changes, shard.queries, configuration.bench,
@@ -146,10 +149,11 @@ struct ShardThread: Sendable {
 
     /// Has connections counted by their source, and those that are refused, or fail before they have a session, told to
     /// the log.
-    private func guardListener(_ listener: Listener, _ ends: ConnectionEnds) {
+    private func guardListener(_ listener: Listener, _ ends: ConnectionEnds, _ context: ShardContext) {
         listener.gate = gate
         listener.onRefusal = { refusal, peer in ends.noteRefusal(refusal, of: peer) }
         listener.onFailure = { reason, peer in ends.note(reason, of: peer) }
+        listener.onHandshake = { [unowned context] in context.noteHandshake(ends.port, nanoseconds: $0) }
     }
 
     private func listenForProviders(

@@ -38,7 +38,7 @@ final class QueueFile: DatabaseFile {
         ]
     )
 
-    /// The columns of a ``QueueEntry`` come first: start-up reads no further.
+    /// The columns of a ``QueueEntry`` come before the payload: start-up reads no further.
     private static let columns = """
         row, device, registration, priority, expires_at, identity, collapse_identifier, \
         topic, push_type, accepted_at, payload
@@ -66,7 +66,7 @@ final class QueueFile: DatabaseFile {
     func scan(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow {
         let statement = try database.prepare(
             """
-            SELECT row, device, registration, priority, expires_at, identity, collapse_identifier
+            SELECT row, device, registration, priority, expires_at, identity, collapse_identifier, accepted_at
             FROM queue ORDER BY row
             """
         )
@@ -165,6 +165,7 @@ extension QueueEntry {
             registration: number,
             slot: row.isNull(6) ? .identity(number, identity) : .collapse(number, row.bytes(6)),
             priority: priority,
+            acceptedAt: Moment(milliseconds: row.integer(7)),
             expiresAt: Moment(milliseconds: row.integer(4))
         )
     }

@@ -122,6 +122,14 @@ public import PostriderCrypto
         return context
     }
 
+    /// When the certificate expires, in seconds since 1970; nil: there is none, or its time cannot be read.
+    public var certificateExpiry: Int? {
+        guard let certificate = unsafe SSL_CTX_get0_certificate(pointer) else { return nil }
+        var expiry = unsafe tm()
+        guard unsafe ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &expiry) == 1 else { return nil }
+        return unsafe timegm(&expiry)
+    }
+
     /// Why no client takes a server's certificate, as far as it tells by itself; nil: nothing is wrong with it.
     ///
     /// - Parameter seconds: the time, since 1970; that of the call if it is not given.

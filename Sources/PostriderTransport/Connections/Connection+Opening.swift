@@ -7,6 +7,7 @@ extension Connection {
         self.listener = listener
         guard tls == nil else {
             beginPace()
+            handshakeBeganAt = EventLoop.read(CLOCK_MONOTONIC)
             setDeadline(limits.handshakeMilliseconds)
             return
         }
@@ -84,6 +85,9 @@ extension Connection {
             peer = Peer(address: peer.address, credentials: Socket.credentials(number))
         }
         if let listener {
+            if handshakeBeganAt > 0 {
+                listener.onHandshake?(EventLoop.read(CLOCK_MONOTONIC) - handshakeBeganAt)
+            }
             session = listener.makeSession(peer)
             guard session != nil else {
                 end(.overloaded)

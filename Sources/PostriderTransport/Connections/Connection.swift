@@ -30,6 +30,8 @@ public final class Connection: ConnectionOutput {
     let isPatient: Bool
     /// Whether its handshake is one of those that the loop's pace counts.
     var isPaced = false
+    /// When it was accepted and its handshake began, in monotonic nanoseconds; 0 where it did not begin with one.
+    var handshakeBeganAt: UInt64 = 0
     /// Its place in the counts of the gate that let it in, if there is one.
     var ticket: ConnectionPermit?
     /// The loop that holds it; nil while it is moving and when it has ended.

@@ -39,6 +39,8 @@ public final class Listener: EventSource {
     public var onRefusal: ((_ refusal: Refusal, _ peer: Peer) -> Void)?
     /// Called for each connection that ended before it had a session.
     public var onFailure: ((_ reason: CloseReason, _ peer: Peer) -> Void)?
+    /// Called when a TLS handshake is over, with the nanoseconds since the connection was accepted.
+    public var onHandshake: ((_ nanoseconds: UInt64) -> Void)?
     private var pace: HandshakeLimiter? { isPaced ? loop?.pace : nil }
     /// Nil refuses the connection.
     let makeSession: (Peer) -> (any ConnectionHandler)?

@@ -42,7 +42,7 @@ enum AgentCommand: Command {
         try DescriptorNeed.agent.check()
         let requests = try Termination.requests()
         let supervision = Supervision(environment, log: log)
-        let configuration = settings.agent
+        let (configuration, metricsArguments) = (settings.agent, settings.metrics)
         let start = PatientStart(log: log, isWaiting: { supervision.tell(Self.waitingState) }) {
             try await Agent.start(configuration, log: log)
         }
@@ -67,6 +67,8 @@ enum AgentCommand: Command {
         guard let agent = try await start.agent() else { return 0 }
         log.notice("ready: apps connect to \(configuration.socketPath), \(DescriptorNeed.roomNow)")
         supervision.tell("READY=1")
+        let metrics = MetricsService.start(metricsArguments, of: agent, log: log)
+        defer { metrics?.stop() }
         let watch = supervision.watch {
             await agent.answer()
             return true

@@ -26,6 +26,7 @@ enum AgentSetting: String, SettingName {
     case savePower = "save-power"
     case onClone = "on-clone"
     case sessionBus = "session-bus"
+    case metricsAddress = "metrics-address"
     case logLevel = "log-level"
 
     static let reloaded: Set<AgentSetting> = [
@@ -71,6 +72,11 @@ enum AgentSetting: String, SettingName {
             .value(
                 rawValue, "BUS",
                 "The bus of the desktop where alerts are shown: an address, off, or auto (if not given).")
+        case .metricsAddress:
+            .value(
+                rawValue, "ADDRESS|off",
+                "Where /metrics, /livez and /readyz are served, an address of this machine alone or unix: "
+                    + "and a path; off if not given.")
         case .reports:
             .value(
                 rawValue, "true|false",
@@ -127,6 +133,7 @@ struct AgentSettings {
     let agent: AgentConfiguration
     /// What was written, wherever it was.
     let texts: SettingTexts<AgentSetting>
+    let metrics: MetricsArguments?
     let logLevel: Log.Level
 
     /// Where apps look for the agent.
@@ -192,6 +199,7 @@ struct AgentSettings {
         if let directory = texts[.appsDirectory] { agent.manifests = try readManifests(directory) }
         self.agent = agent
         self.texts = texts
+        metrics = try Self.metrics(texts)
         logLevel = (try texts.choice(.logLevel, of: LogLevel.self) ?? .info).level
     }
 
@@ -219,6 +227,16 @@ struct AgentSettings {
         try texts.value(.deviceName, form: "a name, \(Limits.courierTextBytes) bytes at most") { name in
             name.utf8.count <= Limits.courierTextBytes ? name : nil
         }
+    }
+
+    /// Where the agent tells its metrics; nil: nowhere. Other machines do not reach it.
+    private static func metrics(_ texts: SettingTexts<AgentSetting>) throws -> MetricsArguments? {
+        guard let text = texts[.metricsAddress], text != "off" else { return nil }
+        let form = "off, an address of this machine alone such as 127.0.0.1:2199, or unix: and a path"
+        let address = try texts.value(.metricsAddress, form: form) { text in
+            (try? SocketAddress(text)).flatMap { $0.isOfThisMachine ? $0 : nil }
+        }
+        return address.map { MetricsArguments(address: $0, tokens: MetricsTokens(), certificate: nil) }
     }
 
     private static let userForm = "a user of this device, by name or number"

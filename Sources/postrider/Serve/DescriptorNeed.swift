@@ -17,7 +17,8 @@ struct DescriptorNeed: Equatable {
     /// Of a relay with so many shards, each of which listens at so many addresses.
     static func relay(shards: Int, addresses: Int) -> DescriptorNeed {
         DescriptorNeed(
-            own: reserve + Limits.relayFiles + shards * (Limits.shardFiles + addresses),
+            own: reserve + Limits.relayFiles + Limits.metricsFiles + Limits.metricsConnections.most
+                + shards * (Limits.shardFiles + addresses),
             least: Limits.leastConnections,
             name: shards == 1 ? "a relay with 1 shard" : "a relay with \(shards) shards")
     }

@@ -50,9 +50,11 @@ enum DevCommand: Command {
         }
         let log = try ServiceLog.start(LogThreshold(level))
         let served = try await ServedRelay.start(
-            configuration, dataDirectory: folder.dataDirectory, changes: changes, log: log)
+            configuration, dataDirectory: folder.dataDirectory, metrics: try metrics(options),
+            changes: changes, log: log)
         log.notice("ready: \(DescriptorNeed.roomNow)")
-        let values = try values(of: folder, served.relay, topics, place)
+        var values = try values(of: folder, served.relay, topics, place)
+        values.metricsAddress = served.metrics?.address?.description
         try values.write(to: folder)
         let output = try Console.makeOutput()
         if options.isSet("json") {
@@ -109,6 +111,17 @@ enum DevCommand: Command {
             try word(options, setting, words)
         }
         return fidelity
+    }
+
+    /// Where the metrics are told: nowhere, unless it is said.
+    private static func metrics(_ options: ParsedOptions) throws -> MetricsArguments? {
+        guard let text = options.string(Setting.metricsAddress.rawValue), text != "off" else { return nil }
+        guard let address = try? SocketAddress(text), address.isOfThisMachine else {
+            throw options.error(
+                "--metrics-address must be off, or an address of this machine alone such as "
+                    + "\(Settings.usualMetricsAddress), not '\(text)'")
+        }
+        return MetricsArguments(address: address, tokens: MetricsTokens(), certificate: nil)
     }
 
     private static func word(_ options: ParsedOptions, _ setting: Setting, _ words: [String]) throws
@@ -171,6 +184,10 @@ enum DevCommand: Command {
                 "Where providers connect for the development environment; one above the other if not given."
             ),
             .value("device-port", "PORT", "Where devices connect; 5223 if not given. 0: any free one."),
+            .value(
+                "metrics-address", "ADDRESS|off",
+                "Where /metrics, /livez and /readyz are served, such as \(Settings.usualMetricsAddress); off "
+                    + "if not given."),
         ] + DevPlace.options + DevBench.options + [
             .flag("apple", "Behave as Apple does in everything, also where that suits production less.")
         ] + (Setting.fidelity + RelayConfiguration.bounds).map(\.option) + [

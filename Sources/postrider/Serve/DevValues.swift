@@ -39,6 +39,8 @@ struct DevValues: Codable, Equatable {
     var enrolmentKeyFile: String
     /// Where the operator's commands connect: `unix:` and a path.
     var controlAddress: String
+    /// Where the metrics are told: an address and its port, or `unix:` and a path; nil: nowhere.
+    var metricsAddress: String?
     /// The process.
     var process: Int32
 

@@ -21,7 +21,7 @@ enum ServeCommand: Command {
         let threshold = LogThreshold(settings.logLevel)
         let log = try ServiceLog.start(threshold)
         let served = try await ServedRelay.start(
-            settings.relay, dataDirectory: settings.dataDirectory, log: log)
+            settings.relay, dataDirectory: settings.dataDirectory, metrics: settings.metrics, log: log)
         let relay = served.relay
         let development = list(relay.developmentProviderAddresses)
         log.notice(
@@ -33,6 +33,7 @@ enum ServeCommand: Command {
             let read = try Settings(options: options)
             let settings = try read.forRelay()
             try served.relay.reload(settings.relay)
+            if let metrics = settings.metrics { try served.metrics?.renew(metrics) }
             threshold.level = settings.logLevel
             return "new connections see the certificate in \(settings.relay.certificateChainFile)"
                 + read.texts.unheeded(since: atStart.texts)
@@ -48,7 +49,8 @@ enum ServeCommand: Command {
         summary: """
             Run the relay until SIGTERM or SIGINT. Every setting can stand in the configuration file, in the \
             environment, or here; what stands here wins over the environment, which wins over the file. \
-            SIGHUP has it read its certificate, key, trust file and log level again; connections stay.
+            SIGHUP has it read its certificate, key, trust file, metrics token and log level again; \
+            connections stay.
             """,
         options: [Settings.fileOption] + Setting.allCases.map(\.option),
         sections: [

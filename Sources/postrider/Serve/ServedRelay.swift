@@ -7,6 +7,8 @@ import PostriderTransport
 /// A relay that runs until somebody wants it to end, in good order.
 struct ServedRelay {
     let relay: Relay
+    /// Nil: its metrics are not served.
+    let metrics: MetricsService?
     private let requests: AsyncStream<Termination.Request>
     /// Where the relay answers, and with it all its shards.
     private let control: ControlClient
@@ -17,7 +19,8 @@ struct ServedRelay {
     ///
     /// - Parameter changes: made to the store before the relay reads it.
     static func start(
-        _ configuration: RelayConfiguration, dataDirectory: String, changes: [RegistryChange] = [], log: Log
+        _ configuration: RelayConfiguration, dataDirectory: String, metrics: MetricsArguments?,
+        changes: [RegistryChange] = [], log: Log
     ) async throws -> ServedRelay {
         let addresses =
             configuration.providerAddresses.count + configuration.developmentProviderAddresses.count
@@ -37,7 +40,9 @@ struct ServedRelay {
                 try FileTrace(directory: dataDirectory + "/trace", log: log)
             })
         return ServedRelay(
-            relay: relay, requests: requests, control: ControlClient(address: configuration.controlAddress),
+            relay: relay,
+            metrics: .start(metrics, of: relay, dataDirectory: dataDirectory, log: log), requests: requests,
+            control: ControlClient(address: configuration.controlAddress),
             supervision: Supervision(ProcessInfo.processInfo.environment, log: log), log: log)
     }
 
@@ -69,9 +74,10 @@ struct ServedRelay {
         log.notice("draining; a second signal ends at once")
 
         let (outcomes, outcome) = AsyncStream<Int32>.makeStream()
-        let (relay, rest) = (relay, self.requests)
+        let (relay, metrics, rest) = (relay, metrics, self.requests)
         Task {
             await relay.stop()
+            metrics?.stop()
             outcome.yield(0)
         }
         Task {

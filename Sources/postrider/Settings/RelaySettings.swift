@@ -9,6 +9,7 @@ extension Settings {
     struct RelayArguments {
         let relay: RelayConfiguration
         let dataDirectory: String
+        let metrics: MetricsArguments?
         let logLevel: Log.Level
     }
 
@@ -55,7 +56,10 @@ extension Settings {
             relay.bench = DevBench.make()
         }
         let logLevel = try texts.choice(.logLevel, of: LogLevel.self)
-        return RelayArguments(relay: relay, dataDirectory: dataDirectory, logLevel: logLevel?.level ?? .info)
+        let metrics = try metrics(
+            certificate: certificate, privateKey: privateKey, readers: relay.privateKeyReaders)
+        return RelayArguments(
+            relay: relay, dataDirectory: dataDirectory, metrics: metrics, logLevel: logLevel?.level ?? .info)
     }
 
     /// As many shards as there are cores that this process may use.

@@ -8,6 +8,8 @@ enum Setting: String, SettingName {
     case developmentProviderAddress = "development-provider-address"
     case deviceAddress = "device-address"
     case controlAddress = "control-address"
+    case metricsAddress = "metrics-address"
+    case metricsToken = "metrics-token"
     case certificate = "certificate"
     case privateKey = "private-key"
     case privateKeyGroup = "private-key-group"
@@ -34,7 +36,7 @@ enum Setting: String, SettingName {
     case logLevel = "log-level"
 
     static let reloaded: Set<Setting> = [
-        .certificate, .privateKey, .privateKeyGroup, .providerTrust, .logLevel,
+        .certificate, .privateKey, .privateKeyGroup, .providerTrust, .metricsToken, .logLevel,
     ]
 
     static let lists: Set<Setting> = [
@@ -60,7 +62,8 @@ enum Setting: String, SettingName {
         case .providerAddress, .developmentProviderAddress, .deviceAddress: .required("ADDRESS,…")
         case .privateKeyGroup: .required("GROUP,…")
         case .controlAddress: .required("unix:PATH")
-        case .certificate, .privateKey, .providerTrust: .file("FILE")
+        case .metricsAddress: .required("ADDRESS|off")
+        case .certificate, .privateKey, .providerTrust, .metricsToken: .file("FILE")
         case .dataDirectory: .file("DIRECTORY")
         case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
             .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample:
@@ -81,6 +84,10 @@ enum Setting: String, SettingName {
         case .deviceAddress: "Where devices connect; 0.0.0.0:5223 if not given."
         case .controlAddress:
             "The Unix socket of the operator's commands; control.sock in the data directory if not given."
+        case .metricsAddress:
+            "Where /metrics, /livez and /readyz are served; \(Settings.usualMetricsAddress) if not given. "
+                + "Other machines' addresses need --metrics-token."
+        case .metricsToken: "The SHA-256 of each bearer token that may read the metrics, one a line."
         case .certificate: "The relay's certificate and those above it, PEM."
         case .privateKey: "The key of the certificate, PEM; a file that nobody else can read."
         case .privateKeyGroup: "Groups whose members may read the key, besides root's; none if not given."

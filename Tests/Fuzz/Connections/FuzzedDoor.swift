@@ -153,7 +153,7 @@ private final class FuzzedLedger {
         defer { mail = [] }
         return mail.compactMap { letter in
             switch letter {
-            case .store(let queued):
+            case .store(let queued, _):
                 .push(
                     .stored([StoredRow(device: queued.notification.device, row: queued.row)], failure: nil))
             case .load(let device, let rows): .push(.loaded(device, asked: rows, .success([])))

@@ -120,6 +120,7 @@ final class SimulatedStore: Store {
                 QueueEntry(
                     row: entry.row, device: entry.device, registration: entry.registration,
                     slot: separates ? own : entry.slot, priority: entry.priority,
+                    acceptedAt: entry.acceptedAt,
                     expiresAt: entry.expiresAt.advanced(byMilliseconds: later)))
         }
     }

@@ -100,7 +100,7 @@ struct AckLatencyTests {
     private var mail: [String] {
         house.ledger.mail.compactMap { letter in
             switch letter {
-            case .store(let queued): "store \(queued.row.value)"
+            case .store(let queued, _): "store \(queued.row.value)"
             case .settle(let row): "settle \(row.value)"
             default: nil
             }

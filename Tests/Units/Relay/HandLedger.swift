@@ -38,7 +38,7 @@ final class HandLedger {
         defer { mail = [] }
         return mail.compactMap { letter in
             switch letter {
-            case .store(let queued):
+            case .store(let queued, _):
                 if isDurable { disk[queued.row] = queued.notification }
                 return .push(
                     .stored(

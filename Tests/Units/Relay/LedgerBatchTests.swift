@@ -13,7 +13,9 @@ struct LedgerBatchTests {
     }
 
     private func store(_ row: Int64) -> LedgerCommand {
-        .store(QueuedNotification(row: QueueRow(row), notification: Samples.notification(UInt64(row))))
+        .store(
+            QueuedNotification(row: QueueRow(row), notification: Samples.notification(UInt64(row))),
+            postedAt: 0)
     }
 
     private func settle(_ row: Int64) -> LedgerCommand { .settle(QueueRow(row)) }

@@ -51,7 +51,7 @@ struct LedgerTests {
 
     private func stored(_ row: Int64, for device: Int = 0) -> LedgerCommand {
         let notification = Samples.notification(UInt64(row), device: Self.devices[device])
-        return .store(QueuedNotification(row: QueueRow(row), notification: notification))
+        return .store(QueuedNotification(row: QueueRow(row), notification: notification), postedAt: 0)
     }
 
     private func settle(_ row: Int64) -> LedgerCommand { .settle(QueueRow(row)) }

@@ -13,7 +13,7 @@ extension Pending {
             row: QueueRow(row), slot: slot ?? notification.slot, registration: Samples.first,
             priority: .immediate,
             expiresAt: expiresAt, notification: isLoaded ? notification : nil, durability: .stored,
-            receipt: nil,
+            acceptedSecond: notification.acceptedAt.wholeSeconds, receipt: nil,
             delivery: nil)
     }
 }

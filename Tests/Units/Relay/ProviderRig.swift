@@ -243,7 +243,7 @@ private final class LedgerBox {
 
     func take(_ letters: inout [LedgerCommand]) -> Bool {
         guard !isStopped else { return false }
-        for case .store(let queued) in letters {
+        for case .store(let queued, _) in letters {
             stored.append(StoredRow(device: queued.notification.device, row: queued.row))
         }
         letters.removeAll()

@@ -65,8 +65,16 @@ struct ShardMessageTests {
             .init(
                 topic: Samples.topic, token: DeviceToken(words: SIMD4(1, 2, 3, 4)), environment: .production)
         ])
+    private static let measured: ShardReport = {
+        var (report, counter) = (ShardReport(), TopicCounter(TopicLabels()))
+        counter.count(Samples.topic)
+        report.measures.topics = counter.counts
+        report.measures.ends = [.device: [.peerReset: 1]]
+        report.measures.count(.rejected(.badTopic), nanoseconds: 1)
+        return report
+    }()
     private static let replies: [ShardReply] = [
-        .tally(ShardReport()), .devices([report]), .removed(true),
+        .tally(measured), .devices([report]), .removed(true),
     ]
     private static let questions: [ShardQuestion] = [.tally, .devices, .remove(Samples.device)]
     private static let trace = Control.Trace(
@@ -84,7 +92,7 @@ struct ShardMessageTests {
     private static let controls: [ControlMessage] =
         questions.map { .question($0, id: 1, asker: 0) } + replies.map { .reply($0, id: 1) }
         + [TraceAnswer.pushes(trace), .feed(feed), .progress(progress), .failed("No.")]
-        .map { .traced(ticket: 1, $0) } + [.capturesChanged]
+        .map { .traced(ticket: 1, $0) } + [.measure(number: 1), .capturesChanged]
 
     private static let all: [ShardMessage] =
         pushes.map { .push($0) } + devices.map { .device($0) } + channels.map { .channel($0) }
@@ -114,8 +122,9 @@ struct ShardMessageTests {
         case .registry(.policyChanged): "policy"
         case .control(.question): "question"
         case .control(.reply): "reply"
-        case .control(.traced): "traced"
+        case .control(.measure): "measure"
         case .control(.capturesChanged): "captures"
+        case .control(.traced): "traced"
         case .lifecycle(.drain): "drain"
         case .lifecycle(.stop): "stop"
         }
@@ -139,7 +148,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 20) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 22) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

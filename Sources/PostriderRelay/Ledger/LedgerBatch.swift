@@ -1,0 +1,60 @@
+import PostriderNotifications
+
+/// Letters to the ledger, sorted into what one transaction does.
+struct LedgerBatch {
+    /// Changes of the registry, and who waits for them.
+    typealias RegistryOrder = (changes: [RegistryChange], shard: Int, ticket: UInt64)
+
+    var queue = QueueBatch()
+    var registryChanges: [RegistryOrder] = []
+    var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
+    var backups: [BackupOrder] = []
+    var closes = false
+    /// Whether it is for what the store has to remove by itself, too.
+    var endsDoubt = false
+    /// Where the first so many of ``queue``'s stand: looked up only where something may be settled that is stored in
+    /// the same batch.
+    private var places: [QueueRow: Int] = [:]
+    private var placed = 0
+    private var lowest = QueueRow(.max)
+
+    /// Adds one letter. A row that is stored and settled in the same batch disappears from it.
+    mutating func add(_ letter: LedgerCommand) {
+        switch letter {
+        case .store(let queued, _):
+            lowest = min(lowest, queued.row)
+            queue.enqueued.append(queued)
+        case .settle(let row):
+            if row >= lowest, let place = takePlace(of: row) {
+                annihilate(place)
+            } else {
+                queue.settled.append(row)
+            }
+        case .load(let device, let rows):
+            loads.append((device, rows))
+        case .apply(let changes, let shard, let ticket):
+            registryChanges.append((changes, shard, ticket))
+        case .backUp(let order):
+            backups.append(order)
+        case .close:
+            closes = true
+        }
+    }
+
+    private mutating func takePlace(of row: QueueRow) -> Int? {
+        while placed < queue.enqueued.count {
+            places[queue.enqueued[placed].row] = placed
+            placed += 1
+        }
+        return places.removeValue(forKey: row)
+    }
+
+    /// Takes an enqueued notification out by putting the last one in its place.
+    private mutating func annihilate(_ place: Int) {
+        let last = queue.enqueued.removeLast()
+        placed -= 1
+        guard place < queue.enqueued.count else { return }
+        queue.enqueued[place] = last
+        places[last.row] = place
+    }
+}

@@ -1,0 +1,42 @@
+import PostriderTransport
+
+/// How a connection ended, as metrics name it: one of a few words, whatever the peer did.
+enum ConnectionEndKind: String, CaseIterable, Sendable {
+    case localClose = "local_close"
+    case peerClosed = "peer_closed"
+    case peerReset = "peer_reset"
+    case handshakeFailed = "handshake_failed"
+    case notTLS = "not_tls"
+    case handshakeTimeout = "handshake_timeout"
+    case writeTimeout = "write_timeout"
+    case outputNotTaken = "output_not_taken"
+    case stalled
+    case idleTimeout = "idle_timeout"
+    case noApplicationProtocol = "no_application_protocol"
+    case protocolError = "protocol_error"
+    case overloaded
+    case loopStopped = "loop_stopped"
+    /// Of connections that a relay makes, and it makes none.
+    case notConnected = "not_connected"
+
+    init(_ reason: CloseReason) {
+        self =
+            switch reason {
+            case .localClose: .localClose
+            case .peerClosed: .peerClosed
+            case .peerReset: .peerReset
+            case .refused, .connectTimeout: .notConnected
+            case .handshakeFailed: .handshakeFailed
+            case .notTLS: .notTLS
+            case .handshakeTimeout: .handshakeTimeout
+            case .writeTimeout: .writeTimeout
+            case .outputNotTaken: .outputNotTaken
+            case .stalled: .stalled
+            case .idleTimeout: .idleTimeout
+            case .protocolNotNegotiated: .noApplicationProtocol
+            case .protocolError: .protocolError
+            case .overloaded: .overloaded
+            case .loopStopped: .loopStopped
+            }
+    }
+}

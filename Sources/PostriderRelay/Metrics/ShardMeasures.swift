@@ -1,0 +1,93 @@
+import PostriderMetrics
+import PostriderNotifications
+
+/// What a shard counts for the operator's metrics, besides its ``Tally``. Only the shard's thread touches it; reports
+/// hold a copy.
+struct ShardMeasures: Sendable {
+    /// Pushes that were answered with 200.
+    var acceptedPushes: UInt64 = 0
+    /// Pushes that were refused, by reason.
+    var refusedPushes: [Rejection: UInt64] = [:]
+    /// From the end of a request to its 200. A push that is answered in the turn that received it counts as 0.
+    var responses = Histogram(.latency)
+    /// Notifications that this shard's devices took on, by topic.
+    var topics = TopicCounts()
+    /// How connections ended.
+    var ends: [ConnectionEnds.Port: [ConnectionEndKind: UInt64]] = [:]
+    /// From the acceptance of a connection to the end of its TLS handshake.
+    var handshakes: [ConnectionEnds.Port: Histogram] = [
+        .provider: Histogram(.latency), .device: Histogram(.latency),
+    ]
+
+    /// A push is answered.
+    mutating func count(_ result: PushResult, nanoseconds: UInt64) {
+        switch result {
+        case .accepted:
+            acceptedPushes += 1
+            responses.record(nanoseconds: nanoseconds)
+        case .rejected(let rejection, _): refusedPushes[rejection, default: 0] += 1
+        }
+    }
+
+    /// Adds another shard's of the same relay.
+    static func += (left: inout ShardMeasures, right: ShardMeasures) {
+        left.acceptedPushes += right.acceptedPushes
+        left.refusedPushes.merge(right.refusedPushes, uniquingKeysWith: +)
+        left.responses += right.responses
+        left.topics += right.topics
+        left.ends.merge(right.ends) { $0.merging($1, uniquingKeysWith: +) }
+        left.handshakes.merge(right.handshakes) { sum, other in
+            var sum = sum
+            sum += other
+            return sum
+        }
+    }
+}
+
+/// What a shard says of its devices when it is asked: found by going through all of them.
+struct DeviceCensus: Sendable {
+    /// The notifications that wait, counted one by one.
+    var waiting: UInt64 = 0
+    /// When the oldest of these was accepted; nil: none waits.
+    var oldestAcceptedAt: Moment?
+    /// Devices whose connection is open.
+    var connected = 0
+    /// Devices that are connected, or were within the last day.
+    var seenWithinDay = 0
+
+    /// Goes through the devices of a shard.
+    init(_ entries: some Sequence<DeviceEntry>, now: Moment) {
+        let dayAgo = now.advanced(byMilliseconds: -24 * 60 * 60 * 1000)
+        for entry in entries {
+            waiting += UInt64(entry.pendingCount)
+            if let moment = entry.oldestAcceptedAt, oldestAcceptedAt.map({ moment < $0 }) ?? true {
+                oldestAcceptedAt = moment
+            }
+            if entry.session != nil { connected += 1 }
+            if entry.session != nil || entry.lastSeenAt >= dayAgo { seenWithinDay += 1 }
+        }
+    }
+
+    /// No devices.
+    init() {}
+
+    static func += (left: inout DeviceCensus, right: DeviceCensus) {
+        left.waiting += right.waiting
+        left.oldestAcceptedAt = [left.oldestAcceptedAt, right.oldestAcceptedAt].compactMap(\.self).min()
+        left.connected += right.connected
+        left.seenWithinDay += right.seenWithinDay
+    }
+}
+
+extension ShardContext {
+    /// A device of this shard has accepted a push.
+    func noteAccepted(_ queued: QueuedNotification) {
+        topics.count(queued.notification.topic)
+        trace.noteAccepted(queued, at: now)
+    }
+
+    /// A TLS handshake is over.
+    func noteHandshake(_ port: ConnectionEnds.Port, nanoseconds: UInt64) {
+        measures.handshakes[port]?.record(nanoseconds: nanoseconds)
+    }
+}

@@ -1,0 +1,45 @@
+import PostriderAgent
+import PostriderMetrics
+import PostriderNotifications
+
+extension MetricsService {
+    /// Starts to tell how an agent is.
+    static func start(_ arguments: MetricsArguments?, of agent: Agent, log: Log) -> MetricsService? {
+        start(arguments, log: log) { respond in
+            agent.measure { result in
+                switch result {
+                case .success(let status):
+                    respond(ServiceMeasurement(families: status.families, obstacles: status.obstacles))
+                case .failure(let error):
+                    respond(
+                        ServiceMeasurement(
+                            families: [], obstacles: ["state failing: \(error.description)"]))
+                }
+            }
+        } own: {
+            ProcessFigures.families(version: Commands.version, role: "agent")
+        }
+    }
+}
+
+extension AgentControl.Status {
+    /// What Prometheus is told of an agent: what `postrider agent status` tells.
+    var families: [MetricFamily] {
+        [
+            .gauge("postrider_agent_link_up", isConnected ? 1 : 0, "1 while the relay is connected."),
+            .gauge("postrider_agent_enrolled", device == nil ? 0 : 1, "1 if the device has an identity."),
+            .gauge("postrider_agent_apps", apps, "Apps that are declared, or have come."),
+            .gauge("postrider_agent_apps_running", running, "Apps that run."),
+            .gauge("postrider_agent_inbox_notifications", inbox, "Notifications that wait for their apps."),
+            .gauge(
+                "postrider_agent_local_notifications_pending", pending,
+                "Local notifications that are not due yet."),
+            .gauge(
+                "postrider_agent_dead_letters", deadLetters,
+                "Notifications that their apps failed at too often."),
+        ]
+    }
+
+    /// Why the agent is not ready.
+    var obstacles: [String] { isConnected ? [] : ["link down: the relay is not connected"] }
+}

@@ -1,0 +1,162 @@
+import Dispatch
+import PostriderHTTP1
+import PostriderMetrics
+import PostriderNotifications
+import PostriderTransport
+import Synchronization
+
+/// What a service says of itself at one moment.
+struct ServiceMeasurement: Sendable {
+    let families: [MetricFamily]
+    /// Why it is not ready, each a phrase; empty: it is.
+    let obstacles: [String]
+}
+
+/// Tells a service's metrics and health over HTTP/1.1: `/metrics`, `/livez`, `/readyz`. On a thread of its own, which
+/// asks the service's threads and waits for them, for a bounded time.
+final class MetricsService: Sendable {
+    /// Asks the service; the answer comes on any of its threads, or never.
+    typealias Measure = @Sendable (_ respond: @escaping @Sendable (ServiceMeasurement) -> Void) -> Void
+
+    private let server: Mutex<HTTP1Server?> = Mutex(nil)
+    private let tokens: Mutex<MetricsTokens>
+    private let latest = Mutex<(measurement: ServiceMeasurement, at: UInt64)?>(nil)
+    private let patienceMilliseconds: Int
+    private let measure: Measure
+    /// Of the whole program.
+    private let own: @Sendable () -> [MetricFamily]
+
+    /// Where it listens; nil once it has stopped.
+    var address: SocketAddress? { server.withLock { $0?.address } }
+
+    /// Starts to serve.
+    ///
+    /// - Parameters:
+    ///   - patienceMilliseconds: how long the service may take to say how it is.
+    ///   - own: what else is told in `/metrics`.
+    init(
+        _ arguments: MetricsArguments, patienceMilliseconds: Int = Limits.metricsMilliseconds,
+        measure: @escaping Measure,
+        own: @escaping @Sendable () -> [MetricFamily]
+    ) throws {
+        tokens = Mutex(arguments.tokens)
+        self.patienceMilliseconds = patienceMilliseconds
+        self.measure = measure
+        self.own = own
+        let bounds = HTTP1Bounds(
+            connections: Limits.metricsConnections.most,
+            connectionsPerAddress: arguments.address.isOfThisMachine
+                ? nil : Limits.metricsConnections.perAddress,
+            timeoutSeconds: Limits.metricsTimeoutSeconds, connectionBytes: Limits.metricsConnectionBytes)
+        let started = try HTTP1Server(
+            at: arguments.address, certificate: try arguments.certificate?.read(), bounds: bounds
+        ) { [weak self] request in
+            self?.respond(to: request) ?? HTTP1Response(status: 503, body: "starting\n")
+        }
+        server.withLock { $0 = started }
+    }
+
+    /// Starts to serve what a relay says; nil where that cannot be, which is no reason not to relay: the log says why.
+    static func start(
+        _ arguments: MetricsArguments?, log: Log, measure: @escaping Measure,
+        own: @escaping @Sendable () -> [MetricFamily]
+    ) -> MetricsService? {
+        guard let arguments else { return nil }
+        do {
+            let service = try MetricsService(arguments, measure: measure, own: own)
+            let scheme = arguments.certificate == nil ? "http" : "https"
+            log.notice("metrics: \(scheme)://\(service.address ?? arguments.address)/metrics")
+            return service
+        } catch {
+            log.error("metrics are not served: \(error)")
+            return nil
+        }
+    }
+
+    /// Takes on the tokens and the certificate anew.
+    func renew(_ arguments: MetricsArguments) throws {
+        if let certificate = arguments.certificate {
+            let read = try certificate.read()
+            try server.withLock { try $0?.renew(read) }
+        }
+        tokens.withLock { $0 = arguments.tokens }
+    }
+
+    /// Ends the connections and the thread.
+    func stop() {
+        let server = server.withLock { server in
+            defer { server = nil }
+            return server
+        }
+        server?.stop()
+    }
+
+    // MARK: Requests, on the server's thread
+
+    func respond(to request: HTTP1Request) -> HTTP1Response {
+        guard tokens.withLock({ $0 }).admit(request.authorization) else {
+            return HTTP1Response(
+                status: 401, body: "Show a bearer token of the setting metrics-token.\n",
+                fields: [("WWW-Authenticate", "Bearer")])
+        }
+        switch request.path {
+        case "/metrics": return metrics()
+        case "/livez":
+            return measurement() == nil ? Self.stuck : HTTP1Response(status: 200, body: "ok\n")
+        case "/readyz": return readiness()
+        default:
+            return HTTP1Response(status: 404, body: "There are /metrics, /livez and /readyz here.\n")
+        }
+    }
+
+    private func metrics() -> HTTP1Response {
+        guard let measurement = measurement() else { return Self.stuck }
+        let abandoned = MetricFamily.counter(
+            "postrider_metrics_abandoned_total",
+            server.withLock { $0?.abandonedCount } ?? 0,
+            "Requests for metrics or health whose answer was not taken, or that were not completed, in time.")
+        return HTTP1Response(
+            status: 200, contentType: PrometheusText.contentType,
+            body: PrometheusText.text(of: measurement.families + own() + [abandoned]))
+    }
+
+    private func readiness() -> HTTP1Response {
+        guard let measurement = measurement() else { return Self.stuck }
+        guard !measurement.obstacles.isEmpty else { return HTTP1Response(status: 200, body: "ok\n") }
+        return HTTP1Response(status: 503, body: measurement.obstacles.map { "not ready: \($0)\n" }.joined())
+    }
+
+    private static let stuck = HTTP1Response(
+        status: 503,
+        body: "stuck: a thread did not answer within \(Limits.metricsMilliseconds / 1000) seconds\n")
+
+    /// How the service is; nil where it does not say in time. What was found out a moment ago is told again.
+    private func measurement() -> ServiceMeasurement? {
+        let now = EventLoop.monotonicNanoseconds
+        if let latest = latest.withLock({ $0 }), now - latest.at < Limits.metricsAgeMilliseconds * 1_000_000 {
+            return latest.measurement
+        }
+        let answer = Answer()
+        measure { answer.put($0) }
+        guard let measurement = answer.take(withinMilliseconds: patienceMilliseconds) else { return nil }
+        latest.withLock { $0 = (measurement, now) }
+        return measurement
+    }
+
+    /// Where the server's thread waits for what another one says.
+    private final class Answer: Sendable {
+        private let content = Mutex<ServiceMeasurement?>(nil)
+        private let isThere = DispatchSemaphore(value: 0)
+
+        func put(_ measurement: ServiceMeasurement) {
+            content.withLock { $0 = measurement }
+            isThere.signal()
+        }
+
+        func take(withinMilliseconds patience: Int) -> ServiceMeasurement? {
+            let deadline = DispatchTime.now() + .milliseconds(patience)
+            guard isThere.wait(timeout: deadline) == .success else { return nil }
+            return content.withLock { $0 }
+        }
+    }
+}
