@@ -21,6 +21,7 @@ cp LICENSE "$tree/debian/copyright"
 cp deploy/postrider.sysusers "$tree/debian"
 cp "$program" deploy/postrider.yaml deploy/agent.yaml deploy/agent-users.conf "$tree"
 cp --recursive deploy/examples/handlers "$tree"
+cp --recursive deploy/monitoring "$tree"
 # A package's program is not where that is which an administrator installs.
 in_package() { sed 's,/usr/local/bin/,/usr/bin/,' "deploy/$1" >"$tree/debian/$2"; }
 in_package postrider.service postrider.service

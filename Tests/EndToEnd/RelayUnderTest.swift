@@ -13,6 +13,7 @@ struct RelayUnderTest {
         let providerCertificateFile: String
         let enrolmentKeyFile: String
         let topics: [String]
+        let metricsAddress: String?
         let controlAddress: String
     }
 
