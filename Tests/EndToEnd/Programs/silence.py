@@ -33,6 +33,8 @@ listen devices
 
 async def main(relay, folder, seconds):
     called = asyncio.Event()
+    # Whoever has started this program may have blocked it.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, called.set)
     front = socket.create_server(("127.0.0.1", 0))
     host, port = relay.device_endpoint
