@@ -11,8 +11,8 @@ import CPostriderSystemd
         room = mostValues
     }
 
-    /// Adds what is left in the message, or in the container that was entered last, up to the first value that cannot be
-    /// read.
+    /// Adds what is left in the message, or in the container that was entered last, up to the first value that cannot
+    /// be read.
     mutating func read(into values: inout [BusValue]) throws(BusError) {
         while true {
             var type: CChar = 0

@@ -6,8 +6,8 @@ extension RuleList {
     /// The list that a text holds, which is YAML or JSON (docs/reference/rules.md).
     ///
     /// - Parameter file: what errors call the text.
-    /// - Throws: one sentence with file and line for the first thing that is wrong: a name that is not a setting, values
-    ///   that contradict each other, a rule that can never match.
+    /// - Throws: one sentence with file and line for the first thing that is wrong: a name that is not a setting,
+    ///   values that contradict each other, a rule that can never match.
     public static func reading(_ text: String, file: String) throws(YAMLError) -> RuleList {
         let reader = try YAMLReader.reading(text: JSONEscapes.yaml(text), file: file)
         var list = RuleList()

@@ -47,8 +47,8 @@ final class ConsentRequests {
     }
 
     /// An app of this user asks, and nobody has decided. A user who has closed the question without an answer is asked
-    /// again at a later request, ``Notifications/Limits/promptsPerTopic`` times in all; from then on the app is answered
-    /// at once that nobody has decided.
+    /// again at a later request, ``Notifications/Limits/promptsPerTopic`` times in all; from then on the app is
+    /// answered at once that nobody has decided.
     func ask(about topic: String, of user: UInt32) {
         guard questions[topic] == nil, let screen else { return }
         guard consents[topic].prompts < Limits.promptsPerTopic else {

@@ -173,8 +173,8 @@ final class Presenter {
             guard let alert = machine.alert(numbered: number) else { return }
             log.warning(
                 "\(alert.key.topic): the user's reply to "
-                    + "\(DesktopNotification.line(alert.key.identifier)) has a character that D-Bus libraries "
-                    + "refuse, such as U+FFFF; the alert is shown again, to be answered without it")
+                    + "\(DesktopNotification.line(alert.key.identifier)) has a character that D-Bus "
+                    + "libraries refuse, such as U+FFFF; the alert is shown again, to be answered without it")
             handle(.unanswered(number: number))
         case .closed(let number, let reason):
             handle(reason == Self.dismissed ? .dismissed(number: number) : .expired(number: number))

@@ -59,7 +59,8 @@ struct RuleListReadingTests {
     @Test("means the same as JSON, with characters that JSON writes as two escapes")
     func json() throws {
         let json = #"""
-            {"rules":[{"name":"\ud83d\ude00 \\ud83d","match":{"nth":1,"payload":{"aps.badge":null}},"do":{"lose":true}}]}
+            {"rules":[{"name":"\ud83d\ude00 \\ud83d","match":{"nth":1,"payload":{"aps.badge":null}},\#
+            "do":{"lose":true}}]}
             """#
         let yaml = """
             rules:
