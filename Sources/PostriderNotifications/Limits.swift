@@ -291,8 +291,7 @@ public enum Limits {
     public static let metricsConnectionBytes = 16_384
     /// Milliseconds for which a relay may take to be measured; then it is taken for stuck.
     public static let metricsMilliseconds = 5_000
-    /// Milliseconds for which a measurement is told again instead of taken anew: shards go through all their devices
-    /// for one.
+    /// Milliseconds for which a measurement is told again: shards go through all their devices for a new one.
     public static let metricsAgeMilliseconds: UInt64 = 100
 
     /// Bytes of an answer on the control socket. A list of 200,000 devices with an app each has as many; they are in

@@ -171,9 +171,8 @@ extension Stage {
     /// Starts an agent and returns when apps may connect. One that is started again on the same stage has the same
     /// state.
     func startAgent(
-        of relay: RelayUnderTest, at port: String? = nil, name: String = "agent", options: [String] = [],
-        environment: [String: String] = [:],
-        within container: [String] = []
+        of relay: RelayUnderTest, name: String = "agent", options: [String] = [],
+        environment: [String: String] = [:], through port: String? = nil, within container: [String] = []
     ) async throws -> Program {
         // The machine's own bus is nobody's business here.
         let noBus = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"]
@@ -181,8 +180,7 @@ extension Stage {
         let agent = try start(
             URL(filePath: command[0]),
             command.dropFirst() + [
-                "agent",
-                "--relay", "\(relay.description.host):\(port ?? String(relay.description.devicePort))",
+                "agent", "--relay", "\(relay.description.host):\(port ?? "\(relay.description.devicePort)")",
                 "--ca", relay.description.authorityFile,
                 "--enrolment-key-file", relay.description.enrolmentKeyFile,
                 "--state", path(name), "--socket", path("\(name).sock"),

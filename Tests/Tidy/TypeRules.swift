@@ -147,7 +147,10 @@ enum TypeRules {
         "PostriderAgent.AgentConfiguration": "one property for each setting",
         "PostriderLoad.LoadScenario.Settings": "one property for each setting",
         "postrider.DevValues": "one property for each option",
-        "PostriderDeviceQueue.Device": toBeSplit,
+        "PostriderRelay.Device": toBeSplit,
+        "PostriderRelay.ControlHandler": toBeSplit,
+        "PostriderRelay.Ledger": toBeSplit,
+        "PostriderRelay.ProviderSession": toBeSplit,
         "PostriderHTTP2.MultiplexedConnection": toBeSplit,
         "PostriderTransport.Connection": toBeSplit,
         "PostriderTransport.EventLoop": toBeSplit,
@@ -179,8 +182,9 @@ enum TypeRules {
                 findings.append(
                     Finding(
                         file,
-                        "\(name) has \(type.storedProperties) stored properties and \(type.lines) lines of code; "
-                            + "\(mostProperties) and \(mostLines) are the most: split it into things of their own"
+                        "\(name) has \(type.storedProperties) stored properties and \(type.lines) lines "
+                            + "of code; \(mostProperties) and \(mostLines) are the most: "
+                            + "split it into things of their own"
                     ))
             }
         }

@@ -88,10 +88,11 @@ final class RequestObserver {
     }
 
     private func captured(_ peer: Peer?) -> Capture.Connection {
-        Capture.Connection(
+        let shown = peer?.certificate.flatMap { CertificateDetails(der: $0.der) }
+        return Capture.Connection(
             number: connection, peer: peer?.address ?? "", alpn: peer?.negotiatedProtocol,
-            certificate: peer?.certificate?.commonName ?? peer?.certificate?.userIdentifier,
-            certificateFingerprint: peer?.certificate?.fingerprint.description)
+            certificate: shown?.commonName ?? shown?.userIdentifier,
+            certificateFingerprint: shown?.fingerprint.description)
     }
 }
 

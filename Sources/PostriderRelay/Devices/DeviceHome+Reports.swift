@@ -8,7 +8,7 @@ extension DeviceHome {
         report.index = context.index
         report.takenAt = context.now
         report.tally = tally
-        report.census = DeviceCensus(entries.values, now: context.now)
+        report.census = entries.census(now: context.now)
         report.measures = context.measures
         report.measures.topics = context.topics.counts
         report.isDraining = context.isDraining

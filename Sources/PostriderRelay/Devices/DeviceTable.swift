@@ -23,6 +23,21 @@ struct DeviceTable {
         }
     }
 
+    /// Counts the devices, and what waits for them.
+    func census(now: Moment) -> DeviceCensus {
+        let dayAgo = now.advanced(byMilliseconds: -24 * 60 * 60 * 1000)
+        var census = DeviceCensus()
+        for entry in values {
+            census.waiting += UInt64(entry.pendingCount)
+            if let moment = entry.oldestAcceptedAt, census.oldestAcceptedAt.map({ moment < $0 }) ?? true {
+                census.oldestAcceptedAt = moment
+            }
+            if entry.session != nil { census.connected += 1 }
+            if entry.session != nil || entry.lastSeenAt >= dayAgo { census.seenWithinDay += 1 }
+        }
+        return census
+    }
+
     /// Hands to each device the notifications queued for it, in their order and all at once, so that room is made for
     /// them once; returns those whose device is unknown.
     func distribute(_ entries: [QueueEntry], to receive: (DeviceEntry, [QueueEntry]) -> Void) -> [QueueEntry]

@@ -1,4 +1,3 @@
-import PostriderDeviceQueue
 import PostriderNotifications
 
 /// The one writer of the store. A batch is whatever arrived while the last one was committed, and whoever comes back

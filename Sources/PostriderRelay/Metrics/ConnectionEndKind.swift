@@ -14,6 +14,7 @@ enum ConnectionEndKind: String, CaseIterable, Sendable {
     case idleTimeout = "idle_timeout"
     case noApplicationProtocol = "no_application_protocol"
     case protocolError = "protocol_error"
+    case internalError = "internal_error"
     case overloaded
     case loopStopped = "loop_stopped"
     /// Of connections that a relay makes, and it makes none.
@@ -35,6 +36,7 @@ enum ConnectionEndKind: String, CaseIterable, Sendable {
             case .idleTimeout: .idleTimeout
             case .protocolNotNegotiated: .noApplicationProtocol
             case .protocolError: .protocolError
+            case .internalError: .internalError
             case .overloaded: .overloaded
             case .loopStopped: .loopStopped
             }

@@ -55,22 +55,6 @@ struct DeviceCensus: Sendable {
     /// Devices that are connected, or were within the last day.
     var seenWithinDay = 0
 
-    /// Goes through the devices of a shard.
-    init(_ entries: some Sequence<DeviceEntry>, now: Moment) {
-        let dayAgo = now.advanced(byMilliseconds: -24 * 60 * 60 * 1000)
-        for entry in entries {
-            waiting += UInt64(entry.pendingCount)
-            if let moment = entry.oldestAcceptedAt, oldestAcceptedAt.map({ moment < $0 }) ?? true {
-                oldestAcceptedAt = moment
-            }
-            if entry.session != nil { connected += 1 }
-            if entry.session != nil || entry.lastSeenAt >= dayAgo { seenWithinDay += 1 }
-        }
-    }
-
-    /// No devices.
-    init() {}
-
     static func += (left: inout DeviceCensus, right: DeviceCensus) {
         left.waiting += right.waiting
         left.oldestAcceptedAt = [left.oldestAcceptedAt, right.oldestAcceptedAt].compactMap(\.self).min()

@@ -27,12 +27,17 @@ final class Shard {
     private var sweepTimer: (any LoopTimer)?
     private var retryTimer: (any LoopTimer)?
     private var drainTimer: (any LoopTimer)?
-    /// Called when the drain is over: every push is answered and every connection closed.
-    private var onDrained: (() -> Void)?
-    /// Takes this shard's report for the measurement of a number.
-    private let onMeasured: (ShardReport, UInt64) -> Void
-    /// Ends the loop.
-    private let onStop: () -> Void
+    private var hooks: Hooks
+
+    /// What a shard tells its thread.
+    private struct Hooks {
+        /// Takes this shard's report for the measurement of a number.
+        let measured: (ShardReport, UInt64) -> Void
+        /// Called once, when the drain is over: every push is answered and every connection closed.
+        var drained: (() -> Void)?
+        /// Ends the loop.
+        let stop: () -> Void
+    }
 
     /// How often expired notifications of absent devices are looked for.
     private static let sweepMilliseconds = 10_000
@@ -44,9 +49,7 @@ final class Shard {
         onDrained: @escaping () -> Void = {}, onStop: @escaping () -> Void = {}
     ) {
         self.context = context
-        self.onMeasured = onMeasured
-        self.onDrained = onDrained
-        self.onStop = onStop
+        hooks = Hooks(measured: onMeasured, drained: onDrained, stop: onStop)
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
         captureWaiters = settings.bench.map { CaptureWaiters($0, on: context.scheduler) }
@@ -112,8 +115,8 @@ final class Shard {
             retryTimer?.arm(afterMilliseconds: 1)
         }
         if context.isDraining, providers.isEmpty, devices.isEmpty {
-            onDrained?()
-            onDrained = nil
+            hooks.drained?()
+            hooks.drained = nil
         }
     }
 
@@ -129,13 +132,13 @@ final class Shard {
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)
         case .control(.reply(let reply, let id)): queries.collect(reply, id)
-        case .control(.measure(let number)): onMeasured(report, number)
+        case .control(.measure(let number)): hooks.measured(report, number)
         case .control(.capturesChanged): captureWaiters?.capturesChanged()
         case .control(.traced(let ticket, let answer)): context.trace.answered(ticket, answer)
         case .lifecycle(.drain): drain()
         case .lifecycle(.stop):
             context.trace.flush()
-            onStop()
+            hooks.stop()
         }
     }
 

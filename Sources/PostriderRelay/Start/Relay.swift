@@ -137,7 +137,7 @@ public final class Relay: Sendable {
     var traceLosses: TraceLosses? { trace?.losses }
 
     /// When the relay's certificate expires, in seconds since 1970; nil: it does not say.
-    var certificateExpiry: Int? { tls.device.current.certificateExpiry }
+    var certificateExpiry: Int? { tls.certificateExpiry }
 
     /// Reads the certificate, its key and the trust file again, from where `configuration` says; nothing else of it
     /// counts. Connections that begin when this has returned see them; those that are open go on as they began.

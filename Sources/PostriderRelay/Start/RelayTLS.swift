@@ -16,6 +16,9 @@ final class RelayTLS: Sendable {
 
     private let log: Log
 
+    /// When the certificate expires, in seconds since 1970; nil: it does not say.
+    var certificateExpiry: Int? { (device.current as? TLSContext)?.certificateExpiry }
+
     /// Reads the files.
     ///
     /// - Throws: a sentence that names the file that is wrong.

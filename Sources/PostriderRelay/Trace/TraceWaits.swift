@@ -160,18 +160,20 @@ extension Control {
         public var stages: [PushProgress.Stage]
         /// Where the push is: a phrase.
         public var position: String
+    }
+}
 
-        init(_ wait: TraceWaits.Wait) {
-            identity = wait.identity.description
-            self.wait = wait.stage
-            let stages = wait.progress.stages
-            self.stages = PushProgress.Stage.allCases.filter(stages.contains)
-            position = wait.progress.position
-            switch wait.progress.state(of: wait.stage) {
-            case .reached: state = "reached"
-            case .underWay: state = "underWay"
-            case .failed(let reason): (state, failure) = ("failed", reason)
-            }
+extension TraceWaits.Wait {
+    /// What the waiting caller is told.
+    var pushState: Control.PushState {
+        var told = Control.PushState(
+            identity: identity.description, wait: stage, state: "reached", failure: nil,
+            stages: PushProgress.Stage.allCases.filter(progress.stages.contains), position: progress.position)
+        switch progress.state(of: stage) {
+        case .reached: break
+        case .underWay: told.state = "underWay"
+        case .failed(let reason): (told.state, told.failure) = ("failed", reason)
         }
+        return told
     }
 }

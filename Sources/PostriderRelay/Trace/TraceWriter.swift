@@ -52,7 +52,7 @@ final class TraceWriter {
 
     private func answer(_ settled: [TraceWaits.Wait]) {
         for wait in settled {
-            reply(.progress(Control.PushState(wait)), wait.ticket, wait.asker)
+            reply(.progress(wait.pushState), wait.ticket, wait.asker)
         }
     }
 

@@ -14,7 +14,10 @@ final class Scratch: Sendable {
     /// Where an agent listens.
     var socket: String { path + "/agent.sock" }
 
-    init() { try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+    init() {
+        StrayChildren.watch
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 

@@ -1,9 +1,6 @@
 import PostriderNotifications
 import Testing
 
-@testable import PostriderChannels
-@testable import PostriderDeviceQueue
-@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 @Suite("The ledger")

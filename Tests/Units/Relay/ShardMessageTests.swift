@@ -86,9 +86,9 @@ struct ShardMessageTests {
     private static let feed = Control.TraceFeed(
         [.event(TraceEvent(.stored, at: Samples.now, row: QueueRow(1)))],
         TracePosition(segment: 1, offset: 2), lost: 3)
-    private static let progress = Control.PushState(
-        TraceWaits.Wait(
-            for: Samples.notification(1).identity, .done, ticket: 1, asker: 0, deadline: 2))
+    private static let progress = TraceWaits.Wait(
+        for: notification.identity, .done, ticket: 1, asker: 0, deadline: 2
+    ).pushState
     private static let controls: [ControlMessage] =
         questions.map { .question($0, id: 1, asker: 0) } + replies.map { .reply($0, id: 1) }
         + [TraceAnswer.pushes(trace), .feed(feed), .progress(progress), .failed("No.")]

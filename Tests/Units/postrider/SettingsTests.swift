@@ -64,11 +64,12 @@ struct SettingsTests {
         #expect(try Self.settings(local + ["--capture", "true"]).forRelay().relay.bench != nil)
         #expect(try Self.settings(local + ["--capture", "false"]).forRelay().relay.bench == nil)
         for open in [
-            ["--provider-address", "0.0.0.0:0"], ["--device-address", "*:0"],
-            ["--development-provider-address", "192.0.2.1:0"],
+            ["--provider-address", "0.0.0.0:0", "--device-address", "localhost:0"],
+            ["--provider-address", "127.0.0.1:0", "--device-address", "*:0"],
+            local.suffix(4) + ["--development-provider-address", "192.0.2.1:0"],
         ] {
             let error = #expect(throws: UsageError.self) {
-                try Self.settings(local + open + ["--capture", "true"]).forRelay()
+                try Self.settings(Self.complete + open + ["--capture", "true"]).forRelay()
             }
             #expect(error?.description.contains("--capture is for tests, and this relay listens at") == true)
         }
