@@ -112,7 +112,7 @@ demo: deps build ## Show what reaches an app: pushes, its own notifications, res
 provider-api: ## Write the cases of docs/reference/provider-api.md anew, from the table that the tests run
 	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter ProviderContractTests/document
 
-docs: ## Build the documentation of PostriderKit with DocC, in .build/documentation; warnings are errors
+docs: deps ## Build the documentation of PostriderKit with DocC, in .build/documentation; warnings are errors
 	swift build --target PostriderKit
 	.ci/documentation
 
