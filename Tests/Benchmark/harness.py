@@ -37,7 +37,7 @@ class Harness:
         """A relay of `postrider dev` that listens, and what it says of itself."""
         log = self.folder / "relay.log"
         with log.open("w") as file:
-            relay = start(self.program, "dev", "--directory", folder, "--json", "--provider-port", 0,
+            relay = start(self.program, "dev", "--capture", "false", "--directory", folder, "--json", "--provider-port", 0,
                           "--development-port", 0, "--device-port", 0, *options, stdout=subprocess.PIPE, stderr=file,
                           **settings)
         line = relay.stdout.readline()

@@ -51,7 +51,8 @@ def counts(program, folder, under_way=1):
         tally.write_bytes(bytes(8 * len(WORDS)))
         with log.open("w") as file:
             relay = start(
-                program, "dev", "--directory", place, "--json", "--provider-port", 0, "--development-port", 0,
+                program, "dev", "--capture", "false", "--directory", place, "--json", "--provider-port", 0,
+                "--development-port", 0,
                 "--device-port", 0, "--shards", 1, "--pushes-per-second", 0, stdout=subprocess.PIPE, stderr=file,
                 env={"LD_PRELOAD": str(build(folder)), "POSTRIDER_TALLY": str(tally)})
         try:

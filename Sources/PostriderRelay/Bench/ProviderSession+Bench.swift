@@ -46,7 +46,7 @@ extension ProviderSession {
         switch verdict {
         case .accepted: conclude(stream, observer, verdict, .accepted, request)
         case .rejected(let rejection, _):
-            noteRefused(rejection, request, topic: nil)
+            noteRefused(rejection, request, topic: request.text(.topic).flatMap(Topic.init))
             conclude(stream, observer, verdict, .refused, request)
         }
         if let goaway { say(goaway) }

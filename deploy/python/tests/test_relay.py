@@ -125,7 +125,7 @@ def test_the_command_follows(postrider, program):
             if _has_line(process):
                 shown.append(json.loads(process.stdout.readline()))
         provider.close()
-        process.terminate()
+        process.kill()  # A parent may have blocked SIGTERM.
     assert shown[0]["answer"]["status"] == 200 and shown[0]["payload"]["aps"]["badge"] == 3
 
 
