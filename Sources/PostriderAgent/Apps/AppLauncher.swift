@@ -74,7 +74,7 @@ final class ProcessLauncher: AppLauncher, ProgramRunner {
         extended.arguments = service.arguments
         return try loop.run(
             try program(extended, Self.extensionReason), input: input,
-            limit: Limits.extensionOutputBytes, ended: ended)
+            keeping: .all(atMost: Limits.extensionOutputBytes), ended: ended)
     }
 
     /// Why a service extension is started.

@@ -11,11 +11,9 @@ protocol HandlerLauncher: AnyObject {
     /// - Throws: `TransportError` or ``AgentFailure``, one sentence.
     func start(
         _ handler: AppManifest.Handler, of manifest: AppManifest, for job: HandlerJob,
-        ended: @escaping (TailedResult) -> Void
+        ended: @escaping (ProgramResult) -> Void
     ) throws -> any AppProcess
 }
-
-extension TailedRun: AppProcess {}
 
 /// Starts the programs of handlers as processes of this machine, through prlimit(1) and setpriv(1), which become the
 /// program: they set its bounds, its user and what it may not do. A program ends with the agent that has started it
@@ -33,14 +31,14 @@ final class ProgramHandlers: HandlerLauncher {
 
     func start(
         _ handler: AppManifest.Handler, of manifest: AppManifest, for job: HandlerJob,
-        ended: @escaping (TailedResult) -> Void
+        ended: @escaping (ProgramResult) -> Void
     ) throws -> any AppProcess {
         // The files may be others than when the manifest was read.
         if let mistake = Self.mistake(in: handler, of: manifest) {
             throw AgentFailure(description: mistake)
         }
         return try loop.run(
-            try program(handler, manifest, job), input: job.input, keeping: Limits.handlerTailBytes,
+            try program(handler, manifest, job), input: job.input, keeping: .tail(Limits.handlerTailBytes),
             ended: ended)
     }
 

@@ -158,8 +158,8 @@ final class HandlerTopic {
         }
     }
 
-    private func ended(_ run: Run, _ result: TailedResult) {
-        handle(.ended(result.ending), run, tail: HandlerTail(result.tail))
+    private func ended(_ run: Run, _ result: ProgramResult) {
+        handle(.ended(result.ending), run, tail: HandlerTail(result.output))
     }
 
     private func finish(_ run: Run) {

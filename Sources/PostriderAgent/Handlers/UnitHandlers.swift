@@ -38,7 +38,7 @@ final class UnitHandlers: HandlerLauncher {
 
     func start(
         _ handler: AppManifest.Handler, of manifest: AppManifest, for job: HandlerJob,
-        ended: @escaping (TailedResult) -> Void
+        ended: @escaping (ProgramResult) -> Void
     ) throws -> any AppProcess {
         let instance = "\(job.identity)".lowercased()
         let name = "\(handler.unit ?? "")@\(instance).service"
@@ -121,7 +121,7 @@ private final class UnitRun: AppProcess {
     let startedAt: UInt64 = 0
     private let name: String
     private let bus: ReconnectingBus
-    private var ended: ((TailedResult) -> Void)?
+    private var ended: ((ProgramResult) -> Void)?
     /// The job, once systemd has said which it is.
     private var job: String?
     /// The unique name of the one who has said so: anybody can send a signal.
@@ -133,7 +133,7 @@ private final class UnitRun: AppProcess {
 
     init(
         _ name: String, _ bus: ReconnectingBus, _ scheduler: any Scheduler,
-        _ ended: @escaping (TailedResult) -> Void
+        _ ended: @escaping (ProgramResult) -> Void
     ) {
         self.name = name
         self.bus = bus
@@ -240,6 +240,6 @@ private final class UnitRun: AppProcess {
         timer?.disarm()
         guard let ended else { return }
         self.ended = nil
-        ended(TailedResult(ending: ending, tail: Array(words.utf8)))
+        ended(ProgramResult(ending: ending, output: Array(words.utf8)))
     }
 }

@@ -1,11 +1,20 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// What came of a program that was run for what it writes.
+/// What is kept of the output of a program.
+public enum KeptOutput: Sendable {
+    /// All that it writes to its standard output. A program that writes more than so many bytes is ended.
+    case all(atMost: Int)
+    /// The last so many bytes that it writes to its standard output and standard error. It may write as much as it
+    /// likes.
+    case tail(Int)
+}
+
+/// How a program ended, and what was kept of its output.
 public struct ProgramResult: Sendable, Equatable {
     /// How it ended.
     public let ending: ProcessEnding
-    /// What it has written to its standard output.
+    /// What was kept of its output.
     public let output: [UInt8]
     /// Whether it has written more than it may; then it was ended.
     public let isCut: Bool
@@ -18,22 +27,22 @@ public struct ProgramResult: Sendable, Equatable {
     }
 }
 
-/// A program that reads its input and writes its output, on a loop. Whatever it has started ends with it.
+/// A program that reads its input and writes its output, on a loop. Its process group ends with it.
 public final class ProgramRun {
     private let output: OutputPipe
     private var process: ChildProcess?
 
     fileprivate init(_ output: OutputPipe) { self.output = output }
 
-    /// The process's number, and when it was started, in the kernel's ticks since the machine's start.
+    /// The process's number.
     public var identifier: Int32 { process?.identifier ?? 0 }
-    /// When it was started.
+    /// When it was started, in the kernel's ticks since the machine's start.
     public var startedAt: UInt64 { process?.startedAt ?? 0 }
 
     /// Asks it to end.
     public func terminate() { process?.terminate() }
 
-    /// Ends it, with all that it has started.
+    /// Ends it, with its process group.
     public func kill() { process?.killGroup() }
 
     fileprivate func begin(_ process: ChildProcess) {
@@ -45,50 +54,71 @@ public final class ProgramRun {
     fileprivate func end(_ ending: ProcessEnding) -> ProgramResult {
         output.finish()
         process = nil
-        return ProgramResult(ending: ending, output: output.bytes, isCut: output.isFull)
+        return ProgramResult(ending: ending, output: output.kept, isCut: output.isFull)
     }
 }
 
-/// The reading end of a pipe, on a loop.
+/// The reading end of a program's output, on a loop.
 private final class OutputPipe: EventSource {
     private let descriptor: Descriptor
     private unowned let loop: EventLoop
-    private let limit: Int
+    private let rule: KeptOutput
     private var isWatched = false
-    private(set) var bytes: [UInt8] = []
+    private var bytes: [UInt8] = []
     private(set) var isFull = false
     var whenFull: () -> Void = {}
-    private var buffer = [UInt8](repeating: 0, count: 4096)
+    private var buffer = [UInt8](repeating: 0, count: OutputPipe.readBytes)
 
-    init(_ descriptor: consuming Descriptor, limit: Int, on loop: EventLoop) throws(SystemError) {
+    /// Bytes of one read.
+    private static let readBytes = 16_384
+    /// Reads of one turn: a program that writes without end takes no more of the loop's time.
+    private static let readsPerTurn = 4
+    /// Reads after the program has ended: as much as a pipe holds at most for an unprivileged user
+    /// (`/proc/sys/fs/pipe-max-size`, 1 MiB). A process that has left the group may go on writing.
+    private static let readsAtEnd = 64
+
+    init(_ descriptor: consuming Descriptor, _ rule: KeptOutput, on loop: EventLoop) throws(SystemError) {
         self.descriptor = descriptor
-        self.limit = limit
+        self.rule = rule
         self.loop = loop
         _ = try loop.watch(self.descriptor.number, .readable, .source(self))
         isWatched = true
     }
 
-    func ready(_ readiness: Readiness) { read() }
+    /// What the rule keeps of all that was read.
+    var kept: [UInt8] {
+        switch rule {
+        case .all: bytes
+        case .tail(let count): Array(bytes.suffix(count))
+        }
+    }
+
+    func ready(_ readiness: Readiness) { read(atMost: Self.readsPerTurn) }
 
     func loopStopped() {}
 
-    /// Takes what is there still; nobody waits for more.
+    /// Takes what is in the pipe, and reads no more.
     func finish() {
-        read()
+        read(atMost: Self.readsAtEnd)
         unwatch()
     }
 
-    private func read() {
-        while isWatched {
+    private func read(atMost reads: Int) {
+        for _ in 0..<reads where isWatched {
             let result = systemCall("read") { unsafe Glibc.read(descriptor.number, &buffer, buffer.count) }
             guard case .done(let count) = result else { return }
             guard count > 0 else { return unwatch() }
             bytes += buffer[..<count]
-            guard bytes.count > limit else { continue }
-            isFull = true
-            bytes = []
-            unwatch()
-            whenFull()
+            switch rule {
+            case .all(let limit):
+                guard bytes.count > limit else { continue }
+                isFull = true
+                bytes = []
+                unwatch()
+                whenFull()
+            case .tail(let count):
+                if bytes.count > count + Self.readBytes { bytes.removeFirst(bytes.count - count) }
+            }
         }
     }
 
@@ -100,25 +130,29 @@ private final class OutputPipe: EventSource {
 }
 
 extension EventLoop {
-    /// Runs a program for what it writes, in a process group of its own that ends with it.
+    /// Runs a program in a process group of its own that ends with it.
     ///
     /// - Parameters:
     ///   - input: what it reads as its standard input, to the end.
-    ///   - limit: bytes that it may write; with more it is ended.
-    ///   - ended: called once, when it has ended.
+    ///   - rule: what is kept of its output.
+    ///   - ended: called once, when it has ended; never before this returns.
+    /// - Throws: `TransportError` if the program cannot be started.
     public func run(
-        _ start: ProgramStart, input: [UInt8], limit: Int, ended: @escaping (ProgramResult) -> Void
+        _ start: ProgramStart, input: [UInt8], keeping rule: KeptOutput,
+        ended: @escaping (ProgramResult) -> Void
     ) throws(TransportError) -> ProgramRun {
         let pipes: ProgramPipes
         do throws(SystemError) {
-            pipes = try ProgramPipes.make(holding: input, limit: limit, on: self)
+            pipes = try ProgramPipes.make(holding: input, rule, on: self)
         } catch {
             throw TransportError("Cannot run \(start.path): \(error.text).")
         }
         let run = ProgramRun(pipes.output)
         do throws(TransportError) {
+            let writing = pipes.writing.number
+            let errors: Int32? = if case .tail = rule { writing } else { nil }
             let standard = StandardDescriptors(
-                input: pipes.file.number, output: pipes.writing.number)
+                input: pipes.file.number, output: writing, errors: errors)
             run.begin(try self.start(start, standard: standard) { ended(run.end($0)) })
             return run
         } catch {
@@ -135,7 +169,7 @@ private struct ProgramPipes: ~Copyable {
     let output: OutputPipe
 
     static func make(
-        holding input: [UInt8], limit: Int, on loop: EventLoop
+        holding input: [UInt8], _ rule: KeptOutput, on loop: EventLoop
     ) throws(SystemError) -> ProgramPipes {
         var ends: [Int32] = [-1, -1]
         _ = try systemCall("pipe2") { unsafe Int(pipe2(&ends, O_CLOEXEC)) }.get()
@@ -143,7 +177,7 @@ private struct ProgramPipes: ~Copyable {
         let writing = Descriptor(owning: ends[1])
         _ = try systemCall("fcntl") { Int(fcntl(ends[0], F_SETFL, O_NONBLOCK)) }.get()
         let file = try InputFile.make(holding: input)
-        let output = try OutputPipe(reading, limit: limit, on: loop)
+        let output = try OutputPipe(reading, rule, on: loop)
         return ProgramPipes(file: file, writing: writing, output: output)
     }
 }

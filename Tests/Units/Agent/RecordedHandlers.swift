@@ -10,9 +10,9 @@ final class RecordedHandlers: HandlerLauncher {
         let startedAt: UInt64 = 1
         let job: HandlerJob
         private(set) var orders: [String] = []
-        private let ended: (TailedResult) -> Void
+        private let ended: (ProgramResult) -> Void
 
-        fileprivate init(_ identifier: Int32, _ job: HandlerJob, _ ended: @escaping (TailedResult) -> Void) {
+        fileprivate init(_ identifier: Int32, _ job: HandlerJob, _ ended: @escaping (ProgramResult) -> Void) {
             (self.identifier, self.job, self.ended) = (identifier, job, ended)
         }
 
@@ -21,7 +21,7 @@ final class RecordedHandlers: HandlerLauncher {
 
         /// It ends in this way.
         func end(_ ending: ProcessEnding, _ output: String = "") {
-            ended(TailedResult(ending: ending, tail: Array(output.utf8)))
+            ended(ProgramResult(ending: ending, output: Array(output.utf8)))
         }
     }
 
@@ -32,7 +32,7 @@ final class RecordedHandlers: HandlerLauncher {
 
     func start(
         _ handler: AppManifest.Handler, of manifest: AppManifest, for job: HandlerJob,
-        ended: @escaping (TailedResult) -> Void
+        ended: @escaping (ProgramResult) -> Void
     ) throws -> any AppProcess {
         if let mistake { throw AgentFailure(description: mistake) }
         let run = Run(Int32(runs.count + 1), job, ended)

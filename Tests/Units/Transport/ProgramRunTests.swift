@@ -6,14 +6,14 @@ import Testing
 @Suite("A program that is run for what it writes", .timeLimit(.minutes(10)))
 struct ProgramRunTests {
     private func run(
-        _ script: String, input: [UInt8] = [], limit: Int = 100_000,
+        _ script: String, input: [UInt8] = [], keeping rule: KeptOutput = .all(atMost: 100_000),
         whenBegun: (ProgramRun) -> Void = { _ in }
     ) throws -> ProgramResult {
         let loop = try EventLoop()
         var found: ProgramResult?
         let start = ProgramStart(
             path: "/bin/sh", arguments: ["-c", script], environment: ["PATH": "/usr/bin:/bin"])
-        let program = try loop.run(start, input: input, limit: limit) { found = $0 }
+        let program = try loop.run(start, input: input, keeping: rule) { found = $0 }
         #expect(program.identifier > 0 && program.startedAt > 0)
         whenBegun(program)
         while found == nil { loop.turn() }
@@ -33,9 +33,16 @@ struct ProgramRunTests {
 
     @Test("is ended where it writes more than it may", .bug(id: "K6"))
     func limit() throws {
-        let result = try run("head -c 1001 /dev/zero; exec sleep 1000", limit: 1000)
+        let result = try run("head -c 1001 /dev/zero; exec sleep 1000", keeping: .all(atMost: 1000))
         #expect(result == ProgramResult(ending: .killed(9), output: [], isCut: true))
-        #expect(try run("head -c 1000 /dev/zero", limit: 1000).output.count == 1000)
+        #expect(try run("head -c 1000 /dev/zero", keeping: .all(atMost: 1000)).output.count == 1000)
+    }
+
+    @Test("may write as much as it likes where only the end is kept, errors as well")
+    func tail() throws {
+        let result = try run("head -c 300000 /dev/zero; printf b >&2; printf c", keeping: .tail(3))
+        #expect(result == ProgramResult(ending: .exited(0), output: [0] + Array("bc".utf8)))
+        #expect(try run("printf a", keeping: .tail(3)).output == Array("a".utf8))
     }
 
     @Test("has done when it ends, whoever holds its output still, and takes them with it", .bug(id: "K6"))
@@ -65,6 +72,8 @@ struct ProgramRunTests {
     func absence() throws {
         let loop = try EventLoop()
         let start = ProgramStart(path: "/nonexistent/program", arguments: [], environment: [:])
-        #expect(throws: TransportError.self) { try loop.run(start, input: [], limit: 1) { _ in } }
+        #expect(throws: TransportError.self) {
+            try loop.run(start, input: [], keeping: .all(atMost: 1)) { _ in }
+        }
     }
 }
