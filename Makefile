@@ -19,7 +19,7 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build release package test test-tsan test-asan test-package fuzz simulate torture bench growth costs figures \
+.PHONY: help deps build release package test test-unit test-tsan test-asan test-package fuzz simulate torture bench growth costs figures \
 	format format-check demo provider-api docs diagrams screenshot clean
 
 help: ## List what can be made
@@ -41,15 +41,23 @@ package: release ## Make a Debian package, for machines that have no Swift
 # The tests take minutes; one that hangs fails, and the last line says which it was. What failed is said again at the
 # end: among thousands of lines nobody finds it, and some keep the last lines only.
 RUN_TESTS := timeout --foreground --signal INT --kill-after 30 2400 stdbuf -oL swift test --skip-build --disable-xctest
+SAY_FAILURES = { echo; grep -m 1 -A 12 "recorded an issue" $(1) | cut -c 1-300; \
+	echo "What failed (all of it is in $(1)):"; grep "recorded an issue" $(1) | cut -c 1-200 | head -n 15; exit 1; }
 # Not all tests begin at once: on two processors, each step of one would wait for those of a thousand others.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 
 test: deps ## Build everything and run every test
 	swift build --build-tests
-	$(RUN_TESTS) | tee .build/tests.txt || { echo; grep -m 1 -A 12 "recorded an issue" .build/tests.txt | cut -c 1-300; \
-		echo "What failed (all of it is in .build/tests.txt):"; \
-		grep "recorded an issue" .build/tests.txt | cut -c 1-200 | head -n 15; exit 1; }
+	$(RUN_TESTS) | tee .build/tests.txt || $(call SAY_FAILURES,.build/tests.txt)
 	FUZZ_SEED=1 Tests/Fuzz/run.sh 10
+
+# They are built from the objects of all tests, into a program beside theirs.
+test-unit: export POSTRIDER_UNIT_TESTS := 1
+test-unit: deps ## Build and run the tests that use nothing of the kernel (Tests/Unit), in seconds, and say how many
+	@began=$$(date +%s); swift build --build-tests; built=$$(date +%s); \
+		$(RUN_TESTS) > .build/unit-tests.txt 2>&1 || $(call SAY_FAILURES,.build/unit-tests.txt); \
+		tail -n 1 .build/unit-tests.txt; \
+		echo "built in $$((built - began)) s, run in $$(($$(date +%s) - built)) s"
 
 # TidyTests read files, and the simulation is one thread: neither can have a race. What is linked in tells the sanitizer
 # about locks that it cannot see; its file says how. Reports go to files: a program may have lost its terminal, or be one

@@ -17,7 +17,8 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: house)
 }
 
-/// A test target in the folder of its kind: Units, Simulation, EndToEnd, Fuzz or Tidy. Excluded is what is not Swift.
+/// A test target in the folder of its kind: Unit, Integration, Simulation, EndToEnd, Fuzz or Tidy. It may import what
+/// its dependencies depend on as well. Excluded is what is not Swift.
 func tests(
     _ name: String, _ path: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
 ) -> Target {
@@ -25,12 +26,11 @@ func tests(
         name: name, dependencies: dependencies, path: "Tests/" + path, exclude: exclude, swiftSettings: house)
 }
 
-/// What tests of shards and the simulation drive.
-let relayAndParts: [Target.Dependency] = [
-    "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2", "PostriderCourier",
-    "PostriderTransport", "PostriderEndpoints", "PostriderStorage", "PostriderSeededRandom",
-    "PostriderMetrics",
-]
+/// What the simulation drives.
+let simulated: [Target.Dependency] = ["PostriderRelay", "PostriderStorage"]
+
+/// What is fed with bytes.
+let fuzzed: [Target.Dependency] = ["PostriderRelay"]
 
 let package = Package(
     name: "postrider",
@@ -139,92 +139,53 @@ let package = Package(
             swiftSettings: house
         ),
 
-        tests("NotificationsTests", "Units/Notifications", ["PostriderNotifications"]),
-        tests("CryptoTests", "Units/Crypto", ["PostriderCrypto"]),
+        // Nothing of the kernel: no socket, no file of their own, no process, no loop. `make test-unit` runs them.
+        tests("AgentTests", "Unit/Agent", ["PostriderAgent", "PostriderSeededRandom"]),
+        tests("CapturesTests", "Unit/Captures", ["PostriderCaptures"]),
+        tests("ClientsTests", "Unit/Clients", ["PostriderClients"]),
+        tests("CourierTests", "Unit/Courier", ["PostriderCourier", "PostriderSeededRandom"]),
+        tests("CryptoTests", "Unit/Crypto", ["PostriderCrypto"]),
+        tests("DBusTests", "Unit/DBus", ["PostriderDBus"]),
+        tests("HTTP2Tests", "Unit/HTTP2", ["PostriderHTTP2", "PostriderSeededRandom"]),
+        tests("LoadTests", "Unit/Load", ["PostriderLoad"]),
+        tests("MetricsTests", "Unit/Metrics", ["PostriderMetrics"]),
+        tests("NotificationsTests", "Unit/Notifications", ["PostriderNotifications"]),
+        tests("OptionsTests", "Unit/Options", ["PostriderOptions"]),
+        tests("PostriderTests", "Unit/postrider", ["postrider"]),
         tests(
-            "TLSTests", "Units/TLS",
-            ["PostriderTLS", "PostriderCrypto", "PostriderTransport", "CPostriderSSL"]),
-        tests("FileTrustTests", "Units/FileTrust", ["PostriderFileTrust", "CPostriderFileAccess"]),
-        tests("DBusTests", "Units/DBus", ["PostriderDBus", "CPostriderSystemd", "PostriderTransport"]),
-        tests("HTTP2Tests", "Units/HTTP2", ["PostriderHTTP2", "PostriderSeededRandom"]),
-        tests("HTTP1Tests", "Units/HTTP1", ["PostriderHTTP1", "PostriderCrypto", "PostriderTransport"]),
-        tests("MetricsTests", "Units/Metrics", ["PostriderMetrics"]),
-        tests("OptionsTests", "Units/Options", ["PostriderOptions"]),
+            "PostriderJSONTests", "Unit/PostriderJSON", ["PostriderJSON", "PostriderSeededRandom"],
+            exclude: ["payloads.json"]),
+        tests("PostriderKitTests", "Unit/PostriderKit", ["PostriderKit", "PostriderCourier"]),
+        tests("RelayTests", "Unit/Relay", ["PostriderRelay", "PostriderStorage"]),
+        tests("RuleFilesTests", "Unit/RuleFiles", ["PostriderRuleFiles"]),
+        tests("RulesTests", "Unit/Rules", ["PostriderRules"]),
+        tests("SchedulesTests", "Unit/Schedules", ["PostriderSchedules", "PostriderSeededRandom"]),
+        tests("SeededRandomTests", "Unit/SeededRandom", ["PostriderSeededRandom"]),
+        tests("TransportTests", "Unit/Transport", ["PostriderTransport", "PostriderSeededRandom"]),
+        tests("YAMLTests", "Unit/YAML", ["PostriderYAML"]),
+        // Loops, sockets, processes and stores, in the process of the test: relays and agents among them.
         tests(
-            "LoadTests", "Units/Load",
-            [
-                "PostriderLoad", "PostriderClients", "PostriderCourier", "PostriderCrypto",
-                "PostriderEndpoints", "PostriderHTTP2", "PostriderNotifications", "PostriderSeededRandom",
-                "PostriderTLS", "PostriderTransport", "PostriderYAML",
-            ]),
-        tests("SeededRandomTests", "Units/SeededRandom", ["PostriderSeededRandom"]),
-        tests("YAMLTests", "Units/YAML", ["PostriderYAML"]),
-        tests("CapturesTests", "Units/Captures", ["PostriderCaptures", "PostriderNotifications"]),
-        tests("RulesTests", "Units/Rules", ["PostriderNotifications", "PostriderRules"]),
+            "AgentIntegrationTests", "Integration/Agent",
+            ["PostriderAgent", "PostriderKit", "PostriderRelay"]),
         tests(
-            "RuleFilesTests", "Units/RuleFiles",
-            ["PostriderNotifications", "PostriderRuleFiles", "PostriderRules", "PostriderYAML"]),
-        tests(
-            "TransportTests", "Units/Transport",
-            ["PostriderTLS", "PostriderTransport", "PostriderCrypto", "PostriderSeededRandom"]),
-        tests(
-            "EndpointsTests", "Units/Endpoints",
-            ["PostriderEndpoints", "PostriderHTTP2", "PostriderTransport"]),
-        tests(
-            "CourierTests", "Units/Courier",
-            ["PostriderCourier", "PostriderNotifications", "PostriderSeededRandom"]),
-        tests(
-            "StorageTests", "Units/Storage",
-            ["CPostriderSQLite", "PostriderStorage", "PostriderNotifications"]),
-        tests(
-            "SchedulesTests", "Units/Schedules",
-            ["PostriderNotifications", "PostriderSchedules", "PostriderSeededRandom"]),
-        tests(
-            "PostriderJSONTests", "Units/PostriderJSON",
-            ["PostriderNotifications", "PostriderJSON", "PostriderSeededRandom"],
-            exclude: ["payloads.json"]
-        ),
-        tests(
-            "PostriderKitTests", "Units/PostriderKit",
-            ["PostriderNotifications", "PostriderKit", "PostriderCourier"]),
-        tests("RelayTests", "Units/Relay", relayAndParts),
-        tests("SimulationTests", "Simulation", relayAndParts, exclude: ["Command", "run.sh"]),
-        tests(
-            "ClientsTests", "Units/Clients",
-            [
-                "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderEndpoints",
-                "PostriderHTTP2", "PostriderNotifications", "PostriderRelay", "PostriderStorage",
-                "PostriderTLS", "PostriderTransport",
-            ]),
-        tests(
-            "AgentTests", "Units/Agent",
-            [
-                "PostriderAgent", "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderDBus",
-                "PostriderEndpoints", "PostriderHTTP2", "PostriderNotifications",
-                "PostriderJSON", "PostriderKit", "PostriderRelay", "PostriderSeededRandom",
-                "PostriderStorage", "PostriderTLS", "PostriderTransport",
-            ]),
-        tests(
-            "PostriderTests", "Units/postrider",
-            [
-                "postrider", "PostriderAgent", "PostriderClients", "PostriderCourier", "PostriderCrypto",
-                "PostriderDBus", "PostriderNotifications", "PostriderOptions",
-                "PostriderRelay", "PostriderStorage", "PostriderTLS", "PostriderTransport",
-                "PostriderMetrics", "PostriderHTTP1",
-            ]),
+            "ClientsIntegrationTests", "Integration/Clients",
+            ["PostriderClients", "PostriderRelay", "PostriderStorage"]),
+        tests("DBusIntegrationTests", "Integration/DBus", ["PostriderDBus"]),
+        tests("EndpointsIntegrationTests", "Integration/Endpoints", ["PostriderEndpoints"]),
+        tests("FileTrustIntegrationTests", "Integration/FileTrust", ["PostriderFileTrust"]),
+        tests("HTTP1IntegrationTests", "Integration/HTTP1", ["PostriderHTTP1", "PostriderCrypto"]),
+        tests("LoadIntegrationTests", "Integration/Load", ["PostriderLoad"]),
+        tests("PostriderIntegrationTests", "Integration/postrider", ["postrider"]),
+        tests("StorageIntegrationTests", "Integration/Storage", ["PostriderStorage"]),
+        tests("TLSIntegrationTests", "Integration/TLS", ["PostriderTLS"]),
+        tests("TransportIntegrationTests", "Integration/Transport", ["PostriderTransport", "PostriderTLS"]),
+        tests("SimulationTests", "Simulation", simulated, exclude: ["Command", "run.sh"]),
         tests(
             "EndToEndTests", "EndToEnd", ["postrider", "postrider-example-app", "store-under-fire"],
             exclude: ["Programs", "requirements.txt", "requirements-aapns.txt"]
         ),
         tests(
-            "FuzzTests", "Fuzz",
-            [
-                "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
-                "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
-                "PostriderSeededRandom", "PostriderTLS", "PostriderTransport",
-            ],
-            exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]
-        ),
+            "FuzzTests", "Fuzz", fuzzed, exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]),
         // Works on a store whose disk fails: `make torture`.
         .executableTarget(
             name: "store-under-fire",
@@ -260,11 +221,7 @@ if Context.environment["POSTRIDER_FUZZ"] != nil {
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
         .executableTarget(
             name: "fuzz",
-            dependencies: [
-                "CFuzzer", "PostriderRelay", "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2",
-                "PostriderCourier", "PostriderEndpoints", "PostriderJSON", "PostriderTLS",
-                "PostriderTransport",
-            ],
+            dependencies: fuzzed + ["CFuzzer"],
             path: "Tests/Fuzz",
             exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"],
             swiftSettings: house,
@@ -282,10 +239,17 @@ if Context.environment["POSTRIDER_SIMULATE"] != nil {
     package.targets.append(
         .executableTarget(
             name: "simulate",
-            dependencies: relayAndParts,
+            dependencies: simulated,
             path: "Tests/Simulation",
             exclude: ["Replay", "run.sh"],
             swiftSettings: house
         )
     )
+}
+
+// `POSTRIDER_UNIT_TESTS=1` (`make test-unit`) leaves no tests but those of Tests/Unit. The package is called otherwise,
+// so that the program of all tests stays beside theirs.
+if Context.environment["POSTRIDER_UNIT_TESTS"] != nil {
+    package.name = "postrider-unit"
+    package.targets.removeAll { $0.path?.hasPrefix("Tests/Unit/") == false }
 }

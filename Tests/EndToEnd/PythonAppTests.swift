@@ -7,7 +7,7 @@ extension EndToEnd {
         @Test("reads the values of payloads that the other readers give", .bug(id: "R5"))
         func payloads() async throws {
             try await onStage { stage in
-                let paths = ["deploy/examples", "Tests/Units/PostriderJSON/payloads.json"]
+                let paths = ["deploy/examples", "Tests/Unit/PostriderJSON/payloads.json"]
                 let reader = try stage.python(
                     "payloads.py", paths.map { Place.root.appending(path: $0).path })
                 #expect(try await reader.exitCode() == 0, "\(reader.transcript)")

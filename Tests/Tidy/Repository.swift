@@ -73,7 +73,7 @@ struct TextFile {
     /// everything else.
     var module: String? { components.count > 2 && components[0] == "Sources" ? components[1] : nil }
     /// The module that it belongs to or tests, without the package's prefix: `Sources/PostriderRelay/…` → `Relay`,
-    /// `Tests/Units/Relay/…` → `Relay` as well.
+    /// `Tests/Unit/Relay/…` → `Relay` as well.
     var subject: String? {
         guard components.count > 3 && components[0] == "Tests" else {
             return module.map { String($0.trimmingPrefix("Postrider")) }

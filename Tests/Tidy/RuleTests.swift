@@ -22,7 +22,7 @@ struct RuleTests {
             "init(\n    _ a: () -> Void = {}\n)\nwhere A: B {\n" + String(repeating: "\n", count: 66) + "}\n",
             [1]
         ),
-        (CodeRules.courage, "Tests/Units/Relay/A.swift", "try! f()\n_ = a as! B\nfatalError()\n", [1, 2, 3]),
+        (CodeRules.courage, "Tests/Unit/Relay/A.swift", "try! f()\n_ = a as! B\nfatalError()\n", [1, 2, 3]),
         (CodeRules.courage, "Sources/PostriderRelay/A.swift", #"let a = "\(b as! C)""#, [1]),
         (
             CodeRules.pointers, "Sources/PostriderRelay/A.swift", "unsafe f()\nlet p: UnsafeRawPointer\n",
@@ -95,7 +95,7 @@ struct RuleTests {
             "// try! f()\nlet a = \"as! B\" // as!\ntry f()\n"
         ),
         (CodeRules.pointers, "Sources/PostriderCrypto/A.swift", "unsafe f()\n"),
-        (CodeRules.pointers, "Tests/Units/Crypto/A.swift", "unsafe f()\n"),
+        (CodeRules.pointers, "Tests/Unit/Crypto/A.swift", "unsafe f()\n"),
         (CodeRules.pointers, "Sources/PostriderRelay/A.swift", "/// It is unsafe.\nlet a = \"unsafe\"\n"),
         (CodeRules.sendability, "Sources/PostriderCrypto/Keys/Key.swift", "nonisolated(unsafe) let a = b\n"),
         (
@@ -141,7 +141,7 @@ struct ImportTableTests {
                         "PostriderRelay", "PostriderAgent",
                     ]
                 ),
-                tests("RelayTests", "Units/Relay", ["PostriderRelay", "CPostriderCrypto"]),
+                tests("RelayTests", "Unit/Relay", ["PostriderRelay", "CPostriderCrypto"]),
             ]
         )
         """
@@ -201,14 +201,14 @@ struct ImportTableTests {
     func fieldCases() throws {
         let page = TextFile(path: FieldCases.path, text: "| R1 | a |\n| R2 | b |\n| R1 | c |\n")
         let test = TextFile(
-            path: "Tests/Units/A.swift",
+            path: "Tests/Unit/A.swift",
             text: #"@Test("a", .bug(id: "R1"))"# + "\n" + #"@Test("b", .bug(id: "K9"))"#)
         let cases = try #require(FieldCases([page, test]))
         #expect(
             cases.findings.map(\.description) == [
                 "docs/internals/field-cases.md:2: has the case R2, which no test names",
                 "docs/internals/field-cases.md:3: has the case R1 twice",
-                "Tests/Units/A.swift: names the case K9, which is not in docs/internals/field-cases.md",
+                "Tests/Unit/A.swift: names the case K9, which is not in docs/internals/field-cases.md",
             ])
         #expect(FieldCases([test]) == nil)
     }

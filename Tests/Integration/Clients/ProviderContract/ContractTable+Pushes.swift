@@ -214,25 +214,25 @@ extension ContractTable {
                 "congestion", "The relay has more to do than it can.",
                 "a push while the ledger's mailbox, or that of the device's home, is full",
                 "429 `TooManyRequests`", reason: "TooManyRequests",
-                shownBy: "Units/Relay/ProviderBoundTests.swift",
+                shownBy: "Unit/Relay/ProviderBoundTests.swift",
                 "while the ledger is behind, pushes and requests about channels are to come again"),
             ContractEvent(
                 "idle", "A connection without a push for an hour, or what is set.", "nothing",
                 "GOAWAY with `{\"reason\":\"IdleTimeout\"}`", reason: "IdleTimeout",
-                shownBy: "Units/Relay/ProviderSessionTests.swift",
+                shownBy: "Unit/Relay/ProviderSessionTests.swift",
                 "ends when it was without a push for as long as is set"),
             ContractEvent(
                 "unique-identifier", "In development each 200 has an `apns-unique-id`.", "a good push",
-                "200, `apns-unique-id` and a UUID", shownBy: "Units/Relay/ProviderSessionTests.swift",
+                "200, `apns-unique-id` and a UUID", shownBy: "Unit/Relay/ProviderSessionTests.swift",
                 "tells a unique identifier with each 200"),
             ContractEvent(
                 "stream-limit",
                 "With the ramp a connection with tokens may have one stream until its first good push.",
-                "the first push", "SETTINGS with 1000 streams", shownBy: "Units/Relay/StreamLimitTests.swift",
+                "the first push", "SETTINGS with 1000 streams", shownBy: "Unit/Relay/StreamLimitTests.swift",
                 "is 1000 right before the first answer"),
             ContractEvent(
                 "ping", "PING is answered at any rate.", "PING frames", "as many acknowledgements",
-                shownBy: "Units/Relay/ProviderSessionTests.swift", "answers every PING, at any rate"),
+                shownBy: "Unit/Relay/ProviderSessionTests.swift", "answers every PING, at any rate"),
             ContractEvent(
                 "host-alone", "`:authority` may be absent, a `host` alone will do.", "a push of aioapns",
                 "200",

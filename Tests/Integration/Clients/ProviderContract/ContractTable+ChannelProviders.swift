@@ -12,21 +12,21 @@ extension ContractTable {
             ContractEvent(
                 "channel-certificate", "A certificate is for the apps that are its topics.",
                 "a request about another app", "403 `TopicMismatch`", reason: "TopicMismatch",
-                shownBy: "Units/Relay/CertificateScopeTests.swift", "covers the channels of its topics"),
+                shownBy: "Unit/Relay/CertificateScopeTests.swift", "covers the channels of its topics"),
             ContractEvent(
                 "channel-shutdown", "The relay stops.", "a request while it drains", "503 `Shutdown`",
-                reason: "Shutdown", shownBy: "Units/Relay/ProviderSessionTests.swift",
+                reason: "Shutdown", shownBy: "Unit/Relay/ProviderSessionTests.swift",
                 "answers a request about channels in a drain"),
             ContractEvent(
                 "channel-congestion", "The relay has more to do than it can.",
                 "a request while the ledger's mailbox, or that of the app's home, is full",
                 "429 `TooManyRequests`", reason: "TooManyRequests",
-                shownBy: "Units/Relay/ProviderBoundTests.swift",
+                shownBy: "Unit/Relay/ProviderBoundTests.swift",
                 "while the ledger is behind, pushes and requests about channels are to come again"),
             ContractEvent(
                 "channel-lists", "A connection takes the lists it has asked for before it asks for more.",
                 "a list while 16 are under way", "429 `TooManyRequests`", reason: "TooManyRequests",
-                shownBy: "Units/Relay/ProviderBoundTests.swift",
+                shownBy: "Unit/Relay/ProviderBoundTests.swift",
                 "and not for who asks for it again and again"),
         ],
         isBinding: true)

@@ -95,16 +95,16 @@ extension ContractTable {
             ContractEvent(
                 "certificate-authorization", "A certificate makes `authorization` void.",
                 "a push with any token",
-                "as without", shownBy: "Units/Relay/CertificateScopeTests.swift", "makes authorization void"),
+                "as without", shownBy: "Unit/Relay/CertificateScopeTests.swift", "makes authorization void"),
             ContractEvent(
                 "certificate-default-topic",
                 "A certificate with one topic tells it: `apns-topic` may be left out.",
-                "a push without topic", "200", shownBy: "Units/Relay/CertificateScopeTests.swift",
+                "a push without topic", "200", shownBy: "Unit/Relay/CertificateScopeTests.swift",
                 "has a default topic, its UID"),
             ContractEvent(
                 "certificate-location", "A location query goes with a token only.",
                 "a push for `.location-query`",
-                "400 `TopicDisallowed`", shownBy: "Units/Relay/CertificateScopeTests.swift",
+                "400 `TopicDisallowed`", shownBy: "Unit/Relay/CertificateScopeTests.swift",
                 "and never location"),
         ])
 }

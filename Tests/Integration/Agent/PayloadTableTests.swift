@@ -30,8 +30,8 @@ struct PayloadRow: Decodable, CustomTestStringConvertible, Sendable {
     }
 
     static let all: [PayloadRow] = {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "PostriderJSON/payloads.json")
+        let file = URL(filePath: #filePath).appending(path: "../../../Unit/PostriderJSON/payloads.json")
+            .standardized
         do {
             return try JSONDecoder().decode([PayloadRow].self, from: Data(contentsOf: file))
         } catch {
