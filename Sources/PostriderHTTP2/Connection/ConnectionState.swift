@@ -1,5 +1,5 @@
-/// What an HTTP/2 connection knows whichever engine carries its frames: its open streams, what is counted against the
-/// peer, what the peer owes, and how the connection ends.
+/// The state of an HTTP/2 connection that does not depend on its engine: the open streams, the frames that are counted
+/// against the peer, the peer's deadlines, and how the connection ends.
 ///
 /// Owned by ``HTTP2Connection`` and used by its engine, on one thread at a time.
 final class ConnectionState {
@@ -13,13 +13,13 @@ final class ConnectionState {
     var pings = PingCount()
     /// Our own GOAWAY.
     var goaway = LocalGoaway.none
-    /// Why the connection failed: our verdict on the peer or, found out while sending, nghttp2's.
+    /// Why the connection failed: a fault of the peer that we found, or an error of nghttp2 while sending.
     var failure: SessionError?
     /// The last stream of the peer whose header block the handler was given.
     var lastStream: Int32 = 0
-    /// Whether more than ``SessionSettings/maxOutboundBytes`` waits on one stream.
+    /// Whether more than ``SessionSettings/maxOutboundBytes`` bytes wait to be sent on one stream.
     var isOverfull = false
-    /// Whether the owner has ended the connection: the handler hears of nothing more.
+    /// Whether the owner has ended the connection: the handler is not called any more.
     var hasEnded = false
 
     init(role: HTTP2Connection.Role, settings: SessionSettings, handler: HandlerReference) {
@@ -30,18 +30,18 @@ final class ConnectionState {
         resets = RapidResetDetector(after: role == .server ? settings.judgedStreams : 0)
     }
 
-    /// Whether the library itself failed: it must not be entered again.
+    /// Whether nghttp2 itself failed: it must not be called again.
     var isBroken: Bool {
         if case .libraryFailure = failure { true } else { false }
     }
 
-    /// Fails the connection. Its GOAWAY says why: in the error's words, if there are no better ones.
+    /// Fails the connection. `debug` becomes the debug data of the GOAWAY; if it is nil, the error's own sentence does.
     func fail(_ error: SessionError, saying debug: String? = nil) {
         failure = error
         goaway = .waiting(errorCode: error.code, debug: Array((debug ?? error.reason).utf8))
     }
 
-    /// Streams on which the peer has kept us waiting for too long: each is told once in that time.
+    /// Streams on which the peer has exceeded its time. Each stream is returned once.
     func takeStalledStreams(_ timeouts: Timeouts) -> [Int32] {
         guard role == .server, streams.hasAwaited else { return [] }
         var stalled: [Int32] = []
@@ -54,7 +54,7 @@ final class ConnectionState {
         return stalled
     }
 
-    /// Removes a stream that is closed, and tells the handler.
+    /// Removes a closed stream and tells the handler.
     func close(_ record: StreamRecord, errorCode: UInt32) {
         let stream = record.id
         streams.remove(record)
@@ -62,19 +62,19 @@ final class ConnectionState {
     }
 }
 
-/// Our GOAWAY (RFC 9113, section 6.8). It leaves after everything that was said before, bodies included: aioapns and
-/// Pushy drop the connection when they see it.
+/// Our GOAWAY (RFC 9113, section 6.8). It is sent after all frames and bodies that were queued before it: aioapns and
+/// Pushy drop the connection when they read a GOAWAY.
 enum LocalGoaway {
-    /// There is none.
+    /// No GOAWAY was asked for.
     case none
-    /// It leaves when nothing else can be sent any more.
+    /// The GOAWAY is sent as soon as nothing else can be sent.
     case waiting(errorCode: UInt32, debug: [UInt8])
-    /// It was sent, or is the next frame to be sent.
+    /// The GOAWAY was sent, or is the next frame to be sent.
     case sent(errorCode: UInt32)
 
     var isWaiting: Bool { if case .waiting = self { true } else { false } }
 
-    /// NO_ERROR if there is none.
+    /// The error code of the GOAWAY; NO_ERROR if there is none.
     var errorCode: UInt32 {
         switch self {
         case .none: ErrorCode.noError
@@ -82,7 +82,7 @@ enum LocalGoaway {
         }
     }
 
-    /// The frame that waits, which is sent now; nil if none waits.
+    /// Returns a waiting GOAWAY and marks it as sent; nil if none waits.
     mutating func take() -> (errorCode: UInt32, debug: [UInt8])? {
         guard case .waiting(let errorCode, let debug) = self else { return nil }
         self = .sent(errorCode: errorCode)

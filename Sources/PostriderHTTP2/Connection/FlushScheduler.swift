@@ -1,6 +1,7 @@
-/// Sends what a connection has to say at the end of the turn.
+/// Asks a connection's owner to flush it at the end of the turn.
 public protocol FlushScheduler: AnyObject {
-    /// ``HTTP2Connection/drain(into:)`` is to be called: the connection has something to send, or more than it keeps
-    /// (``HTTP2Connection/isOverfull``). Called by each verb of the connection, except during `receive` and `drain`.
+    /// Asks for a call of ``HTTP2Connection/drain(into:)``: the connection has something to send, or holds more than it
+    /// may (``HTTP2Connection/isOverfull``). Every method of the connection that queues something calls this, except
+    /// during `receive` and `drain`.
     func setNeedsFlush()
 }

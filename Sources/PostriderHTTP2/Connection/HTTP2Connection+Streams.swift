@@ -1,5 +1,5 @@
-// Responses, requests and bodies. Nothing leaves before `drain`; a verb for a stream that is gone does nothing, for the
-// peer may have closed it at any time.
+// Responses, requests and bodies. They are only queued here; `drain` writes them out. A call for a stream that is
+// closed does nothing, because the peer may close a stream at any time.
 extension HTTP2Connection {
     // MARK: Responses
 
@@ -12,7 +12,8 @@ extension HTTP2Connection {
         scheduleFlush()
     }
 
-    /// Answers a request with `:status: 200` and this field, and no body. The value enters no header table.
+    /// Answers a request with `:status: 200`, this field, and no body. The field is a literal without indexing, so that
+    /// it enters no HPACK table.
     ///
     /// - Parameter value: at most 100 bytes.
     public func respondOK(_ stream: Int32, _ name: StaticString, _ value: Span<UInt8>) {
@@ -30,7 +31,8 @@ extension HTTP2Connection {
 
     /// Makes a request, complete with its body if there is one.
     ///
-    /// Above the peer's limit of streams the request waits its turn here. `closed` is called for it in any case.
+    /// Above the peer's SETTINGS_MAX_CONCURRENT_STREAMS the request is queued here. `closed` is called for it in either
+    /// case.
     ///
     /// - Returns: the stream.
     /// - Throws: `requestsRefused`.
@@ -54,14 +56,14 @@ extension HTTP2Connection {
 
     // MARK: Bodies
 
-    /// Appends to the body of an open request or response. Flow control decides when it leaves; beyond
-    /// ``SessionSettings/maxOutboundBytes`` of one stream the connection is ``isOverfull``.
+    /// Appends to the body of an open request or response. Flow control decides when the bytes are sent. If more than
+    /// ``SessionSettings/maxOutboundBytes`` wait on one stream, the connection is ``isOverfull``.
     public func send(_ stream: Int32, _ bytes: Span<UInt8>) {
         guard !bytes.isEmpty else { return }
         send(stream) { $0.append(copying: bytes) }
     }
 
-    /// The same for bytes that are made now: `write` appends them to those that wait already.
+    /// Lets `write` append to the bytes that wait on a stream, so that they need no array of their own.
     public func send(_ stream: Int32, _ write: (inout [UInt8]) -> Void) {
         guard let record = record(of: stream) else { return }
         guard case .open = record.ending else { return assertionFailure("send after finish") }
@@ -70,8 +72,8 @@ extension HTTP2Connection {
         resume(record)
     }
 
-    /// The same for bytes that are sent on many streams: they are held here and not copied. They do not count for
-    /// ``isOverfull``; whoever sends them looks at ``outboundBytes(_:)``.
+    /// Appends bytes that are sent on many streams. They are not copied, and do not count for ``isOverfull``: the
+    /// caller has to look at ``outboundBytes(_:)``.
     public func send(_ stream: Int32, shared bytes: [UInt8]) {
         guard !bytes.isEmpty, let record = record(of: stream) else { return }
         guard case .open = record.ending else { return assertionFailure("send after finish") }
@@ -79,7 +81,7 @@ extension HTTP2Connection {
         resume(record)
     }
 
-    /// Bytes of the body that wait here, not yet taken into frames.
+    /// Bytes of a stream's body that wait here and are not in frames yet.
     public func outboundBytes(_ stream: Int32) -> Int { record(of: stream)?.outboundBytes ?? 0 }
 
     /// Ends the body after the bytes that wait: with trailers, or with END_STREAM on the last DATA frame.
@@ -92,18 +94,20 @@ extension HTTP2Connection {
         resume(record)
     }
 
-    /// The owner has dealt with bytes of a body: the peer may send as many more. Only without automatic window updates.
-    /// Also for bytes of streams that are closed by now, lest the connection's window dwindles.
+    /// Reports that the owner has processed `count` bytes of a body, so that the peer may send as many more. Needed
+    /// only without automatic window updates. It must be called for bytes of closed streams too, or the connection's
+    /// window shrinks.
     public func consume(_ stream: Int32, _ count: Int) {
         precondition(!state.settings.automaticWindowUpdates, "windows open by themselves")
         outbound?.consume(stream, count)
         scheduleFlush()
     }
 
-    /// Closes one stream, both ways. `closed` follows in `drain`.
+    /// Closes one stream in both directions with RST_STREAM. `closed` follows in `drain`.
     ///
-    /// An answer that is complete leaves first, as far as the peer's window lets it: a server may answer and then reset
-    /// what it does not want to hear the rest of (RFC 9113, section 8.1). Whatever else waits is dropped.
+    /// A complete answer is sent first, as far as the peer's window lets it: a server may answer and then reset a
+    /// request whose rest it does not want (RFC 9113, section 8.1). Everything else that waits on the stream is
+    /// dropped.
     public func reset(_ stream: Int32, errorCode: UInt32) {
         guard let record = record(of: stream) else { return }
         switch engine {
@@ -121,7 +125,7 @@ extension HTTP2Connection {
         }
     }
 
-    /// There is more of a body, or its end.
+    /// Tells the engine that a body has more bytes, or has ended.
     private func resume(_ record: StreamRecord) {
         if record.isDeferred {
             record.isDeferred = false

@@ -1,12 +1,12 @@
-/// One end of an HTTP/2 connection: bytes in, calls to a handler and bytes out. No I/O and no clock.
+/// One end of an HTTP/2 connection: it turns bytes into calls of a handler, and calls into bytes. No I/O and no clock.
 ///
-/// Confined to one thread at a time, with which its connection may move. The owner calls ``receive(_:)`` with what
-/// arrived and, once a turn, ``drain(into:)`` for what is to be sent; the verbs in between only take note, and tell the
-/// ``FlushScheduler``. When `receive` throws or ``isFinished`` holds after a `drain`, the owner closes the connection
-/// (after sending what that drain gave it, which holds the GOAWAY) and calls ``end()``. SETTINGS are the first frame of
-/// every connection.
+/// Confined to one thread at a time; it may move to another thread together with its connection. The owner calls
+/// ``receive(_:)`` with bytes that arrived and, once a turn, ``drain(into:)`` to get the bytes to send. The methods in
+/// between only queue, and tell the ``FlushScheduler``. When `receive` throws, or ``isFinished`` holds after a `drain`,
+/// the owner sends what that `drain` returned (it holds the GOAWAY), closes the connection and calls ``end()``.
+/// SETTINGS are the first frame of every connection.
 ///
-/// ``Engine`` carries the frames: nghttp2, or, for a device's link, a few counters.
+/// An ``Engine`` reads and writes the frames: nghttp2 or, for a device's link, a few counters.
 public final class HTTP2Connection {
     /// Which end of the connection this is.
     public enum Role: Sendable {
@@ -16,7 +16,7 @@ public final class HTTP2Connection {
         case client
     }
 
-    /// What carries the frames of a connection.
+    /// Reads and writes the frames of a connection.
     enum Engine {
         /// nghttp2, with any number of streams.
         case multiplexed(MultiplexedConnection)
@@ -31,10 +31,10 @@ public final class HTTP2Connection {
     private(set) var engine: Engine
     /// Whether the engine is to be a ``SingleStreamConnection`` as soon as it can be.
     private var isToBecomeLean = false
-    /// Whether `receive` or `drain` is on the stack: they must not be entered a second time.
+    /// Whether `receive` or `drain` is on the stack: neither may be called inside the other.
     private var isAtWork = false
 
-    /// `drain` stops asking for more of streaming bodies above this many bytes.
+    /// `drain` takes no more of streaming bodies above this many bytes.
     static let drainBytes = 256 * 1024
 
     /// Makes a connection; its SETTINGS wait in the first `drain`.
@@ -47,10 +47,10 @@ public final class HTTP2Connection {
 
     // MARK: Bytes
 
-    /// Takes what arrived and calls the handler for it.
+    /// Takes bytes that arrived and calls the handler for them.
     ///
-    /// - Throws: when the connection is over by the peer's fault. Not every violation is known here already, some show
-    ///   as ``failure`` and ``isFinished`` after the next `drain`. Later calls throw the same.
+    /// - Throws: when the peer's fault has ended the connection. Some violations are found only in the next `drain`:
+    ///   see ``failure`` and ``isFinished``. Later calls throw the same error.
     public func receive(_ bytes: Span<UInt8>) throws(SessionError) {
         precondition(!isAtWork, "receive and drain must not be called from a handler")
         if let failure = state.failure { throw failure }
@@ -66,9 +66,10 @@ public final class HTTP2Connection {
         if isToBecomeLean { becomeLean() }
     }
 
-    /// Appends everything that may be sent now. The handler learns of closed streams and emptied bodies meanwhile.
+    /// Appends everything that may be sent now. Meanwhile the handler learns of closed streams and emptied bodies.
     ///
-    /// What it sends on emptied bodies leaves in the same call, up to a bound; ``wantsToSend`` tells of the rest.
+    /// Bytes that it sends when a body is emptied are appended in the same call, up to a bound; ``wantsToSend`` says
+    /// whether there are more.
     public func drain(into output: inout [UInt8]) {
         precondition(!isAtWork, "receive and drain must not be called from a handler")
         isAtWork = true
@@ -104,13 +105,14 @@ public final class HTTP2Connection {
 
     /// Which end of the connection this is.
     public var role: Role { state.role }
-    /// Why the connection failed, if it did: our verdict on the peer or, found out in `drain`, nghttp2's.
+    /// Why the connection failed, if it did: a fault of the peer that we found, or an error of nghttp2 in `drain`.
     public var failure: SessionError? { state.failure }
-    /// Whether more waits for the peer than is kept: cut the connection.
+    /// Whether more bytes wait for the peer than a connection may hold: the owner cuts the connection.
     public var isOverfull: Bool { state.isOverfull }
-    /// How many streams are open: had a header block (at a client: a request) and are not closed.
+    /// How many streams are open. A stream is open from its header block (at a client: from the request) until it is
+    /// closed.
     public var streamCount: Int { state.streams.count }
-    /// How many requests the peer has begun to make; trailers count as well.
+    /// How many header blocks the peer has begun, trailers included.
     public var requestsReceived: Int { state.flood.headerBlocks }
 
     /// Sends PING (RFC 9113, section 6.7). The handler is told of the acknowledgement.
@@ -122,24 +124,24 @@ public final class HTTP2Connection {
         scheduleFlush()
     }
 
-    /// Sends GOAWAY (section 6.8): no streams above the last one that the handler was given will be served, so that the
-    /// client may safely repeat these, one whose header block has only partly arrived among them. Open ones go on;
+    /// Sends GOAWAY (section 6.8) with the last stream that the handler was given, so that the client may safely repeat
+    /// the requests above it, including one whose header block has arrived only in part. Open streams go on;
     /// ``isFinished`` once they are closed.
     ///
-    /// It leaves after everything that was said before, bodies included: aioapns and Pushy drop the connection when
-    /// they see it. Left to itself nghttp2 sends it first.
+    /// It is sent after all frames and bodies that were queued before it, because aioapns and Pushy drop the connection
+    /// when they read a GOAWAY. nghttp2 alone would send it first.
     public func goaway(errorCode: UInt32 = ErrorCode.noError, debug: [UInt8] = []) {
         state.goaway = .waiting(errorCode: errorCode, debug: debug)
         scheduleFlush()
     }
 
     /// Ends the connection without losing a stream that the peer has begun; see ``GracefulShutdown``. The owner goes on
-    /// answering, until ``isFinished``. A peer that does not acknowledge is waited for as long as ``Timeouts`` says.
+    /// answering until ``isFinished``. ``Timeouts`` bound the wait for a peer that does not acknowledge.
     ///
     /// - Parameters:
     ///   - debug: the debug data of both GOAWAYs.
-    ///   - settles: whether to wait first until the peer has been silent for a round trip. A peer that has a queue of
-    ///     its own gets an answer to each request in it.
+    ///   - settles: whether to wait first for a round trip in which the peer begins no stream, so that requests in a
+    ///     client's own queue get an answer too.
     public func shutDown(debug: [UInt8], settles: Bool) {
         precondition(role == .server, "a client knows which streams it has begun")
         guard !state.goaway.isWaiting, failure == nil, !state.hasEnded else { return }
@@ -151,13 +153,13 @@ public final class HTTP2Connection {
         scheduleFlush()
     }
 
-    /// Lets the first SETTINGS frame allow the peer this many streams at once, while the connection goes on to take as
-    /// many as its settings say: a peer that opened more before it read the frame, or does not care, is served all the
-    /// same. ``updateMaxConcurrentStreams(_:)`` tells the peer of the rest.
+    /// Makes the first SETTINGS frame announce this many streams, while the connection accepts as many as its settings
+    /// say. So it serves a peer that opened more streams before it read the frame, or ignores it.
+    /// ``updateMaxConcurrentStreams(_:)`` announces the full number later.
     ///
-    /// nghttp2 could not: it resets every stream above a limit from the moment in which the limit is submitted, and
-    /// ends the connection for one above it once the peer has acknowledged it. So it is left to believe that it said
-    /// the limit of the settings.
+    /// nghttp2 cannot do that: it resets every stream above a limit as soon as the limit is submitted, and ends the
+    /// connection for one above it once the peer has acknowledged. So nghttp2 is given the limit of the settings, and
+    /// the number in its frame is overwritten.
     ///
     /// Only before the first `drain`, and only by a server.
     public func announceStreamLimit(_ count: UInt32) {
@@ -171,14 +173,14 @@ public final class HTTP2Connection {
         scheduleFlush()
     }
 
-    /// Takes back what frames without content have cost the peer so far.
+    /// Resets the peer's count of frames without content.
     ///
-    /// A PING, PRIORITY, WINDOW_UPDATE, SETTINGS, RST_STREAM or empty DATA is work and carries nothing; each frame with
-    /// content pays for a hundred. On a connection where nothing but keepalives happens for weeks, the owner, who has a
-    /// clock, calls this from time to time.
+    /// Each PING, PRIORITY, WINDOW_UPDATE, SETTINGS, RST_STREAM and empty DATA counts; a frame with content takes a
+    /// hundred off the count. A link may carry only keepalives for weeks, so its owner, which has a clock, calls this
+    /// from time to time.
     public func forgiveEmptyFrames() { state.flood.forgiveEmptyFrames() }
 
-    /// The connection is gone: reports every open stream closed with CANCEL, then nothing any more.
+    /// The connection is gone: reports every open stream as closed with CANCEL, and calls the handler no more.
     public func end() {
         guard !state.hasEnded else { return }
         state.hasEnded = true
@@ -187,8 +189,8 @@ public final class HTTP2Connection {
 
     // MARK: Timeouts
 
-    /// Whether the peer owes something that has its time. Streams whose answers go on, like a device's link, are not
-    /// waited for; nor is anything when the connection is over.
+    /// Whether a deadline of the peer is running. None is for streams whose answers go on, such as a device's link, nor
+    /// after the connection has ended.
     public var isKeptWaiting: Bool {
         guard failure == nil, !state.hasEnded else { return false }
         if state.deadlines.isOwed(state.flood) { return true }
@@ -196,11 +198,10 @@ public final class HTTP2Connection {
         return role == .server && state.streams.hasAwaited
     }
 
-    /// About a second has gone by: the owner calls this for as long as ``isKeptWaiting``. Streams on which the peer has
-    /// kept us waiting for too long (the body of a request that does not end, an answer that its window does not let
-    /// out) are reset.
+    /// Counts another second; the owner calls this while ``isKeptWaiting``. Resets streams on which the peer has
+    /// exceeded its time: the body of a request does not end, or its window does not let an answer out.
     ///
-    /// - Returns: what the connection itself is kept waiting for longer than `timeouts` allow.
+    /// - Returns: the deadline of the connection itself that has passed, if any.
     public func tick(_ timeouts: Timeouts) -> AwaitedAction? {
         let overdue = state.deadlines.tick(state.flood, timeouts)
         for stream in state.takeStalledStreams(timeouts) {
@@ -215,17 +216,17 @@ public final class HTTP2Connection {
 
     // MARK: Leaving nghttp2
 
-    /// Whether the connection has let go of nghttp2.
+    /// Whether the connection has given up nghttp2 for a ``SingleStreamConnection``.
     public var isLean: Bool { if case .singleStream = engine { true } else { false } }
 
-    /// Lets go of nghttp2, for good, as soon as nothing is under way but one answer that goes on. That is looked for
-    /// whenever something was received or sent.
+    /// Gives up nghttp2, for good, as soon as the only thing under way is one answer that goes on. The condition is
+    /// checked after each `receive` and `drain`.
     ///
-    /// From then on other streams that the peer begins are refused. The table of what the peer sends is forgotten with
-    /// nghttp2, for no header block is decoded any more.
+    /// From then on, streams that the peer begins are refused. The HPACK table for received blocks goes with nghttp2,
+    /// since no header block is decoded any more.
     public func becomeLeanWhenQuiet() { isToBecomeLean = true }
 
-    /// Lets go of nghttp2 if that can be done now. Not to be called by a handler.
+    /// Gives up nghttp2 if that is possible now. A handler must not call this.
     @discardableResult
     func becomeLean() -> Bool {
         guard case .multiplexed(let connection) = engine else { return true }
@@ -241,7 +242,7 @@ public final class HTTP2Connection {
         if case .multiplexed(let connection) = engine { connection } else { nil }
     }
 
-    /// The verbs of streams over nghttp2; nil on a lean link, whose one stream has its answer already.
+    /// Requests and responses over nghttp2; nil on a lean link, whose one stream has begun its answer already.
     var outbound: OutboundStreams? { multiplexed?.outbound }
 
     private func requireMultiplexed() -> MultiplexedConnection {
@@ -249,7 +250,8 @@ public final class HTTP2Connection {
         return multiplexed
     }
 
-    /// There is something to send. While the engine is at work, the owner looks at ``wantsToSend`` afterwards.
+    /// Asks the owner to call `drain`. During `receive` and `drain` it does not: the owner looks at ``wantsToSend``
+    /// afterwards.
     func scheduleFlush() {
         if !isAtWork { flushScheduler?.setNeedsFlush() }
     }

@@ -1,9 +1,9 @@
 /// A connection's reference to its handler, which it does not retain.
 ///
-/// An object that is read from an `unowned(unsafe)` property is retained and released for each call, by atomic
-/// instructions: five times for each push. An `Unmanaged` lends it without, if the type of the handler is known.
+/// Reading an object from an `unowned(unsafe)` property retains and releases it with atomic instructions, five times
+/// for each push. `Unmanaged` avoids that if the type of the handler is known.
 class HandlerReference {
-    /// Lends the handler for a call.
+    /// Calls `call` with the handler.
     func lend(_ call: (any SessionHandler) -> Void) { preconditionFailure("a reference has a type") }
 
     /// A reference to a handler, which outlives it.

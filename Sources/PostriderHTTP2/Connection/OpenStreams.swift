@@ -1,13 +1,14 @@
-/// The records of a connection's open streams: those that had a header block (at a client: a request) and are not
-/// closed.
+/// The records of a connection's open streams. A stream is open from its header block (at a client: from the request)
+/// until it is closed.
 ///
-/// Records are used again for later streams and live as long as this table, so that nghttp2 may hold them unretained.
+/// Records are reused for later streams and live as long as this table, so that nghttp2 may hold unretained pointers to
+/// them.
 struct OpenStreams {
-    /// The first ``count`` are in use; those behind them are free.
+    /// The first ``count`` records are in use, the others are free.
     private var records: [StreamRecord] = []
     /// How many streams are open.
     private(set) var count = 0
-    /// How many of these have an answer that goes on until it is finished.
+    /// How many of the open streams have an answer that goes on until it is finished.
     private(set) var streamingCount = 0
 
     /// The records in use, in no order.
@@ -16,10 +17,10 @@ struct OpenStreams {
     /// The record of the only stream of a connection that has one; nil if it is closed.
     var first: StreamRecord? { count > 0 ? records[0] : nil }
 
-    /// Whether the peer may owe anything on a stream. Nothing is waited for on a stream whose answer goes on.
+    /// Whether a deadline may run on a stream. None runs on a stream whose answer goes on.
     var hasAwaited: Bool { count > streamingCount }
 
-    /// Adds a stream that opens at a moment of the connection.
+    /// Adds a stream that opens at `moment`, a count of the connection's ticks.
     mutating func add(_ id: Int32, at moment: Int) -> StreamRecord {
         if count == records.count { records.append(StreamRecord(index: count)) }
         let record = records[count]
@@ -36,7 +37,7 @@ struct OpenStreams {
         if place != last {
             records[last].index = place
             record.index = last
-            // An array's own exchange counts references up and down.
+            // `swapAt` of an array would retain and release both records.
             unsafe records.withUnsafeMutableBufferPointer { unsafe $0.swapAt(place, last) }
         }
         endStreaming(record)
@@ -49,13 +50,13 @@ struct OpenStreams {
         streamingCount += 1
     }
 
-    /// The answer has its end, or is not wanted any more.
+    /// The answer has ended, or the stream was reset.
     mutating func endStreaming(_ record: StreamRecord) {
         guard record.isStreaming else { return }
         record.isStreaming = false
         streamingCount -= 1
     }
 
-    /// Gives back the records that are free.
+    /// Frees the memory of unused records.
     mutating func releaseSpareRecords() { records = Array(all) }
 }

@@ -1,4 +1,4 @@
-/// Something that a peer owes at one time or another, and may keep back for so long only.
+/// Something that the peer has to do within a bounded time.
 public enum AwaitedAction: Int, CaseIterable, Sendable {
     /// Its connection preface and its first SETTINGS frame (RFC 9113, section 3.4).
     case preface
@@ -8,7 +8,8 @@ public enum AwaitedAction: Int, CaseIterable, Sendable {
     case headerBlock
 }
 
-/// How long a peer may keep a connection waiting, in seconds; a second more may go by until it is noticed.
+/// How many seconds a peer has for each ``AwaitedAction`` and for its streams. A timeout may be noticed one second
+/// late.
 public struct Timeouts: Sendable {
     /// From the beginning of the connection to the end of the peer's preface.
     public var prefaceSeconds = 5
@@ -18,15 +19,15 @@ public struct Timeouts: Sendable {
     public var headerBlockSeconds = 10
     /// From a request's header block to the end of its body.
     public var bodySeconds = 30
-    /// For a window that lets a complete answer out.
+    /// From a complete answer until the peer's window has let all of it out.
     public var answerSeconds = 20
 
-    /// At the end of a connection, for a round trip in which the peer begins no stream.
+    /// At a shutdown: for a round trip in which the peer begins no stream.
     public var settlingSeconds = 4
-    /// At the end of a connection, for the acknowledgement that the peer knows of it.
+    /// At a shutdown: for the acknowledgement of the PING that follows the first GOAWAY.
     public var goodbyeSeconds = 1
 
-    /// The usual timeouts.
+    /// The default timeouts.
     public init() {}
 
     func seconds(for action: AwaitedAction) -> Int {
@@ -38,14 +39,15 @@ public struct Timeouts: Sendable {
     }
 }
 
-/// The time of a connection, and since when the peer owes what. There is no clock here: the owner calls `tick` about
-/// once a second for as long as something is awaited, and a second is from one tick to the next.
+/// The deadlines of a connection's peer. There is no clock here: time is the number of `tick` calls, which the owner
+/// makes about once a second while a deadline runs.
 struct PeerDeadlines {
-    /// How many ticks there were: about as many seconds as the peer has kept us waiting.
+    /// How many ticks there were.
     private(set) var moment = 0
     private var sentSettings = 0
     private var acknowledgedSettings = 0
-    /// By ``AwaitedAction``: which one of its kind is owed, and since which moment. Empty if nothing is owed.
+    /// By ``AwaitedAction``: the number that identifies what is awaited, and the moment since which it is. Empty if
+    /// nothing is awaited.
     private var owed: [(number: Int, since: Int)?] = []
 
     mutating func settingsSent() { sentSettings += 1 }
@@ -54,17 +56,17 @@ struct PeerDeadlines {
     /// Whether the peer has acknowledged all of our SETTINGS.
     var areSettingsAcknowledged: Bool { acknowledgedSettings == sentSettings }
 
-    /// Whether the peer owes something, by what it has sent so far.
+    /// Whether a deadline runs, by what the peer has sent so far.
     func isOwed(_ received: FloodAccounting) -> Bool {
         !received.hasPreface || received.isInsideHeaderBlock || !areSettingsAcknowledged
     }
 
-    /// Gives back memory when nothing is owed.
+    /// Frees memory when nothing is awaited.
     mutating func releaseMemory() { owed = [] }
 
-    /// Another second has gone by.
+    /// Counts another second.
     ///
-    /// - Returns: what the connection is kept waiting for longer than `timeouts` allow.
+    /// - Returns: the action whose deadline has passed, if any.
     mutating func tick(_ received: FloodAccounting, _ timeouts: Timeouts) -> AwaitedAction? {
         moment += 1
         guard isOwed(received) else {
@@ -83,7 +85,8 @@ struct PeerDeadlines {
         }
     }
 
-    /// Tells one header block, and one SETTINGS frame, from the next; nil if nothing of that kind is owed.
+    /// A number that tells one header block, or one SETTINGS frame, from the next, so that a deadline belongs to one of
+    /// them; nil if nothing of the kind is awaited.
     private func number(of action: AwaitedAction, _ received: FloodAccounting) -> Int? {
         switch action {
         case .preface: received.hasPreface ? nil : 0

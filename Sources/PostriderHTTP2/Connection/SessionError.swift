@@ -1,6 +1,6 @@
 import CPostriderNghttp2
 
-/// Why a connection is over, or why a request cannot be made.
+/// Why a connection ended, or why a request cannot be made.
 public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The peer does not begin with the HTTP/2 connection preface (RFC 9113, section 3.4).
     case notHTTP2
@@ -8,18 +8,18 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
     case tooManyHeaderFields
     /// A header block is larger than allowed.
     case headerListTooLarge
-    /// The peer sends far more frames that are work for us than frames that carry something.
+    /// The peer sends far more frames that are only work for us than frames with content.
     case flooded
-    /// Most of the peer's requests are cut short, by itself or by what it makes us do.
+    /// Most of the peer's streams are cut short, by its own RST_STREAM or by ours (rapid reset).
     case tooManyResets
-    /// A connection error in the sense of RFC 9113, section 5.4.1; `reason` is nghttp2's sentence, or ours.
+    /// A connection error (RFC 9113, section 5.4.1); `reason` is nghttp2's sentence, or ours.
     case protocolViolation(errorCode: UInt32, reason: String)
     /// The connection is ending or its stream identifiers are used up: make the request on a new connection.
     case requestsRefused
     /// nghttp2 failed (its error number): out of memory, or a bug.
     case libraryFailure(Int32)
 
-    /// One sentence without a full stop.
+    /// One sentence without its full stop.
     public var description: String {
         switch self {
         case .notHTTP2: "the peer does not speak HTTP/2"
@@ -36,7 +36,7 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension SessionError {
-    /// The error code that the GOAWAY has (RFC 9113, section 7).
+    /// The error code of the GOAWAY (RFC 9113, section 7).
     var code: UInt32 {
         switch self {
         case .notHTTP2: ErrorCode.protocolError
@@ -55,7 +55,7 @@ extension SessionError {
         if case .protocolViolation(_, let reason) = self { reason } else { description }
     }
 
-    /// What an error number of nghttp2 means.
+    /// The error for an error number of nghttp2.
     init(library number: Int32) {
         self =
             switch number {
@@ -74,7 +74,8 @@ public enum ErrorCode {
         "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
     ]
 
-    /// The name of a code, as people search for it. A code that the RFC does not define has none of its own.
+    /// The name of an error code, such as `ENHANCE_YOUR_CALM`; a code that the RFC does not define is named by its
+    /// number.
     public static func name(_ code: UInt32) -> String {
         code < names.count ? names[Int(code)] : "an unknown error code"
     }

@@ -13,35 +13,35 @@ public enum BlockKind: Sendable {
 /// Called synchronously from ``HTTP2Connection/receive(_:)`` and ``HTTP2Connection/drain(into:)``, on the thread that
 /// called these. A handler may call every verb of the connection from inside, except these two.
 public protocol SessionHandler: AnyObject {
-    /// A complete header block. `endStream`: nothing follows, and `ended` is called next. The block is the
-    /// connection's own and is refilled by the next one: read it now, or keep it and leave another in its place.
+    /// A header block is complete. `endStream`: nothing follows, and `ended` is called next. The connection reuses the
+    /// block for the next one: read it during the call, or keep it and leave another block in its place.
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool)
     /// Bytes of the body, in pieces as they arrive.
     func data(_ stream: Int32, _ bytes: Span<UInt8>)
-    /// The peer has said everything on this stream.
+    /// The peer has ended the stream (END_STREAM).
     func ended(_ stream: Int32)
-    /// The stream is gone: called exactly once for each stream that had a head (at a client: that was
-    /// requested). Outside of `ErrorCode.noError` it did not end well, whoever was the cause.
+    /// The stream is closed. Called exactly once for each stream that had a header block (at a client: a request). Any
+    /// code other than `ErrorCode.noError` means that it did not end well, whichever end caused that.
     func closed(_ stream: Int32, errorCode: UInt32)
-    /// The buffer of a streaming body has been taken entirely. Called from `drain`; `send` is welcome.
+    /// All bytes of a streaming body were put into frames. Called from `drain`; the handler may call `send`.
     func writable(_ stream: Int32)
-    /// The peer takes no streams above `lastStream` any more.
+    /// The peer serves no streams above `lastStream` any more.
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8])
     /// The peer answered our PING.
     func pingAcknowledged()
     /// The peer acknowledged settings of ours.
     func settingsAcknowledged()
-    /// Settings of the peer are in force.
+    /// The peer's SETTINGS are in force.
     func settingsReceived(maxConcurrentStreams: UInt32)
 }
 
 extension SessionHandler {
-    /// Nothing; for owners that stream nothing.
+    /// Does nothing: for handlers without streaming bodies.
     public func writable(_ stream: Int32) {}
-    /// Nothing.
+    /// Does nothing.
     public func pingAcknowledged() {}
-    /// Nothing.
+    /// Does nothing.
     public func settingsAcknowledged() {}
-    /// Nothing.
+    /// Does nothing.
     public func settingsReceived(maxConcurrentStreams: UInt32) {}
 }

@@ -1,10 +1,10 @@
-/// What a connection keeps of an open stream: above all the part of the body that is still to be sent.
+/// An open stream of a connection; above all the part of its body that is still to be sent.
 ///
-/// Records are used again and live as long as their connection, so that nghttp2 may hold unretained pointers.
+/// Records are reused and live as long as their connection, so that nghttp2 may hold unretained pointers to them.
 final class StreamRecord {
-    /// What happens when the buffer is empty.
+    /// What follows when all bytes of the buffer are sent.
     enum Ending {
-        /// More may come: wait.
+        /// More may be appended: wait.
         case open
         /// The last bytes carry END_STREAM.
         case last
@@ -12,31 +12,31 @@ final class StreamRecord {
         case trailers(HeaderBlock)
     }
 
-    /// Zero while no stream is open here.
+    /// The stream's identifier; zero while the record is free.
     var id: Int32 = 0
-    /// Its place in ``OpenStreams``.
+    /// The record's index in ``OpenStreams``.
     var index: Int
     /// Whether a header block was received: the next one is the trailers.
     var hasHead = false
-    /// Whether the peer has ended it, or reset it.
+    /// Whether the peer has ended or reset the stream.
     var hasEnded = false
     /// Whether a server has begun its answer.
     var isAnswered = false
-    /// Whether that answer goes on until `finish`: nothing is waited for meanwhile.
+    /// Whether the answer goes on until `finish`: no deadline runs on such a stream.
     var isStreaming = false
-    /// The connection's moment from which on the peer keeps us waiting.
+    /// The connection's tick since which the peer keeps us waiting.
     var since = 0
     /// Whether nghttp2 waits to be told that there is something to send (NGHTTP2_ERR_DEFERRED).
     var isDeferred = false
     var ending = Ending.open { didSet { hasBody = true } }
-    /// Whether there was a body to send: otherwise nothing below has changed.
+    /// Whether there was ever a body to send: if not, `clear()` has nothing below to reset.
     private var hasBody = false
-    /// Bytes of the body; those before `taken` have left.
+    /// Bytes of the body; those before `taken` are in frames already.
     private var outbound: [UInt8] = []
     private var taken = 0
-    /// Whether the bytes are shared with other streams: they must not be changed then.
+    /// Whether ``outbound`` is shared with other streams: it must not be changed then.
     private var isShared = false
-    /// What follows ``outbound``, if something is shared.
+    /// The bytes after ``outbound``, if any of the body is shared.
     private var later = OutboundParts()
 
     /// Memory that an idle stream may keep for its next body, in bytes.
@@ -44,10 +44,10 @@ final class StreamRecord {
 
     /// Whether a complete answer waits for the peer's window.
     var isAnswerStuck: Bool { isAnswered && !isStreaming && outboundBytes > 0 }
-    /// Whether it is the peer's turn: to end its request, or to take the answer.
+    /// Whether the peer has to act: end its request, or open its window for the answer.
     var isStalled: Bool { !isStreaming && (!hasEnded || isAnswerStuck) }
 
-    /// Whether its answer goes on and neither end has anything under way.
+    /// Whether the answer goes on and nothing is under way in either direction.
     var isIdle: Bool {
         guard isStreaming, !hasEnded, isDeferred, outboundBytes == 0, case .open = ending else {
             return false
@@ -66,7 +66,7 @@ final class StreamRecord {
         ending = .last
     }
 
-    /// Appends the bytes that `write` does.
+    /// Lets `write` append bytes.
     func append(_ write: (inout [UInt8]) -> Void) {
         hasBody = true
         guard !isShared, later.isEmpty else { return later.append(write) }
@@ -77,14 +77,14 @@ final class StreamRecord {
         write(&outbound)
     }
 
-    /// Appends bytes that others send too; they are not copied before they become frames.
+    /// Appends bytes that other streams send too. They are not copied until they are put into frames.
     func append(shared bytes: [UInt8]) {
         hasBody = true
         later.append(shared: bytes)
         if taken == outbound.count { advance() }
     }
 
-    /// Goes on to the bytes that follow.
+    /// Makes the next part the current one.
     private func advance() {
         guard let part = later.removeFirst() else {
             let keeps = !isShared && outbound.capacity <= Self.keptCapacity
@@ -122,7 +122,7 @@ final class StreamRecord {
         }
     }
 
-    /// Makes the record fit for the next stream.
+    /// Resets the record for the next stream.
     func clear() {
         id = 0
         hasHead = false

@@ -1,33 +1,33 @@
-/// A map from stream identifiers to what an owner keeps of each open stream.
+/// A map from the identifiers of open streams to their owner's values.
 ///
-/// Identifiers are odd and grow, so that those which are open at a time fill a ring side by side: no hash is needed. A
-/// stream whose place is taken, by one that has been open for long or because the peer chooses its identifiers so, goes
-/// to a dictionary.
+/// Identifiers are odd and grow, so the streams that are open together fall on different places of a ring, without
+/// hashing. If a place is taken (by a stream that has been open for long, or because the peer skips identifiers), the
+/// stream goes to a dictionary.
 public struct StreamTable<Element> {
-    /// The stream of each place; 0: it is free.
+    /// The stream at each place of the ring; 0 if the place is free.
     @usableFromInline var streams: [Int32] = []
     @usableFromInline var elements: [Element?] = []
     @usableFromInline var others: [Int32: Element] = [:]
-    /// Places that are taken.
+    /// How many places are taken.
     @usableFromInline var taken = 0
 
     /// An empty table without memory.
     @inlinable public init() {}
 
-    /// How many streams have an element.
+    /// How many streams have a value.
     @inlinable public var count: Int { taken + others.count }
 
-    /// Whether no stream has an element.
+    /// Whether no stream has a value.
     @inlinable public var isEmpty: Bool { count == 0 }
 
-    /// The element of a stream.
+    /// The value of a stream.
     @inlinable public subscript(stream: Int32) -> Element? {
         let place = place(of: stream)
         if place < streams.count, streams[place] == stream { return elements[place] }
         return others.isEmpty ? nil : others[stream]
     }
 
-    /// Gives an element to a stream, which must have none.
+    /// Sets the value of a stream that has none.
     @inlinable
     public mutating func add(_ element: Element, for stream: Int32) {
         if streams.count < 2 * count + 2 { grow() }
@@ -40,7 +40,7 @@ public struct StreamTable<Element> {
         taken += 1
     }
 
-    /// Takes the element of a stream out.
+    /// Removes and returns the value of a stream.
     @inlinable
     public mutating func remove(_ stream: Int32) -> Element? {
         let place = place(of: stream)

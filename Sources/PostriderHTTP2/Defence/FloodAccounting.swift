@@ -1,8 +1,8 @@
-/// Counts the frames of a peer by their heads (RFC 9113, section 4.1): whether its preface is complete, whether it is
-/// in the middle of a header block, how many requests it makes, and how many frames it sends that carry nothing.
+/// Counts a peer's frames by their heads (RFC 9113, section 4.1). It knows whether the peer's preface is complete,
+/// whether a header block is open, how many requests the peer made, and how many frames without content it sent.
 ///
-/// nghttp2 reports complete and valid frames only. The count must not depend on that: frames of unknown types, header
-/// blocks of refused streams and frames that never end count as well.
+/// nghttp2 reports only complete and valid frames. These counts include the others: frames of unknown types, header
+/// blocks of refused streams, frames that never end.
 struct FloodAccounting {
     /// Whether the peer's preface and its first frame are complete.
     private(set) var hasPreface = false
@@ -10,27 +10,28 @@ struct FloodAccounting {
     private(set) var isInsideHeaderBlock = false
     /// HEADERS frames that have begun.
     private(set) var headerBlocks = 0
-    /// Frames without content, less those that frames with content have paid for.
+    /// Frames without content, minus the credit of frames with content.
     private(set) var emptyFrames = 0
 
-    /// Bytes of the preface or of a payload that are still to come.
+    /// Bytes of the preface or of a payload that have not arrived.
     private var rest: Int
     private var headBytes = 0
     private var length = 0
     private var kind: UInt8 = 0
     private var flags: UInt8 = 0
 
-    /// Bytes of the string that begins a client's connection preface (RFC 9113, section 3.4).
+    /// The length of the string that begins a client's connection preface (RFC 9113, section 3.4).
     static let magicBytes = 24
-    /// How many frames without content one with content pays for.
+    /// How many frames without content one frame with content offsets.
     private static let worth = 100
 
-    /// Counts what an end of this role receives.
+    /// Counts the frames that arrive at an end of this role.
     init(role: HTTP2Connection.Role) {
         rest = role == .server ? Self.magicBytes : 0
     }
 
-    /// Counts the frames of the next bytes. False: the peer has sent more than `mostEmptyFrames` without content.
+    /// Counts the frames in the next bytes. Returns false if the peer has sent more than `mostEmptyFrames` without
+    /// content.
     mutating func advance(over bytes: Span<UInt8>, mostEmptyFrames: Int) -> Bool {
         var next = 0
         while next < bytes.count {
@@ -56,16 +57,16 @@ struct FloodAccounting {
         return true
     }
 
-    /// Whether everything so far belongs to frames that are complete.
+    /// Whether all bytes so far belong to complete frames.
     var isBetweenFrames: Bool { hasPreface && rest == 0 && headBytes == 0 && !isInsideHeaderBlock }
 
     /// Sets the count of frames without content to zero.
     mutating func forgiveEmptyFrames() { emptyFrames = 0 }
 
-    /// The peer will send a frame without content that was asked for, such as the acknowledgement of a PING.
+    /// Allows the peer one frame without content, because we asked for it: such as the acknowledgement of a PING.
     mutating func expectEmptyFrame() { emptyFrames -= 1 }
 
-    /// A frame with content was received or sent: it pays for others.
+    /// Counts a frame with content, received or sent: it offsets frames without content.
     mutating func countUsefulFrame() { emptyFrames = max(min(emptyFrames, 0), emptyFrames - Self.worth) }
 
     private mutating func takeHead(_ byte: UInt8) {
@@ -96,7 +97,7 @@ struct FloodAccounting {
     }
 
     private mutating func endPayload() {
-        // The preface's string is no frame: no kind was read yet, and the first frame is SETTINGS.
+        // The preface's string is not a frame, so no kind was read yet; the first frame is SETTINGS.
         let kind = FrameHead.Kind(rawValue: kind)
         guard hasPreface || kind != .data else { return }
         hasPreface = true

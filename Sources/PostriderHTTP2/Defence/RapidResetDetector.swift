@@ -1,8 +1,8 @@
-/// Detects a peer whose streams are mostly cut short: requests that it opens and resets at once, so that they are work
-/// and never count as open (CVE-2023-44487, "rapid reset"), and streams that it makes us reset (CVE-2025-8671).
+/// Detects a peer most of whose streams are cut short: it opens requests and resets them at once, so that they are work
+/// and never count as open (CVE-2023-44487, "rapid reset"), or it makes us reset them (CVE-2025-8671).
 ///
-/// Resets of streams that have been answered, or that were open for some time, do not count: apns4erl sends them. The
-/// counts are halved from time to time, so that a long good past does not pay for a bad present.
+/// Resets of streams that have been answered, or were open for some time, do not count: apns4erl sends them. The counts
+/// are halved from time to time, so that a long good history does not excuse an attack.
 struct RapidResetDetector {
     private var opened = 0
     private var cutShort = 0
@@ -20,7 +20,7 @@ struct RapidResetDetector {
         }
     }
 
-    /// A stream is cut short. False: most of several hundred were, and the peer has to go.
+    /// Counts a stream that was cut short. Returns false if most of several hundred were: the connection has to end.
     mutating func cut() -> Bool {
         cutShort += 1
         return judged == 0 || opened < judged || cutShort * 2 <= opened

@@ -1,26 +1,26 @@
 extension Array where Element == UInt8 {
-    /// Appends bytes in one move. The owners of larger buffers above cannot reach a pointer, and one byte after
-    /// another shows in the profile of a push.
+    /// Appends bytes with one copy. Callers have no pointers, and appending byte by byte shows in the profile of a
+    /// push.
     public mutating func append(copying bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 
-    /// Appends a part of other bytes in one move.
+    /// Appends a part of another array with one copy.
     mutating func append(_ range: Range<Int>, of other: [UInt8]) {
         unsafe other.withUnsafeBufferPointer { bytes in
             unsafe append(contentsOf: UnsafeBufferPointer(rebasing: bytes[range]))
         }
     }
 
-    /// Bytes of its own.
+    /// An array with a copy of these bytes.
     public init(copying bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     }
 }
 
 extension Span where Element == UInt8 {
-    /// Whether these bytes are a text that is known when the program is written, such as the name of a field: the
-    /// compiler makes a few comparisons of whole words of it.
+    /// Whether these bytes equal a text that is known at compile time, such as the name of a field. The compiler turns
+    /// this into a few comparisons of whole words.
     @inlinable
     @inline(__always)
     public func matches(_ text: StaticString) -> Bool {

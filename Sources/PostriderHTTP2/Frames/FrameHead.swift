@@ -5,7 +5,7 @@ struct FrameHead: Equatable {
     }
 
     static let byteCount = 9
-    /// The largest payload that we send, and, as it is the initial SETTINGS_MAX_FRAME_SIZE, receive.
+    /// The largest payload that we send. We receive no larger ones either: it is the initial SETTINGS_MAX_FRAME_SIZE.
     static let payloadBytes = 16_384
     static let acknowledgement: UInt8 = 0x1
     static let endStream: UInt8 = 0x1
@@ -14,11 +14,11 @@ struct FrameHead: Equatable {
     static let priority: UInt8 = 0x20
     private static let priorityBytes = 5
 
-    /// Nil if the type is unknown: the frame is to be ignored (section 4.1).
+    /// Nil if the type is unknown: such a frame is ignored (section 4.1).
     let kind: Kind?
     let flags: UInt8
     let stream: Int32
-    /// Bytes of the payload.
+    /// The length of the payload.
     let count: Int
 
     init(kind: Kind, flags: UInt8, stream: Int32, count: Int) {
@@ -43,8 +43,8 @@ struct FrameHead: Equatable {
     var isPadded: Bool { flags & Self.padded != 0 }
     var hasPriority: Bool { kind == .headers && flags & Self.priority != 0 }
 
-    /// Where in the payload of DATA or HEADERS the content lies, without padding (RFC 9113, section 6.1) and priority
-    /// (section 6.2); nil if these are longer than the payload.
+    /// The range of the content in the payload of DATA or HEADERS: without padding (RFC 9113, section 6.1) and priority
+    /// (section 6.2). Nil if these are longer than the payload.
     func content(of payload: Span<UInt8>) -> Range<Int>? {
         var (start, end) = (0, payload.count)
         if isPadded {
@@ -95,7 +95,7 @@ extension Array where Element == UInt8 {
 }
 
 extension UInt32 {
-    /// Most significant first.
+    /// The four bytes, most significant first.
     var bytes: [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> $0) } }
 }
 
@@ -110,7 +110,7 @@ extension OutputSpan where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
-    /// Four bytes, most significant first.
+    /// Reads four bytes, most significant first.
     func bigEndianWord(at start: Int) -> UInt32 {
         var word: UInt32 = 0
         for index in start..<start + 4 { word = word << 8 | UInt32(self[index]) }

@@ -1,6 +1,6 @@
-/// A growing run of bytes whose memory is kept from one use to the next.
+/// A growing buffer whose memory is reused.
 ///
-/// An array checks more with each append than the append costs, which is measurable on the hot path.
+/// Appending to an array costs more in checks than in copying, which is measurable on the hot path.
 public struct ByteRun: Sendable {
     /// The memory. The first ``count`` bytes are in use, the others are undefined.
     public private(set) var room: [UInt8] = []
@@ -10,10 +10,10 @@ public struct ByteRun: Sendable {
     /// An empty run without memory.
     public init() {}
 
-    /// Forgets the bytes and keeps the memory.
+    /// Removes all bytes and keeps the memory.
     public mutating func removeAll() { count = 0 }
 
-    /// Appends bytes in one move.
+    /// Appends bytes with one copy.
     ///
     /// - Returns: their range in ``room``.
     @discardableResult
@@ -35,7 +35,7 @@ public struct ByteRun: Sendable {
         return range
     }
 
-    /// Appends two runs in one move.
+    /// Appends two runs of bytes together.
     mutating func append(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) {
         let end = count + first.count + second.count
         if end > room.count { grow(to: end) }
@@ -49,7 +49,7 @@ public struct ByteRun: Sendable {
         count = end
     }
 
-    /// Lends bytes that are in use.
+    /// Calls `body` with bytes that are in use.
     @inline(__always)
     func withBytes<Result>(_ range: Range<Int>, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         precondition(range.upperBound <= count, "bytes in use")

@@ -1,11 +1,11 @@
-/// Decodes header blocks (HPACK, RFC 7541) in place of nghttp2, which takes a third of its time to decode Huffman codes
-/// of strings that are the same each time.
+/// Decodes header blocks (HPACK, RFC 7541) in place of nghttp2. nghttp2 spends a third of its time on the Huffman codes
+/// of strings that are the same in every request; this decoder remembers them.
 struct HPACKDecoder {
-    /// What was found in a block.
+    /// The result of reading a block.
     enum Verdict {
-        /// nghttp2 would accept each field, and miss none: it need not see them.
+        /// The block was decoded, and nghttp2 would accept all of its fields: nghttp2 need not see them.
         case plain
-        /// The block was decoded. nghttp2 has to say whether its fields are allowed.
+        /// The block was decoded, and nghttp2 has to check whether its fields are allowed.
         case doubtful
         /// A decoding error (RFC 7541, section 2.3.3 and others): COMPRESSION_ERROR.
         case broken
@@ -15,7 +15,7 @@ struct HPACKDecoder {
         case tooLarge
     }
 
-    /// What is known of a block after some of its fields.
+    /// What was found in the fields of a block so far.
     struct Progress: Equatable {
         /// The range of the value of `content-length`.
         var contentLength: Range<Int>?
@@ -30,7 +30,7 @@ struct HPACKDecoder {
     private var runs = HPACKMemo()
     private let maxFields: Int
     private let maxBytes: Int
-    /// Where fields are decoded before they are moved to the block in one piece.
+    /// The buffer into which fields are decoded before they are copied to the block together.
     private let room: FieldRoom
     private var progress = Progress()
 
@@ -46,7 +46,7 @@ struct HPACKDecoder {
         room = FieldRoom(bytes: maxBytes, fields: maxFields)
     }
 
-    /// Decodes a complete block. `block` has its fields then, unless it is broken or too large.
+    /// Decodes a complete block. Afterwards `block` has its fields, unless the block is broken or too large.
     mutating func read(_ bytes: UnsafeBufferPointer<UInt8>, into block: inout HeaderBlock) -> Verdict {
         progress = Progress()
         var source = unsafe HPACKReader(bytes)
@@ -86,8 +86,8 @@ struct HPACKDecoder {
         return progress.isPlain && progress.pseudoFields == 0b1111 ? .plain : .doubtful
     }
 
-    /// Whether a field is probably another one in the next request: a literal without indexing. `authorization` is such
-    /// a literal because it is secret.
+    /// Whether a field probably differs in the next request: a literal without indexing is. `authorization` is the
+    /// exception: it is such a literal because it is secret.
     private static func differs(_ first: UInt8, _ source: HPACKReader) -> Bool {
         guard first & 0xE0 == 0 else { return false }
         return first & 0x0F != 0x0F || source.following != UInt8(authorization - 0x0F)
@@ -148,7 +148,7 @@ struct HPACKDecoder {
         return true
     }
 
-    /// Takes note of the field that was decoded last.
+    /// Notes what the decoder has to know of the last field.
     @inline(__always)
     private mutating func note(_ kind: HeaderFieldKind, _ isPlain: Bool, _ valueBytes: Int, endingAt end: Int)
     {

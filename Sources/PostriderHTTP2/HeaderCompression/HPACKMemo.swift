@@ -1,5 +1,5 @@
-/// Runs of fields that come again, byte for byte, in each request of a connection: everything between fields that
-/// differ, such as the path. They are decoded once and copied while the table does not change.
+/// Remembers runs of fields that are the same, byte for byte, in each request of a connection: all fields between those
+/// that differ, such as the path. They are decoded once, and copied as long as the HPACK table does not change.
 ///
 /// The first run begins with the block, each other one after a field that differs.
 struct HPACKMemo {
@@ -8,12 +8,12 @@ struct HPACKMemo {
         let code: [UInt8]
         /// Their names and values, decoded.
         let text: [UInt8]
-        /// Their ranges in the block, of which the first began at ``start``.
+        /// Their ranges in the block. The first field began at ``start``.
         let fields: [HeaderBlock.Field]
         let start: UInt32
         /// The table's generation when they were decoded.
         let generation: Int
-        /// What was known of the block before and after them.
+        /// The progress of the block before and after these fields.
         let before: HPACKDecoder.Progress
         let after: HPACKDecoder.Progress
 
@@ -43,14 +43,14 @@ struct HPACKMemo {
     private var number = -1
     private var beginning: Beginning?
 
-    /// How many runs of a block are kept, and of how many bytes each.
+    /// How many runs of a block are remembered, and how long each may be.
     private static let most = 3
     private static let mostBytes = 1024
 
     /// A block begins.
     mutating func beginBlock() { number = -1 }
 
-    /// A run begins here. Copies it, if it is the same as in the last block.
+    /// A run begins here. If it is the same as in the last block, it is copied.
     mutating func begin(
         _ source: inout HPACKReader, _ target: inout HPACKWriter, _ progress: inout HPACKDecoder.Progress,
         _ generation: Int
@@ -70,14 +70,14 @@ struct HPACKMemo {
             progress: progress)
     }
 
-    /// A run ends before the field at `place`: a new one is kept from now on.
+    /// A run ends before the field at `place`. If it is new, it is remembered from now on.
     mutating func end(
         _ source: HPACKReader, at place: Int, _ target: HPACKWriter, _ progress: HPACKDecoder.Progress,
         _ generation: Int
     ) {
         guard let begin = beginning else { return }
         beginning = nil
-        // The range of `content-length` would have to be found again.
+        // A run with `content-length` is not remembered: its range in the block would have to be found again.
         guard begin.place < place, place - begin.place <= Self.mostBytes, begin.generation == generation,
             begin.progress.contentLength == progress.contentLength, !target.isFull
         else { return }
@@ -92,7 +92,7 @@ struct MemoisedString {
     private var text: [UInt8] = []
     private var isPlain = false
 
-    /// How many bytes of code are kept at most. A provider token has 170.
+    /// The longest code that is remembered, in bytes. A provider token has 170.
     private static let mostBytes = 1024
 
     /// Appends a decoded string to `target`.
@@ -115,8 +115,8 @@ struct MemoisedString {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether these bytes are the same, in constant time: there are provider tokens among them. PostriderCrypto has
-    /// such a comparison too; it is not imported here, since apps that link PostriderKit would load OpenSSL with it.
+    /// Compares in constant time, because there are provider tokens among these bytes. PostriderCrypto has such a
+    /// comparison too; importing it here would make apps that link PostriderKit load OpenSSL.
     func isSame(as other: [UInt8]) -> Bool {
         guard count == other.count else { return false }
         let own = UnsafeRawBufferPointer(self)

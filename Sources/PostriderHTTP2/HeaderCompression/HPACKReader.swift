@@ -23,14 +23,14 @@ struct HPACKReader {
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) { unsafe self.bytes = bytes }
 
-    /// The next byte, which is not taken; nil at the end.
+    /// The next byte, which is not consumed; nil at the end.
     var following: UInt8? { unsafe place < bytes.count ? bytes[place] : nil }
 
     func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(rebasing: bytes[range])
     }
 
-    /// Skips these bytes, if they are the next ones and not empty.
+    /// Skips these bytes if they come next. False if they do not, or are empty.
     mutating func take(_ known: [UInt8]) -> Bool {
         guard !known.isEmpty, unsafe known.count <= bytes.count - place,
             unsafe bytes(place..<place + known.count).isSame(as: known)
@@ -47,7 +47,7 @@ struct HPACKReader {
         return byte
     }
 
-    /// An integer whose prefix is the last `bits` of a byte (section 5.1); nil if it is not complete, or has more
+    /// Reads an integer whose prefix is the last `bits` of a byte (section 5.1). Nil if it is incomplete, or has more
     /// bytes than nghttp2 accepts.
     @inline(__always)
     mutating func number(_ first: UInt8, bits: UInt8) -> Int? {
@@ -66,7 +66,7 @@ struct HPACKReader {
         return nil
     }
 
-    /// The next string; nil if it is not complete.
+    /// Reads the next string; nil if it is incomplete.
     mutating func string() -> Text? {
         guard let first = next(), let count = number(first, bits: 7), unsafe count <= bytes.count - place
         else {

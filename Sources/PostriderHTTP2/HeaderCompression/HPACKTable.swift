@@ -1,13 +1,13 @@
 /// The static and the dynamic table of one direction of a connection (RFC 7541, section 2.3): the fields that a header
 /// block may name by an index.
 struct HPACKTable {
-    /// A field of a table, by its place in a run of bytes: its name, then its value.
+    /// A field of a table: its name and then its value, in a buffer of the table.
     struct Entry: Sendable {
         private var place: UInt32 = 0
         private var nameLength: UInt32
         private var valueLength: UInt32
         let kind: HeaderFieldKind
-        /// Whether nghttp2 accepts its value in any case.
+        /// Whether nghttp2 accepts the value in any case.
         let isPlain: Bool
 
         init(nameBytes: Int, valueBytes: Int, kind: HeaderFieldKind, isPlain: Bool) {
@@ -17,7 +17,7 @@ struct HPACKTable {
             self.isPlain = isPlain
         }
 
-        /// Its position in the run.
+        /// Where the field begins in the buffer.
         var start: Int {
             get { Int(place) }
             set { place = UInt32(newValue) }
@@ -25,7 +25,7 @@ struct HPACKTable {
         var nameBytes: Int { Int(nameLength) }
         var valueBytes: Int { Int(valueLength) }
         var byteCount: Int { nameBytes + valueBytes }
-        /// Its size as a table counts it (RFC 7541, section 4.1).
+        /// Its size as RFC 7541, section 4.1 counts it.
         var size: Int { byteCount + 32 }
     }
 
@@ -33,24 +33,24 @@ struct HPACKTable {
     static let initialSize = 4096
 
     private var room: [UInt8] = []
-    /// The end of the youngest entry in ``room``.
+    /// Where the youngest entry in ``room`` ends.
     private var end = 0
-    /// The dynamic table, a ring: no more entries fit into the initial size.
+    /// The dynamic table, a ring. It has as many places as entries can fit into the initial size.
     private var entries: [Entry] = []
     private var oldest = 0
     private(set) var count = 0
     private(set) var size = 0
-    /// Grows with each change: an index means the same field while this stays the same.
+    /// Counts changes: an index names the same field while this stays the same.
     private(set) var generation = 0
-    /// The maximum size that the peer has set (section 4.2), no more than the initial size.
+    /// The maximum size that the peer has set (section 4.2), at most the initial size.
     private(set) var mostSize = initialSize
 
     private static let places = 128
 
-    /// The static table, held here to be at hand.
+    /// A reference to the static table, which is faster to reach than the global.
     private let known = Self.staticTable
 
-    /// Lends the entry of an index and its bytes; nil if there is none.
+    /// Calls `body` with the entry of an index and its bytes; nil if there is none.
     @inline(__always)
     func withEntry<Result>(
         _ number: Int, _ body: (Entry, UnsafePointer<UInt8>) -> Result
@@ -70,8 +70,8 @@ struct HPACKTable {
         }
     }
 
-    /// Adds a field, whose name and value follow one another; the oldest are evicted. A field that is larger than the
-    /// table empties it (section 4.4).
+    /// Adds a field, whose value follows its name, and evicts the oldest entries. A field that is larger than the table
+    /// empties it (section 4.4).
     mutating func add(_ bytes: UnsafeBufferPointer<UInt8>, _ field: Entry) {
         generation &+= 1
         shrink(to: mostSize - field.size)
@@ -94,7 +94,7 @@ struct HPACKTable {
         size += field.size
     }
 
-    /// A table size update of the peer (section 6.3). False: it is more than was allowed.
+    /// A table size update of the peer (section 6.3). Returns false if it is more than was allowed.
     mutating func resize(_ size: Int) -> Bool {
         guard size <= Self.initialSize else { return false }
         generation &+= 1
@@ -111,7 +111,7 @@ struct HPACKTable {
         }
     }
 
-    /// Moves the entries, which are in one piece no larger than half of the room, to its front.
+    /// Moves the entries to the front of the buffer. They are contiguous and fill at most half of it.
     private mutating func moveToFront() {
         let start = count > 0 ? entries[oldest].start : end
         for place in 0..<end - start { room[place] = room[start + place] }

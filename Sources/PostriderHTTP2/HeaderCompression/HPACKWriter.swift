@@ -6,10 +6,10 @@ struct HPACKWriter {
     /// Bytes of names and values so far.
     private(set) var count = 0
     private(set) var fieldCount = 0
-    /// Whether there was no room for a field: the rest is not written.
+    /// Whether a field did not fit: nothing is written after it.
     private(set) var isFull = false
 
-    /// Writes to memory that its owner keeps meanwhile.
+    /// Writes to memory whose owner keeps it while this writer exists.
     init(_ room: FieldRoom) {
         unsafe self.room = room.bytes
         unsafe places = room.fields
@@ -19,7 +19,7 @@ struct HPACKWriter {
     var listBytes: Int { count + 32 * fieldCount }
     /// How many more fields there is room for.
     var fieldsLeft: Int { unsafe places.count - fieldCount }
-    /// Everything so far.
+    /// All bytes so far.
     var bytes: UnsafeBufferPointer<UInt8> { unsafe bytes(from: 0) }
     var fields: UnsafeBufferPointer<HeaderBlock.Field> {
         unsafe UnsafeBufferPointer(rebasing: places[..<fieldCount])
@@ -37,7 +37,7 @@ struct HPACKWriter {
         count += source.count
     }
 
-    /// Appends a decoded Huffman code. False: it is not a valid one.
+    /// Decodes a Huffman code and appends its bytes. Returns false if it is not valid.
     mutating func append(decoding code: UnsafeBufferPointer<UInt8>) -> Bool {
         let most = HuffmanCode.mostBytes(of: code.count)
         guard unsafe most > room.count - count else {
@@ -55,7 +55,7 @@ struct HPACKWriter {
         return true
     }
 
-    /// Closes the field whose name and value were appended last.
+    /// Ends the field whose name and value were appended last.
     @inline(__always)
     mutating func endField(nameBytes: Int) {
         guard unsafe fieldCount < places.count else { return isFull = true }
@@ -66,7 +66,7 @@ struct HPACKWriter {
         fieldCount += 1
     }
 
-    /// Appends whole fields that were written before, when they began at `start`.
+    /// Appends complete fields that were written before, at a time when they began at `start`.
     mutating func append(_ text: [UInt8], _ others: [HeaderBlock.Field], from start: UInt32) {
         guard others.count <= fieldsLeft else { return isFull = true }
         let shift = UInt32(truncatingIfNeeded: count) &- start

@@ -1,8 +1,7 @@
 /// A flat, reusable list of header fields: one run of bytes and the offsets in it.
 ///
-/// A session fills one and the same block for every header block it receives, and whoever answers fills one
-/// of their own again and again, so that a request costs no allocation once the block has grown to its
-/// usual size.
+/// A connection decodes every header block into the same one, and a handler fills one of its own for every answer. So a
+/// request allocates nothing once these blocks have grown to their usual size.
 public struct HeaderBlock: Sendable {
     @usableFromInline
     struct Field: Sendable {
@@ -46,14 +45,14 @@ public struct HeaderBlock: Sendable {
         endField(nameBytes: name.utf8CodeUnitCount, isIndexed: true)
     }
 
-    /// Adds a field whose value is known when the program is written.
+    /// Adds a field whose value is known at compile time.
     public mutating func add(_ name: StaticString, _ value: StaticString) {
         append(name)
         append(value)
         endField(nameBytes: name.utf8CodeUnitCount, isIndexed: true)
     }
 
-    /// Adds a field. For values that are text anyway; off the hot path.
+    /// Adds a field from a string; not for the hot path.
     @_disfavoredOverload
     public mutating func add(_ name: String, _ value: String) {
         bytes.append(name.utf8Span.span)
@@ -61,29 +60,29 @@ public struct HeaderBlock: Sendable {
         endField(nameBytes: name.utf8.count, isIndexed: true)
     }
 
-    /// Adds a field that never enters a compression table: its value differs each time (`apns-id`) or is a
-    /// secret (`authorization`). RFC 7541, section 7.1.3.
+    /// Adds a field as a literal that never enters an HPACK table, because its value differs each time (`apns-id`) or
+    /// is a secret (`authorization`); RFC 7541, section 7.1.3.
     public mutating func addUnindexed(_ name: StaticString, _ value: Span<UInt8>) {
         add(name, value, isIndexed: false)
     }
 
-    /// Adds a field that may enter the table, or not.
+    /// Adds a field. `isIndexed`: it may enter the HPACK table.
     public mutating func add(_ name: StaticString, _ value: Span<UInt8>, isIndexed: Bool) {
         append(name)
         bytes.append(value)
         endField(nameBytes: name.utf8CodeUnitCount, isIndexed: isIndexed)
     }
 
-    /// Adds a text field that never enters a compression table.
+    /// Adds a field as text that never enters an HPACK table.
     public mutating func addUnindexed(_ name: String, _ value: String) {
         add(name, value)
         fields[fields.count - 1].isIndexed = false
     }
 
-    /// Overwrites a part of a field's value, to send many blocks that differ in a few bytes.
+    /// Overwrites a part of a field's value, so that many blocks can be sent which differ in a few bytes.
     ///
     /// - Parameters:
-    ///   - field: the field's place in the order of the wire, from 0.
+    ///   - field: the index of the field, from 0.
     ///   - offset: where in its value; the new bytes must end within it.
     public mutating func overwrite(_ field: Int, at offset: Int, with part: Span<UInt8>) {
         let start = Int(fields[field].nameEnd) + offset
@@ -91,7 +90,7 @@ public struct HeaderBlock: Sendable {
         bytes.overwrite(at: start, with: part)
     }
 
-    /// Calls `body` for each field in the order of the wire. Nothing is copied; the spans end with the call.
+    /// Calls `body` for each field in its order. Nothing is copied: the spans are valid during the call only.
     public func forEach(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
         let all = bytes.room.span
         for field in fields {
@@ -101,10 +100,11 @@ public struct HeaderBlock: Sendable {
         }
     }
 
-    /// The names and values of all fields, one after the other; ``forEachPlace(_:)`` tells where each lies.
+    /// The names and values of all fields, one after the other; ``forEachPlace(_:)`` gives their ranges.
     public var contents: [UInt8] { bytes.room }
 
-    /// The same for a block that is kept: the range of each value in ``contents``.
+    /// Calls `body` with the name of each field and the range of its value in ``contents``, for callers that keep the
+    /// block.
     @inlinable
     @inline(__always)
     public func forEachPlace(_ body: (_ name: Span<UInt8>, _ value: Range<Int>) -> Void) {
@@ -138,12 +138,12 @@ public struct HeaderBlock: Sendable {
                 valueEnd: UInt32(truncatingIfNeeded: bytes.count), isIndexed: true))
     }
 
-    /// Replaces the fields by others that were decoded elsewhere.
+    /// Replaces all fields by others that were decoded elsewhere.
     mutating func take(_ all: UnsafeBufferPointer<UInt8>, _ places: UnsafeBufferPointer<Field>) {
         bytes.removeAll()
         unsafe bytes.append(all)
         guard fields.count == places.count else { return unsafe fields = Array(places) }
-        // Most blocks of a connection have as many fields as the one before.
+        // Most blocks of a connection have as many fields as the block before.
         unsafe fields.withUnsafeMutableBufferPointer { _ = unsafe $0.update(fromContentsOf: places) }
     }
 
@@ -160,7 +160,7 @@ public struct HeaderBlock: Sendable {
         text.withUTF8Buffer { _ = unsafe bytes.append($0) }
     }
 
-    /// Closes the field whose name and value are the last bytes; it starts where the field before it ended.
+    /// Ends the field whose name and value are the last bytes; it begins where the field before it ended.
     private mutating func endField(nameBytes: Int, isIndexed: Bool) {
         let start = fields.last?.valueEnd ?? 0
         let field = Field(

@@ -1,57 +1,57 @@
-/// Reads the header blocks of a server's requests in place of nghttp2 (``HPACKDecoder``), and makes the frame that
-/// nghttp2 gets instead, which has the same consequences.
+/// Decodes the header blocks of a server's requests in place of nghttp2 (``HPACKDecoder``), and gives nghttp2 a
+/// replacement frame that has the same consequences.
 ///
-/// A block in which nghttp2 would find nothing wrong becomes the smallest request there is. A block that nghttp2 has to
-/// judge is written out as literals, without tables and Huffman coding. A block that cannot be decoded becomes one that
-/// nghttp2 cannot decode either. So streams, windows, the rules of HTTP and the errors for those who break them stay
-/// nghttp2's.
+/// A block in which nghttp2 would find nothing wrong is replaced by the smallest possible request. A block that nghttp2
+/// has to check is rewritten as literals, without tables and Huffman codes. A block that cannot be decoded is replaced
+/// by one that nghttp2 cannot decode either. So nghttp2 still enforces streams, windows, the rules of HTTP, and the
+/// errors for peers that break them.
 final class HeaderBlockInterceptor {
-    /// What comes of a frame.
+    /// What became of a frame.
     enum Outcome {
         /// Nothing yet: the block goes on in another frame.
         case nothing
-        /// nghttp2 gets ``replacement``; `isDecoded`: the fields are in the connection's block already.
+        /// nghttp2 gets ``replacement``. If `isDecoded`, the connection's block has the fields already.
         case replaced(isDecoded: Bool)
-        /// The frame breaks the protocol in a way that nghttp2 finds out by itself: it gets ``replacement``, the frame,
-        /// and all that follows.
+        /// The frame breaks the protocol in a way that nghttp2 notices itself: it gets ``replacement``, then this frame
+        /// and all others unchanged.
         case violation
-        /// The connection is over.
+        /// The connection has failed.
         case failed(SessionError)
     }
 
     /// A block that goes on in CONTINUATION frames (RFC 9113, section 6.10).
     private struct OpenBlock {
-        /// Of its HEADERS frame.
+        /// The head of its HEADERS frame.
         let head: FrameHead
         var bytes: [UInt8]
         var continuations = 0
     }
 
-    /// What nghttp2 gets in place of the frame.
+    /// The bytes that nghttp2 gets in place of the frame.
     private(set) var replacement: [UInt8] = []
-    /// Nil if nghttp2 decodes header blocks: where the settings say so, and on connections whose header table has
-    /// another size than the initial one, or whose blocks may not fit into one frame when they are written out.
+    /// Nil if nghttp2 decodes header blocks. It does if the settings say so, if the connection's header table does not
+    /// have the initial size, and if a block written out as literals may not fit into one frame.
     private var decoder: HPACKDecoder?
     private let maxBytes: Int
     private var open: OpenBlock?
     /// The priority fields of the block's HEADERS frame (section 6.2).
     private var priority: [UInt8] = []
-    /// Whether the smallest request's `:authority` is in nghttp2's table.
+    /// Whether nghttp2's table has the `:authority` of the smallest request.
     private var isInTable = false
-    /// The youngest stream whose first block has come: others on it are trailers.
+    /// The youngest stream whose first block has arrived: later blocks on it are trailers.
     private var lastStream: Int32 = 0
 
-    /// As many as nghttp2 is told to take (CVE-2024-28182).
+    /// The same bound that nghttp2 is given (CVE-2024-28182).
     static let mostContinuations = 8
     /// `:method: POST`, `:path: /`, `:scheme: https` from the static table, and `:authority: x` as a literal with
     /// indexing: nothing else enters nghttp2's table, so that it stays the youngest entry there.
     private static let first: [UInt8] = [0x83, 0x84, 0x87, 0x41, 0x01, 0x78]
-    /// The same afterwards.
+    /// The smallest request once its `:authority` is in nghttp2's table.
     private static let smallest: [UInt8] = [0x83, 0x84, 0x87, 0xBE]
     /// An indexed field with index 0, which is a decoding error (RFC 7541, section 6.1).
     private static let undecodable: UInt8 = 0x80
 
-    /// - Parameter decodes: whether to decode header blocks if that can be done.
+    /// - Parameter decodes: whether to decode header blocks, if the settings allow it.
     init(_ settings: SessionSettings, decodes: Bool) {
         maxBytes = settings.maxHeaderListBytes
         guard decodes, settings.headerTableSize == HPACKTable.initialSize,
@@ -75,7 +75,7 @@ final class HeaderBlockInterceptor {
         let content = unsafe UnsafeBufferPointer(rebasing: payload[range])
         priority.removeAll(keepingCapacity: true)
         if frame.hasPriority {
-            // After the length of the padding, if there is one.
+            // The length of the padding comes first, if there is padding.
             let start = frame.isPadded ? 1 : 0
             unsafe priority.append(contentsOf: payload[start..<range.lowerBound])
         }
@@ -121,7 +121,7 @@ final class HeaderBlockInterceptor {
             replacement.append(contentsOf: isInTable ? Self.smallest : Self.first)
             isInTable = true
             if let range = decoder?.contentLength {
-                // A literal without indexing, whose name is entry 28 of the static table.
+                // A literal without indexing, whose name is entry 28 of the static table (`content-length`).
                 replacement.append(0x0F)
                 replacement.append(0x0D)
                 replacement.append(UInt8(range.count))
@@ -144,7 +144,7 @@ final class HeaderBlockInterceptor {
         }
     }
 
-    /// Begins the frame that nghttp2 gets: with what was around the block, except padding.
+    /// Begins the frame that nghttp2 gets, with the original's head and priority but without its padding.
     private func beginFrame(_ head: FrameHead) {
         replacement.removeAll(keepingCapacity: true)
         let flags = FrameHead.endHeaders | head.flags & (FrameHead.endStream | FrameHead.priority)
@@ -152,8 +152,8 @@ final class HeaderBlockInterceptor {
         if !priority.isEmpty { replacement.append(contentsOf: priority) }
     }
 
-    /// A frame is given to nghttp2 as it is, and all that follows. True: it comes in the middle of a block, and nghttp2
-    /// gets ``replacement`` first.
+    /// Prepares for giving nghttp2 this frame and all later ones unchanged. Returns true if a header block is open:
+    /// nghttp2 gets ``replacement`` first.
     func breaksOff(before frame: FrameHead) -> Bool {
         guard let head = open?.head, frame.kind != .continuation || frame.stream != head.stream else {
             return false
@@ -162,7 +162,7 @@ final class HeaderBlockInterceptor {
         return true
     }
 
-    /// Another frame comes in the middle of a block. nghttp2 gets HEADERS without END_HEADERS first.
+    /// Another frame interrupts a header block. nghttp2 first gets HEADERS without END_HEADERS, so that it notices.
     private func breakOff(_ head: FrameHead) -> Outcome {
         beginFrame(head)
         replacement.endFrame(from: 0)

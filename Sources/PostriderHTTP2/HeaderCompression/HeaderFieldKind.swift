@@ -28,7 +28,7 @@ enum HeaderFieldKind: UInt8, Sendable {
         }
     }
 
-    /// Whether nghttp2 accepts a value in any case. It is asked about others, which are rare.
+    /// Whether nghttp2 accepts a value in any case. It checks all others itself; they are rare.
     func isPlain(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         let value = unsafe value.span
         switch self {
@@ -82,7 +82,7 @@ private enum TextBytes: ByteKind {
     static func holds(_ word: UInt64) -> Bool {
         let each: UInt64 = 0x0101_0101_0101_0101
         let top = each << 7
-        // Bytes have seven bits each: no sum carries into the next byte.
+        // Each byte has seven bits, so no sum carries into the next byte.
         guard word & top == 0 else { return false }
         return (word &+ each &* 0x60) & ~(word &+ each) & top == top
     }

@@ -1,16 +1,16 @@
-/// The Huffman code of HPACK (RFC 7541, section 5.2 and appendix B), decoded twelve bits at a time: the characters of
-/// text have codes of five to eight bits, so that twelve bits are two characters mostly.
+/// The Huffman code of HPACK (RFC 7541, section 5.2 and appendix B), decoded twelve bits at a time. Characters of text
+/// have codes of five to eight bits, so twelve bits are mostly two characters.
 struct HuffmanCode: Sendable {
     /// How many bits are looked up at once.
     private static let lookedUp = 12
     private static let longest = 30
 
-    /// By the next twelve bits: the byte whose code they begin with, the byte after it if its code is complete, how
-    /// many bytes these are, and how many bits they take; 0 if the first code is longer than twelve bits.
+    /// By the next twelve bits: the first byte, the second byte if its code is complete, how many bytes these are, and
+    /// how many bits they use. 0 if the first code is longer than twelve bits.
     private let beginnings: [UInt32]
-    /// By length of the code: the first code, how many there are, and where their bytes begin in ``ordered``.
+    /// By length of the code: the first code, how many codes there are, and where their bytes begin in ``ordered``.
     private let ranges: [(first: UInt32, count: UInt32, start: Int)]
-    /// All bytes, by code.
+    /// All bytes in the order of their codes.
     private let ordered: [UInt8]
 
     static let shared = HuffmanCode()
@@ -43,7 +43,7 @@ struct HuffmanCode: Sendable {
         ordered = bytes
     }
 
-    /// An entry of one byte, with the byte that follows in the same bits.
+    /// A table entry of one byte, completed with the second byte if its code lies in the same bits.
     private static func pair(_ singles: [UInt32], _ bits: Int) -> UInt32 {
         let first = singles[bits]
         let own = first >> 24
@@ -53,8 +53,8 @@ struct HuffmanCode: Sendable {
         return both << 24 | 2 << 16 | (second & 0xFF) << 8 | first & 0xFF
     }
 
-    /// How many bytes this many bytes of code stand for at most, and one more: a byte is written before it turns out
-    /// that there is none.
+    /// The size of the buffer for `count` bytes of code: the most bytes that they can stand for, and one more, because
+    /// the decoder writes a byte before it knows whether there is one.
     static func mostBytes(of count: Int) -> Int { count * 8 / 5 + 1 }
 
     /// Decodes a string.
@@ -64,8 +64,8 @@ struct HuffmanCode: Sendable {
     func decode(_ source: UnsafeBufferPointer<UInt8>, to target: UnsafeMutablePointer<UInt8>) -> Int? {
         let beginnings = beginnings.span
         var (next, written) = (0, 0)
-        // The next bits are the most significant ones. Each bit below the available ones is zero, or has its value
-        // already.
+        // The next bits are the most significant ones. Bits below the available ones are zero, or already have their
+        // right value.
         var (bits, available): (UInt64, Int) = (0, 0)
         while true {
             if next + 8 <= source.count {
@@ -103,7 +103,7 @@ struct HuffmanCode: Sendable {
         }
     }
 
-    /// The byte whose code these bits begin with, of any length.
+    /// The byte whose code, of any length, comes first in these bits.
     private func head(_ bits: UInt64, _ available: Int) -> (UInt8, Int)? {
         guard available >= 5 else { return nil }
         for length in 5...Self.longest {

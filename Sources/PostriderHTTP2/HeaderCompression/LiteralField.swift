@@ -1,13 +1,14 @@
 extension Array where Element == UInt8 {
-    /// Appends a literal field without indexing, with a new name: it enters no table and needs none
-    /// (RFC 7541, section 6.2.2).
+    /// Appends a literal field without indexing and with a literal name (RFC 7541, section 6.2.2). It does not depend
+    /// on the HPACK table and does not change it.
     mutating func append(literal name: Span<UInt8>, _ value: Span<UInt8>) {
         append(0)
         append(string: name)
         append(string: value)
     }
 
-    /// A string without code: its length in an integer with a prefix of seven bits (sections 5.1, 5.2), then its bytes.
+    /// Appends a string without Huffman coding: its length as an integer with a prefix of seven bits (sections 5.1,
+    /// 5.2), then its bytes.
     private mutating func append(string text: Span<UInt8>) {
         if text.count < 0x7F {
             append(UInt8(text.count))

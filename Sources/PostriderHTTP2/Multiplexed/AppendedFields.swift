@@ -1,21 +1,21 @@
-/// Fields of answers that nghttp2 is asked for with the status alone. Each is put, as a literal without indexing, into
-/// the HEADERS frame that nghttp2 makes (RFC 7541, section 6.2.2): it enters no table and needs none.
+/// Fields that are appended to answers for which nghttp2 writes only the status. Each is put into the finished HEADERS
+/// frame as a literal without indexing (RFC 7541, section 6.2.2), which neither uses nor changes the HPACK table.
 struct AppendedFields {
     private struct Field {
         let stream: Int32
-        /// Where in ``bytes`` it lies.
+        /// The range of the field in ``bytes``.
         let range: Range<Int>
     }
 
     private var fields: [Field] = []
     private var bytes: [UInt8] = []
-    /// Which of the fields leaves next.
+    /// The index of the next field to be appended.
     private var next = 0
 
     /// `:status: 200`, entry 8 of the static table.
     private static let ok: UInt8 = 0x88
 
-    /// Whether any answer has not left.
+    /// Whether any field has not been sent.
     var isWaiting: Bool { next < fields.count }
 
     /// Adds the field of an answer.
@@ -26,10 +26,10 @@ struct AppendedFields {
         fields.append(Field(stream: stream, range: start..<bytes.count))
     }
 
-    /// Adds its field to an answer, if the HEADERS frame that begins at `start` is one. Answers leave in the order in
-    /// which they were given, except those that were reset before.
+    /// Appends the next field to the HEADERS frame that begins at `start`, if that frame is its answer. Answers are
+    /// sent in the order in which they were given, except those that were reset before.
     mutating func extend(_ output: inout [UInt8], from start: Int) {
-        // An interim response may leave before, on the same stream.
+        // An interim response may be sent first on the same stream.
         guard output.last == Self.ok else { return }
         let stream = Int32(output.span.bigEndianWord(at: start + 5) & 0x7FFF_FFFF)
         var place = next
@@ -40,7 +40,7 @@ struct AppendedFields {
         output.endFrame(from: start)
     }
 
-    /// Everything has left.
+    /// All answers were sent.
     mutating func removeAll() {
         guard !fields.isEmpty else { return }
         fields.removeAll(keepingCapacity: true)

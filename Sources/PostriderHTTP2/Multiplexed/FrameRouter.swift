@@ -1,47 +1,48 @@
-/// Takes a peer's bytes on their way to nghttp2. The router says what has to be judged or replaced; whoever stands
-/// behind it knows the streams.
+/// Receives a peer's bytes from the ``FrameRouter`` on their way to nghttp2, and decides about DATA on streams that may
+/// be closed: the sink knows the streams, the router does not.
 protocol FrameSink {
-    /// Gives bytes to nghttp2. Negative: the library's error.
+    /// Gives bytes to nghttp2. A negative result is an error of the library.
     func give(_ bytes: UnsafeBufferPointer<UInt8>) -> Int
-    /// Whether nghttp2, which may not have been given all that came, has no open stream of this number.
+    /// Whether nghttp2 has no open stream of this number. Bytes that the router still holds may open it.
     func mayBeClosed(_ stream: Int32) -> Bool
-    /// A DATA frame begins, of which nghttp2 has been given nothing.
+    /// A DATA frame begins; nghttp2 has been given nothing of it.
     func judge(_ data: FrameHead)
-    /// The connection is over. Negative: an error for the library's.
+    /// Fails the connection. Returns a negative number, as an error of the library would.
     func refuse(_ error: SessionError) -> Int
-    /// Whether the connection has been ended meanwhile: nothing more is to be given.
+    /// Whether the connection has ended meanwhile: nghttp2 is given nothing more.
     var hasEnded: Bool { get }
 }
 
-/// Tells the frames of a client apart before nghttp2 sees them. Header blocks go to the ``HeaderBlockInterceptor``,
-/// DATA on streams that may be closed is judged, and every other byte passes as it is.
+/// Inspects a client's frames before nghttp2 sees them. Header blocks go to the ``HeaderBlockInterceptor``, DATA on
+/// streams that may be closed is judged, and every other byte passes unchanged.
 final class FrameRouter {
     private let interceptor: HeaderBlockInterceptor
-    /// Bytes of a frame that passes, or of the preface, which are still to come.
+    /// Bytes of the current frame or the preface that have not arrived and will pass unchanged.
     private var passing = FloodAccounting.magicBytes
-    /// The beginning of a frame of which the rest has not come.
+    /// The beginning of a frame whose rest has not arrived.
     private var partial: [UInt8] = []
-    /// Whether everything passes from now on.
+    /// Whether everything passes unchanged from now on.
     private var passesAll: Bool
-    /// The last stream that began in the input at hand, if nothing has come since that may close it.
+    /// The last stream that began in the current input, unless a later frame of the input may have closed it; 0 if
+    /// there is none.
     private var justBegun: Int32 = 0
     private let maxFrameBytes: Int
 
-    /// A router for the peer of a connection. What comes to a client passes.
+    /// A router for the peer of a connection. At a client everything passes unchanged.
     init(_ role: HTTP2Connection.Role, _ settings: SessionSettings) {
-        // Without a decoder, which takes memory, on a client.
+        // A client needs no decoder, which would take memory.
         interceptor = HeaderBlockInterceptor(settings, decodes: role == .server && settings.readsHeaderBlocks)
         passesAll = role == .client
         maxFrameBytes = Int(settings.maxFrameSize)
     }
 
-    /// Takes what arrived. `block` has the fields of a header block when nghttp2 is given its replacement.
+    /// Takes bytes that arrived. When nghttp2 is given a replacement for a header block, `block` has its fields.
     ///
-    /// - Returns: 0 or more; negative: the library's error.
+    /// - Returns: 0 or more, or a negative error of the library.
     func route(_ bytes: UnsafeBufferPointer<UInt8>, to sink: some FrameSink, _ block: InboundBlock) -> Int {
         var (next, given) = (0, 0)
         justBegun = 0
-        // Whether there is a RST_STREAM that nghttp2 has not been given.
+        // Whether the bytes that are held back contain a RST_STREAM.
         var owesReset = false
         while next < bytes.count, !passesAll {
             if passing > 0 {
@@ -58,7 +59,7 @@ final class FrameRouter {
                 } else if frame.kind == .data, frame.stream != justBegun,
                     owesReset || sink.mayBeClosed(frame.stream)
                 {
-                    // What came before may close the stream, or begin it.
+                    // Earlier frames may open or close the stream, so nghttp2 gets them first.
                     let verdict = unsafe sink.give(UnsafeBufferPointer(rebasing: bytes[given..<next]))
                     guard verdict >= 0, !sink.hasEnded else { return verdict }
                     (given, owesReset) = (next, false)
@@ -90,13 +91,13 @@ final class FrameRouter {
         return given < bytes.count ? unsafe sink.give(UnsafeBufferPointer(rebasing: bytes[given...])) : 0
     }
 
-    /// The head of the frame that has come in part; nil if that is not complete either.
+    /// The head of the frame that has arrived in part; nil if the head itself is incomplete.
     private var partialHead: FrameHead? {
         let partial = partial
         return FrameHead(partial.span, at: 0)
     }
 
-    /// Keeps the beginning of a frame, up to its end, or up to the end of its head.
+    /// Keeps an incomplete frame up to its end, or, if its head is incomplete, up to the end of the head.
     ///
     /// - Returns: how many bytes were kept.
     private func keepPart(of bytes: UnsafeBufferPointer<UInt8>) -> Int {
@@ -106,7 +107,7 @@ final class FrameRouter {
         return step
     }
 
-    /// Takes the frame that has come in parts, if it is complete now.
+    /// Handles the frame that was kept, if it is complete now.
     private func takePart(_ sink: some FrameSink, _ block: InboundBlock) -> Int {
         guard let frame = partialHead else { return 0 }
         let isKept = interceptor.intercepts(frame) && frame.count <= maxFrameBytes
@@ -126,7 +127,7 @@ final class FrameRouter {
         return unsafe whole.withUnsafeBufferPointer { unsafe sink.give($0) }
     }
 
-    /// Has a whole frame, its head included, read in place of nghttp2, and gives nghttp2 what replaces it.
+    /// Gives a complete frame to the interceptor, and its replacement to nghttp2.
     private func intercept(
         _ frame: FrameHead, _ bytes: UnsafeBufferPointer<UInt8>, _ sink: some FrameSink, _ block: InboundBlock
     ) -> Int {

@@ -1,43 +1,43 @@
-/// The end of a connection in good order (RFC 9113, section 6.8): every stream that the peer has begun is answered.
+/// A graceful shutdown (RFC 9113, section 6.8): every stream that the peer has begun is answered.
 ///
-/// A peer begins streams until it has read a GOAWAY, and some drop the connection when they read one (aioapns). So the
-/// server goes on answering, and says in turn:
+/// A peer begins streams until it reads a GOAWAY, and some drop the connection as soon as they read one (aioapns). So
+/// the server goes on answering, and sends in turn:
 ///
-/// 1. PING, until a round trip goes by in which no stream is open and none is begun;
-/// 2. PING, and GOAWAY that names the largest stream number there is: nothing is to be begun any more. They leave
-///    together, so that with the acknowledgement everything has come that was begun before the peer read the GOAWAY.
-///    nghttp2 sends PING first. That is as it should be: after a GOAWAY hyper-h2 takes any frame for an error;
-/// 3. GOAWAY that names the last stream, as ``HTTP2Connection/goaway(errorCode:debug:)`` does. The connection is
-///    finished once that stream, and those before it, are closed.
+/// 1. PING, until a round trip passes in which no stream is open and none is begun;
+/// 2. PING, and a GOAWAY with the largest stream number there is: the peer shall begin no more. Both are sent together,
+///    so when the acknowledgement arrives, every stream that the peer began before it read the GOAWAY has arrived.
+///    nghttp2 sends the PING first, as it should be: after a GOAWAY hyper-h2 treats any frame as an error;
+/// 3. GOAWAY with the last stream, as ``HTTP2Connection/goaway(errorCode:debug:)`` does. The connection is finished
+///    once that stream and those before it are closed.
 struct GracefulShutdown {
     /// What the connection does next.
     enum Action {
         case ping
-        /// GOAWAY for no stream, and PING.
+        /// Send the GOAWAY with the largest stream number, and PING.
         case announce
-        /// The last GOAWAY: the shutdown is over.
+        /// Send the last GOAWAY: the shutdown is over.
         case goaway
     }
 
-    /// A PING that is under way, and the last stream of the peer when it was sent.
+    /// A PING that is under way, and the peer's last stream when it was sent.
     struct RoundTrip {
         let ping: Int
         let lastStream: Int32
     }
 
     private enum Step {
-        /// Waits for a round trip in which the peer is silent; nil if none is under way.
+        /// Waits for a round trip in which the peer begins no stream; nil if no PING is under way.
         case settling(RoundTrip?)
-        /// The first GOAWAY leaves when all else is sent.
+        /// The first GOAWAY is sent when everything else has been.
         case announcing
-        /// The first GOAWAY is under way, and this PING with it.
+        /// The first GOAWAY and this PING are under way.
         case confirming(ping: Int)
     }
 
     /// The debug data of both GOAWAYs.
     let debug: [UInt8]
     private var step: Step
-    /// The connection's moment at which the step began.
+    /// The connection's tick at which the step began.
     private var since: Int
     /// Whether the peer has taken too long for the step.
     private var isLate = false
@@ -62,7 +62,7 @@ struct GracefulShutdown {
         }
     }
 
-    /// Takes the next step, when it is due and all else has been sent.
+    /// Takes the next step. The caller makes sure that it is due and that everything else has been sent.
     mutating func advance(_ pings: PingCount, lastStream: Int32, at moment: Int) -> Action {
         switch step {
         case .settling(let round):
@@ -70,7 +70,7 @@ struct GracefulShutdown {
                 begin(.announcing, at: moment)
                 return announce(pings, at: moment)
             }
-            // The step goes on, and with it the time that the peer has.
+            // The step is repeated, and its timeout goes on.
             step = .settling(RoundTrip(ping: pings.next, lastStream: lastStream))
             return .ping
         case .announcing: return announce(pings, at: moment)
@@ -78,7 +78,7 @@ struct GracefulShutdown {
         }
     }
 
-    /// Another second has gone by.
+    /// Counts another second.
     mutating func tick(at moment: Int, _ timeouts: Timeouts) {
         let seconds = if case .settling = step { timeouts.settlingSeconds } else { timeouts.goodbyeSeconds }
         if moment - since > seconds { isLate = true }

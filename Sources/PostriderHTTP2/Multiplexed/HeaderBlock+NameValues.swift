@@ -1,8 +1,7 @@
 import CPostriderNghttp2
 
 extension HeaderBlock {
-    /// The block in the form in which the library takes it. The library copies what it needs before it
-    /// returns.
+    /// Calls `body` with the block as an array of `nghttp2_nv`. The library copies what it needs before it returns.
     func withNameValues<Result>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result) -> Result {
         unsafe bytes.room.withUnsafeBufferPointer { all in
             guard let base = unsafe UnsafeMutablePointer(mutating: all.baseAddress) else {

@@ -1,7 +1,7 @@
 /// The header block that is being received. Blocks of one connection never interleave (RFC 9113, section 4.3).
 final class InboundBlock {
     var fields = HeaderBlock()
-    /// Whether ``fields`` is complete already: what nghttp2 reports of the replacement is not read.
+    /// Whether ``fields`` is complete already: the fields of the replacement, which nghttp2 reports, are ignored.
     var isDecoded = false
     /// Whether the block has `expect: 100-continue` (RFC 9110, section 10.1.1).
     private(set) var expectsContinue = false
@@ -18,8 +18,8 @@ final class InboundBlock {
         if name.count == 6 { unsafe noteExpectation(name.span, value.span) }
     }
 
-    /// Takes note of a field whose name has the length of `expect`. Other expectations are ignored, as section 10.1.1
-    /// lets a server do.
+    /// Notes `expect: 100-continue`; called for fields whose name is as long as `expect`. Other expectations are
+    /// ignored, as section 10.1.1 lets a server do.
     private func noteExpectation(_ name: Span<UInt8>, _ value: Span<UInt8>) {
         guard name.matches("expect") else { return }
         let members = String(decoding: value.indices.map { value[$0] }, as: UTF8.self).lowercased()

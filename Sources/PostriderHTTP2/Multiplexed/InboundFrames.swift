@@ -1,7 +1,7 @@
 import CPostriderNghttp2
 
-/// What a peer sends on a connection over nghttp2: gives it to the library, takes what the library reports of it (see
-/// `Nghttp2Callbacks.swift`) and tells the handler.
+/// The receiving side of a connection over nghttp2. It gives the peer's bytes to the library, handles the library's
+/// callbacks (see `Nghttp2Callbacks.swift`) and tells the handler.
 final class InboundFrames {
     private let state: ConnectionState
     private let library: Nghttp2Session
@@ -9,7 +9,7 @@ final class InboundFrames {
     private let router: FrameRouter
     private let block = InboundBlock()
     private(set) var closedStreams = RecentlyClosedStreams()
-    /// Streams whose peer waits for `100` before it sends the body.
+    /// Streams whose client waits for `100` before it sends the body.
     private var awaitingContinue: [Int32] = []
 
     init(_ state: ConnectionState, _ library: Nghttp2Session) {
@@ -19,13 +19,13 @@ final class InboundFrames {
         router = FrameRouter(state.role, state.settings)
     }
 
-    /// Takes what arrived. Negative: the library's error.
+    /// Takes bytes that arrived. A negative result is an error of the library.
     func receive(_ bytes: Span<UInt8>) -> Int {
         unsafe bytes.withUnsafeBufferPointer { unsafe router.route($0, to: self, block) }
     }
 
-    /// Sends `100` where the peer waits for it: nothing of the body has come and no answer was given (RFC 9110, section
-    /// 10.1.1).
+    /// Sends `100` to clients that wait for it, unless a part of the body has arrived or the request is answered (RFC
+    /// 9110, section 10.1.1).
     func sendContinue() {
         guard !awaitingContinue.isEmpty else { return }
         var streams: [Int32] = []
@@ -36,16 +36,17 @@ final class InboundFrames {
         }
     }
 
-    /// A frame begins. nghttp2 ignores HEADERS on streams that it does not keep any more, which would cost 300 KB for a
-    /// thousand of them, but decodes their blocks first, past every bound that we set to header blocks. So HEADERS on a
-    /// stream that the peer has ended or reset end the connection (RFC 9113, section 5.1).
+    /// A frame begins. nghttp2 ignores HEADERS on streams that it has forgotten, since remembering a thousand would
+    /// cost 300 KB; but it decodes their blocks first, without our bounds on header blocks. So HEADERS on a stream that
+    /// the peer has ended or reset end the connection (RFC 9113, section 5.1).
     func frameBegins(_ frame: nghttp2_frame_hd) {
         let stream = frame.stream_id
         guard UInt32(frame.type) == NGHTTP2_HEADERS.rawValue, isClosedByPeer(stream) else { return }
         if !closedStreams.forgive(stream) { library.terminate(errorCode: ErrorCode.streamClosed) }
     }
 
-    /// The peer has begun one stream more than it may, and the stream is reset. nghttp2 forgets that at once.
+    /// The peer has begun more streams than it may, and nghttp2 has reset this one. nghttp2 forgets the stream at once,
+    /// so it is remembered here.
     func streamRefused(_ frame: nghttp2_frame_hd) {
         let endsStream = frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
         closedStreams.refuse(frame.stream_id, endsStream: endsStream)
@@ -56,7 +57,7 @@ final class InboundFrames {
         if isRequest { state.resets.open() }
     }
 
-    /// A field of a header block. False: it is one too many, or the block is too large.
+    /// A field of a header block. Returns false if there are too many fields, or the block is too large.
     func fieldReceived(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         if block.isDecoded { return true }
         unsafe block.append(name, value)
@@ -71,7 +72,7 @@ final class InboundFrames {
         return false
     }
 
-    /// A complete frame. False: the connection is over.
+    /// A complete frame. Returns false if it ends the connection.
     func frameReceived(_ frame: UnsafePointer<nghttp2_frame>) -> Bool {
         guard !state.hasEnded else { return false }
         let header = unsafe frame.pointee.hd
@@ -123,10 +124,11 @@ final class InboundFrames {
 
     private func blockReceived(_ stream: Int32, endStream: Bool) {
         let known = library.withRecord(of: stream) { kindOfBlock(on: $0) }
-        // A client's streams have a record from the request on; one without was reset and reported.
+        // At a client a stream has its record from the request on; one without a record was reset and has been
+        // reported.
         guard state.role == .server || known != nil else { return }
         guard known != nil || !state.goaway.isWaiting else {
-            // A request that comes after everything was said, and before it has left. GOAWAY does not name it.
+            // The request arrived after our last GOAWAY was queued, which does not name it.
             block.fields.giveBackMemory()
             return library.submitReset(stream, errorCode: ErrorCode.refusedStream)
         }
@@ -140,7 +142,7 @@ final class InboundFrames {
         if endStream { reportEnd(stream) }
     }
 
-    /// What a block is that has come on a stream. Takes note of it.
+    /// Says which kind of block has arrived on a stream, and notes it for the next one.
     private func kindOfBlock(on record: StreamRecord) -> BlockKind {
         if record.hasHead { return .trailers }
         if state.role == .client && block.fields.isInformational { return .informational }
@@ -154,14 +156,14 @@ final class InboundFrames {
         return record
     }
 
-    /// The handler may have ended the connection in the call before.
+    /// Reports the end of the peer's side, unless the handler has ended the connection in the call before.
     private func reportEnd(_ stream: Int32) {
         guard library.withRecord(of: stream, { $0.hasEnded = true }) != nil else { return }
         handler.lend { $0.ended(stream) }
     }
 
-    /// The peer resets a stream. False: it has cut short one stream too many. A stream whose answer has left is
-    /// finished, and one that was open for more than a second has been waited for.
+    /// The peer resets a stream. Returns false if it has cut short too many. A stream whose answer has been sent is
+    /// finished, and one that was open for more than a second does not count as cut short.
     private func isBearable(resetOf stream: Int32) -> Bool {
         let since = library.withRecord(of: stream) { record in
             record.hasEnded = true
@@ -190,8 +192,8 @@ extension InboundFrames: FrameSink {
 
     func mayBeClosed(_ stream: Int32) -> Bool { library.isUnknown(stream) }
 
-    /// On a stream that the peer has ended or reset, DATA ends the connection (RFC 9113, section 5.1); where we have
-    /// closed the stream, the peer may not have known. nghttp2 ignores both.
+    /// Decides about DATA on a closed stream, which nghttp2 would ignore. If the peer ended or reset the stream, DATA
+    /// ends the connection (RFC 9113, section 5.1). If we closed it, the peer may not have known: DATA is ignored.
     func judge(_ data: FrameHead) {
         guard isClosedByPeer(data.stream) else { return }
         if !closedStreams.mayHold(data.stream) {
@@ -206,10 +208,10 @@ extension InboundFrames: FrameSink {
         return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
     }
 
-    /// The last stream that the peer has begun. nghttp2 does not count one that was refused.
+    /// The last stream that the peer has begun, including refused ones, which nghttp2 does not count.
     var lastBegun: Int32 { max(closedStreams.lastRefused, library.lastProcessedStream) }
 
-    /// Whether the peer has begun this stream, and it is closed.
+    /// Whether this is a closed stream that the peer began.
     private func isClosedByPeer(_ stream: Int32) -> Bool {
         state.role == .server && stream & 1 == 1 && stream <= lastBegun && library.isUnknown(stream)
     }

@@ -1,13 +1,13 @@
 import CPostriderNghttp2
 
 /// An HTTP/2 connection over nghttp2, with any number of streams. nghttp2 keeps the streams, the windows and the rules
-/// of HTTP; what it leaves to be desired is added around it (docs/internals/own-protocol-code.md says what and why).
+/// of HTTP; docs/internals/own-protocol-code.md says what is added around it, and why.
 final class MultiplexedConnection {
     let inbound: InboundFrames
     let outbound: OutboundStreams
     private let state: ConnectionState
     private let library: Nghttp2Session
-    /// What the first SETTINGS frame is to allow the peer, if not what the settings say.
+    /// The stream limit of the first SETTINGS frame, if it is not the one of the settings.
     private var announcedStreamLimit: UInt32?
     private var shutdown: GracefulShutdown?
 
@@ -23,7 +23,7 @@ final class MultiplexedConnection {
 
     // MARK: Bytes
 
-    /// Takes what arrived.
+    /// Takes bytes that arrived.
     func receive(_ bytes: Span<UInt8>) {
         let result = inbound.receive(bytes)
         guard !state.hasEnded else { return }
@@ -73,7 +73,7 @@ final class MultiplexedConnection {
         outbound.forgetAppendedFields()
     }
 
-    /// Looks at a frame that nghttp2 has just built, from `start` on.
+    /// Handles a frame that nghttp2 has just written, from `start` on.
     private func frameSent(_ output: inout [UInt8], from start: Int) {
         switch FrameHead.Kind(rawValue: output[start + 3]) {
         case .headers: outbound.extend(&output, from: start)
@@ -83,12 +83,13 @@ final class MultiplexedConnection {
         }
     }
 
-    /// nghttp2 ends connections by itself, and the GOAWAY that it sends is the only sign of it (RFC 9113, section 6.8).
-    /// It names a stream whose header block has only begun, as if it had been served.
+    /// nghttp2 can end the connection by itself; the GOAWAY that it writes is the only sign of it (RFC 9113, section
+    /// 6.8). That GOAWAY names a stream whose header block has only begun as if it had been served, so the number is
+    /// corrected.
     private func goawaySent(_ output: inout [UInt8], from start: Int) {
         let named = output.span.bigEndianWord(at: start + 9)
         if let shutdown, named == GracefulShutdown.allStreams {
-            // nghttp2's notice has no debug data.
+            // nghttp2's shutdown notice has no debug data.
             output += shutdown.debug
             return output.endFrame(from: start)
         }
@@ -107,8 +108,8 @@ final class MultiplexedConnection {
         _ = sendGoaway()
     }
 
-    /// Hands the GOAWAY that waits to nghttp2, which would send it first, when nothing else can be sent any more.
-    /// False: there is none to hand over.
+    /// Hands a waiting GOAWAY to nghttp2 when nothing else can be sent, because nghttp2 would send it first. Returns
+    /// false if none waits.
     private func sendGoaway() -> Bool {
         guard state.goaway.isWaiting, state.failure != nil || !hasMore,
             let (errorCode, debug) = state.goaway.take()
@@ -129,7 +130,7 @@ extension MultiplexedConnection {
         library.submitPing()
     }
 
-    /// Has the first SETTINGS frame allow the peer fewer streams than nghttp2 takes.
+    /// Makes the first SETTINGS frame announce fewer streams than nghttp2 accepts.
     func announceStreamLimit(_ count: UInt32) { announcedStreamLimit = count }
 
     /// Changes how many streams the peer may have open.
@@ -162,7 +163,7 @@ extension MultiplexedConnection {
 
     // MARK: The end in good order
 
-    /// Whether a shutdown has begun and its last GOAWAY was not said.
+    /// Whether a shutdown has begun and its last GOAWAY is not queued yet.
     var isShuttingDown: Bool { shutdown != nil }
 
     /// Begins a shutdown.
@@ -177,7 +178,8 @@ extension MultiplexedConnection {
         return shutdown.isDue(state.pings, openStreams: state.streams.count)
     }
 
-    /// Takes the next step if it is due. To be called when everything else has been sent. False: there was none.
+    /// Takes the next step of the shutdown if it is due. Called when everything else has been sent. Returns false if no
+    /// step was due.
     private func advanceShutdown() -> Bool {
         guard isShutdownStepDue, var shutdown else { return false }
         let action = shutdown.advance(state.pings, lastStream: state.lastStream, at: state.deadlines.moment)
@@ -194,13 +196,13 @@ extension MultiplexedConnection {
         return true
     }
 
-    /// Another second has gone by.
+    /// Counts another second.
     func tick(_ timeouts: Timeouts) { shutdown?.tick(at: state.deadlines.moment, timeouts) }
 
     // MARK: Leaving nghttp2
 
-    /// What a connection with one stream goes on with, if nothing is under way but one answer that goes on: the peer
-    /// owes nothing and is owed nothing, and we use no header table for what we send. Nil otherwise.
+    /// The state with which a ``SingleStreamConnection`` goes on. Nil unless nothing is under way but one answer that
+    /// goes on, no deadline runs in either direction, and we use no header table for what we send.
     func makeSingleStreamState() -> SingleStreamState? {
         let settings = state.settings
         guard state.role == .server, settings.encoderTableSize == 0, settings.automaticWindowUpdates,
@@ -209,7 +211,7 @@ extension MultiplexedConnection {
             state.streams.count == 1, let record = state.streams.first, record.isIdle
         else { return nil }
         let windows = library.sendWindows(of: record.id)
-        // Of a window that is below zero (RFC 9113, section 6.9.2) the library only says that it is empty.
+        // For a window below zero (RFC 9113, section 6.9.2) nghttp2 only says that it is empty.
         guard windows.stream > 0 else { return nil }
         return SingleStreamState(
             stream: record.id, lastStream: inbound.lastBegun,

@@ -1,7 +1,7 @@
 import CPostriderNghttp2
 
-/// Makes an nghttp2 session with our options and callbacks. Fails only when memory is exhausted, which is the end of
-/// the process.
+/// Makes an nghttp2 session with our options and callbacks. It fails only when memory is exhausted, which ends the
+/// process.
 func makeNghttp2Session(
     _ role: HTTP2Connection.Role, _ settings: SessionSettings
 ) -> Nghttp2Session {
@@ -17,7 +17,8 @@ func makeNghttp2Session(
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
     unsafe nghttp2_option_set_no_auto_window_update(options, settings.automaticWindowUpdates ? 0 : 1)
     unsafe nghttp2_option_set_max_deflate_dynamic_table_size(options, Int(settings.encoderTableSize))
-    // It counts resets of finished streams too, which honest clients send. ``RapidResetDetector`` judges them instead.
+    // nghttp2's own limit counts resets of finished streams too, which honest clients send. ``RapidResetDetector``
+    // replaces it.
     unsafe nghttp2_option_set_stream_reset_rate_limit(options, UInt64(Int64.max), UInt64(Int64.max))
     unsafe nghttp2_option_set_max_continuations(options, HeaderBlockInterceptor.mostContinuations)
     unsafe setCallbacks(callbacks)
@@ -79,7 +80,7 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
     }
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) {
         _, stream, errorCode, context in
-        // Never an error from here: the library would leak on it (CVE-2023-35945).
+        // This callback must not return an error: the library would leak memory (CVE-2023-35945).
         unsafe withConnection(context) { connection in
             connection.inbound.streamClosed(stream, errorCode: errorCode)
             return 0
@@ -87,8 +88,8 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
     }
 }
 
-/// What the library asks for the body of a stream. The record is unretained: it lives as long as its connection, and
-/// the library forgets it with the stream.
+/// The callback with which nghttp2 reads the body of a stream. The record is unretained: it lives as long as its
+/// connection, and nghttp2 forgets it with the stream.
 func bodySource(of record: StreamRecord) -> nghttp2_data_provider {
     unsafe nghttp2_data_provider(
         source: nghttp2_data_source(ptr: Unmanaged.passUnretained(record).toOpaque()),
@@ -106,7 +107,7 @@ func bodySource(of record: StreamRecord) -> nghttp2_data_provider {
         })
 }
 
-/// The connection that a callback is for; it is alive because one of its methods is on the stack.
+/// The connection that a callback is for. It is alive, because one of its methods is on the stack.
 @inline(__always)
 private func withConnection<Result>(
     _ context: UnsafeMutableRawPointer?, _ body: (MultiplexedConnection) -> Result

@@ -1,9 +1,9 @@
 import CPostriderNghttp2
 
-/// Owns one nghttp2 session: every call into the library that concerns an existing session is made here.
+/// Owns one nghttp2 session and makes every call into the library that concerns an existing session.
 ///
-/// The session's callbacks (``Nghttp2Callbacks``) get the pointer that ``setContext(_:)`` gives it; whoever sets it
-/// outlives this object.
+/// The session's callbacks (``Nghttp2Callbacks``) get the pointer that was set with ``setContext(_:)``; the object
+/// behind it must outlive this one.
 @safe
 final class Nghttp2Session {
     private let raw: OpaquePointer
@@ -19,12 +19,13 @@ final class Nghttp2Session {
 
     // MARK: Bytes
 
-    /// Takes bytes of the peer, and calls the callbacks. Negative: the library's error.
+    /// Takes bytes of the peer and calls the callbacks. A negative result is an error of the library.
     func receive(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         unsafe nghttp2_session_mem_recv(raw, bytes.baseAddress, bytes.count)
     }
 
-    /// Lends the next frame that may be sent: its bytes, none after the last one; negative: the library's error.
+    /// Calls `body` with the next frame that may be sent: its bytes, which are empty after the last frame, or a
+    /// negative error of the library.
     func withNextFrame<Result>(_ body: (UnsafeBufferPointer<UInt8>, _ error: Int32) -> Result) -> Result {
         var frame: UnsafePointer<UInt8>?
         let count = unsafe nghttp2_session_mem_send(raw, &frame)
@@ -49,12 +50,12 @@ final class Nghttp2Session {
     /// The last stream of the peer that the library has processed.
     var lastProcessedStream: Int32 { unsafe nghttp2_session_get_last_proc_stream_id(raw) }
 
-    /// Has the library hold a record for a stream, unretained: records live as long as their connection.
+    /// Attaches a record to a stream, unretained: records live as long as their connection.
     func attach(_ record: StreamRecord, to stream: Int32) {
         unsafe nghttp2_session_set_stream_user_data(raw, stream, Unmanaged.passUnretained(record).toOpaque())
     }
 
-    /// Lends the record of an open stream; nil if the stream is closed, or is being reported closed.
+    /// Calls `body` with the record of an open stream; nil if the stream is closed, or is being reported as closed.
     @inline(__always)
     func withRecord<Result>(of stream: Int32, _ body: (StreamRecord) -> Result) -> Result? {
         guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
@@ -70,7 +71,7 @@ final class Nghttp2Session {
 
     /// Begins a request.
     ///
-    /// - Returns: the stream; negative: the library's error.
+    /// - Returns: the stream, or a negative error of the library.
     func submitRequest(_ head: HeaderBlock, _ record: StreamRecord, body: nghttp2_data_provider?) -> Int32 {
         let context = unsafe Unmanaged.passUnretained(record).toOpaque()
         return unsafe head.withNameValues { pairs, count in
@@ -109,14 +110,14 @@ final class Nghttp2Session {
         unsafe trailers.withNameValues { _ = unsafe nghttp2_submit_trailer(raw, stream, $0, $1) }
     }
 
-    /// Goes on with a body that had nothing to send.
+    /// Continues a body that had nothing to send.
     func resumeBody(of stream: Int32) { unsafe nghttp2_session_resume_data(raw, stream) }
 
     func submitReset(_ stream: Int32, errorCode: UInt32) {
         unsafe nghttp2_submit_rst_stream(raw, noFlags, stream, errorCode)
     }
 
-    /// Gives back `count` bytes of the windows of a stream and of the connection.
+    /// Adds `count` bytes to the receive windows of a stream and of the connection (WINDOW_UPDATE).
     func consume(_ stream: Int32, _ count: Int) { unsafe nghttp2_session_consume(raw, stream, count) }
 
     // MARK: The connection
@@ -141,7 +142,7 @@ final class Nghttp2Session {
         unsafe nghttp2_submit_goaway(raw, noFlags, lastStream, errorCode, debug, debug.count)
     }
 
-    /// Ends the connection for a violation of the peer's.
+    /// Ends the connection because of a violation by the peer.
     func terminate(errorCode: UInt32) { _ = unsafe nghttp2_session_terminate_session(raw, errorCode) }
 
     // MARK: Flow control and the peer's settings
@@ -150,7 +151,8 @@ final class Nghttp2Session {
         unsafe nghttp2_session_get_remote_settings(raw, setting)
     }
 
-    /// How many bytes of bodies we may send; of a stream, 0 also for a window below zero (RFC 9113, section 6.9.2).
+    /// How many bytes of body we may send on the connection and on a stream. The stream's value is 0 also for a window
+    /// below zero (RFC 9113, section 6.9.2).
     func sendWindows(of stream: Int32) -> (connection: Int, stream: Int) {
         unsafe (
             Int(nghttp2_session_get_remote_window_size(raw)),
@@ -158,7 +160,7 @@ final class Nghttp2Session {
         )
     }
 
-    /// How many bytes have come for which no window was given back, and how large the windows are.
+    /// How many received bytes have not been given back with WINDOW_UPDATE, and how large the windows are.
     func receiveWindows(of stream: Int32) -> FlowControl.Receive {
         unsafe FlowControl.Receive(
             connection: Int(nghttp2_session_get_effective_recv_data_length(raw)),
@@ -170,7 +172,7 @@ final class Nghttp2Session {
 
 private let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
 
-/// `:status` with a value that is known when the program is written: the library copies neither.
+/// The field `:status` with a value that is known at compile time: the library copies neither.
 private func statusField(_ status: StaticString) -> nghttp2_nv {
     let name: StaticString = ":status"
     return unsafe nghttp2_nv(

@@ -1,14 +1,14 @@
 import CPostriderNghttp2
 
-/// Requests, responses and bodies of a connection over nghttp2: what the verbs of ``HTTP2Connection`` do there.
+/// The sending side of a connection over nghttp2: the requests, responses and bodies of ``HTTP2Connection``.
 final class OutboundStreams {
     private let state: ConnectionState
     private let library: Nghttp2Session
-    /// Fields of answers that nghttp2 has not framed yet.
+    /// Fields for answers that nghttp2 has not put into frames yet.
     private var appended = AppendedFields()
-    /// Streams whose bodies have been taken entirely since the handler was told last.
+    /// Streams whose bodies became empty since the handler was told last.
     private var emptied: [Int32] = []
-    /// Streams that were answered before they were reset.
+    /// Streams that are to be reset after their answer.
     private var lateResets: [(stream: Int32, errorCode: UInt32)] = []
 
     init(_ state: ConnectionState, _ library: Nghttp2Session) {
@@ -22,7 +22,7 @@ final class OutboundStreams {
     /// The record of an open stream.
     func record(of stream: Int32) -> StreamRecord? {
         if let record = library.withRecord(of: stream, { $0 }) { return record }
-        // A request that nghttp2 has not opened yet is one of the youngest.
+        // A request that nghttp2 has not opened yet is among the youngest.
         return state.role == .client ? state.streams.all.last { $0.id == stream } : nil
     }
 
@@ -57,15 +57,15 @@ final class OutboundStreams {
         library.submitResponse(stream, status: "200")
     }
 
-    /// Adds its field to an answer that nghttp2 has framed, from `start` on.
+    /// Appends its field to the answer whose HEADERS frame begins at `start`.
     func extend(_ output: inout [UInt8], from start: Int) {
         if appended.isWaiting { appended.extend(&output, from: start) }
     }
 
-    /// nghttp2 has sent everything: answers whose fields are left were reset before.
+    /// nghttp2 has sent everything: fields that are left belong to answers that were reset.
     func forgetAppendedFields() { appended.removeAll() }
 
-    /// A request gets its answer now. False: its stream is closed.
+    /// Notes that a request is answered now. Returns false if its stream is closed.
     private func beginsAnswer(_ stream: Int32) -> Bool {
         precondition(state.role == .server, "only a server responds")
         let moment = state.deadlines.moment
@@ -108,7 +108,7 @@ final class OutboundStreams {
 
     // MARK: Bodies
 
-    /// Fills one DATA frame and says whether it is the last: how many bytes it has, or an error for nghttp2.
+    /// Fills one DATA frame and says whether it is the last one. Returns the number of bytes, or an error for nghttp2.
     func readBody(
         of record: StreamRecord, _ stream: Int32, into target: UnsafeMutableBufferPointer<UInt8>,
         _ flags: UnsafeMutablePointer<UInt32>
@@ -133,7 +133,7 @@ final class OutboundStreams {
         return count
     }
 
-    /// Tells the handler of bodies that have been taken entirely. False: there were none.
+    /// Tells the handler of bodies that became empty. Returns false if there were none.
     func notifyEmptied() -> Bool {
         guard !emptied.isEmpty else { return false }
         var streams: [Int32] = []
@@ -144,10 +144,10 @@ final class OutboundStreams {
         return true
     }
 
-    /// Goes on with a body that had nothing to send.
+    /// Continues a body that had nothing to send.
     func resume(_ record: StreamRecord) { library.resumeBody(of: record.id) }
 
-    /// Gives back `count` bytes of the windows of a stream and of the connection.
+    /// Adds `count` bytes to the receive windows of a stream and of the connection (WINDOW_UPDATE).
     func consume(_ stream: Int32, _ count: Int) { library.consume(stream, count) }
 
     // MARK: Resets
@@ -164,7 +164,7 @@ final class OutboundStreams {
         }
     }
 
-    /// Resets streams that have been answered meanwhile. False: there were none.
+    /// Resets streams whose answer has been sent meanwhile. Returns false if there were none.
     func sendLateResets() -> Bool {
         guard !lateResets.isEmpty else { return false }
         for (stream, errorCode) in lateResets where library.withRecord(of: stream, { _ in true }) != nil {

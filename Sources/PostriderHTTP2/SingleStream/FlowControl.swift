@@ -1,14 +1,14 @@
 /// The windows of a connection and of its one stream (RFC 9113, section 5.2), in bytes.
 enum FlowControl {
-    /// How much we may still send.
+    /// How many bytes we may still send.
     struct Send {
         var connection: Int
         var stream: Int
-        /// SETTINGS_INITIAL_WINDOW_SIZE of the peer: a change of it changes the stream's window (section 6.9.2).
+        /// The peer's SETTINGS_INITIAL_WINDOW_SIZE: a change of it changes the stream's window (section 6.9.2).
         var initial: Int
     }
 
-    /// How much we have received and not given back with WINDOW_UPDATE, and how large the windows are.
+    /// How many bytes we have received and not given back with WINDOW_UPDATE, and how large the windows are.
     struct Receive {
         var connection: Int
         var stream: Int

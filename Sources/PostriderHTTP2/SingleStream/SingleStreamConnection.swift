@@ -1,15 +1,15 @@
-/// A device's link: a connection that has let go of nghttp2, on which one stream is open and goes on for hours.
+/// A device's link without nghttp2: a connection on which one stream is open and goes on for hours.
 ///
-/// A link needs no more than this, whether it is idle or carries messages all the time. nghttp2 takes 9 KiB for it and
-/// several times the instructions for a message.
+/// That is all that a link needs, whether it is idle or carries messages all the time. nghttp2 would take 9 KiB for it,
+/// and several times the instructions for each message.
 final class SingleStreamConnection {
     private let state: ConnectionState
     private let handler: HandlerReference
     private var link: SingleStreamState
-    /// The beginning of a frame that has come only in part.
+    /// The beginning of a frame whose rest has not arrived.
     private var partial: [UInt8] = []
 
-    /// Goes on with a stream where nghttp2 has left it.
+    /// Continues a connection from the state in which nghttp2 left it.
     init(_ state: ConnectionState, from link: SingleStreamState) {
         self.state = state
         handler = state.handler
@@ -18,7 +18,7 @@ final class SingleStreamConnection {
 
     // MARK: Receiving
 
-    /// Takes what arrived.
+    /// Takes bytes that arrived.
     func receive(_ bytes: Span<UInt8>) {
         do throws(SessionError) {
             if partial.isEmpty {
@@ -41,7 +41,7 @@ final class SingleStreamConnection {
         }
     }
 
-    /// Takes the whole frames at the start of these bytes.
+    /// Takes the complete frames at the start of these bytes.
     ///
     /// - Returns: how many bytes they have.
     private func takeFrames(_ bytes: Span<UInt8>) throws(SessionError) -> Int {
@@ -92,14 +92,14 @@ final class SingleStreamConnection {
         if link.phase.isOver { close(errorCode: ErrorCode.noError) }
     }
 
-    /// The stream is over at both ends.
+    /// Closes the stream in both directions and tells the handler.
     private func close(errorCode: UInt32) {
         if let record = state.streams.first { state.close(record, errorCode: errorCode) }
     }
 
     // MARK: Sending
 
-    /// Whether there is anybody to listen to.
+    /// Whether more may be read: the stream is open, or no GOAWAY was sent or received.
     var wantsToRead: Bool { !link.isGoing || state.streams.count > 0 }
 
     /// Whether there is something to send besides a GOAWAY that waits.
@@ -123,7 +123,7 @@ final class SingleStreamConnection {
         } while goesOn && output.count - start < HTTP2Connection.drainBytes
     }
 
-    /// Sends as much of the body as the peer takes. True: all of it has left, and more may follow.
+    /// Sends as much of the body as the peer's window allows. Returns true if the body is empty now and may get more.
     private func sendBody(into output: inout [UInt8]) -> Bool {
         while hasMore, let record = state.streams.first {
             let count = min(link.room, record.outboundBytes)
@@ -149,7 +149,7 @@ final class SingleStreamConnection {
         return false
     }
 
-    /// Literal fields that enter no table: we have none.
+    /// Trailers are literal fields: we keep no header table for this link.
     private func write(trailers: HeaderBlock, into output: inout [UInt8]) {
         var block: [UInt8] = []
         trailers.forEach { name, value in block.append(literal: name, value) }
@@ -161,7 +161,7 @@ final class SingleStreamConnection {
         output += block
     }
 
-    /// Resets the stream, if it is this one.
+    /// Resets the stream, if `stream` is the one of this link.
     func reset(_ stream: Int32, errorCode: UInt32) {
         guard link.stream == stream else { return }
         link.reset(errorCode: errorCode)
@@ -178,7 +178,7 @@ final class SingleStreamConnection {
         _ = sendGoaway()
     }
 
-    /// Sends the GOAWAY that waits, if nothing else can be sent any more. False: none was sent.
+    /// Sends a waiting GOAWAY if nothing else can be sent. Returns false if none was sent.
     private func sendGoaway() -> Bool {
         guard state.goaway.isWaiting, state.failure != nil || !hasMore,
             let (errorCode, debug) = state.goaway.take()

@@ -1,9 +1,9 @@
-// The frames of the peer, and what is wrong with them.
+// Reads the peer's frames and finds protocol errors.
 extension SingleStreamState {
-    /// Bytes of a header block, which is not decoded.
+    /// The longest header block, in bytes; it is not decoded.
     private static let mostBlockBytes = 65_536
 
-    /// Takes a whole frame of the peer.
+    /// Takes a complete frame of the peer.
     mutating func take(_ frame: FrameHead, _ payload: Span<UInt8>) throws(SessionError) -> Event {
         if let block {
             guard frame.kind == .continuation, frame.stream == block.stream else {
@@ -45,7 +45,7 @@ extension SingleStreamState {
             received.connection = 0
         }
         guard frame.stream == stream, phase != .reset else {
-            // What was under way when we refused or reset a stream is ignored, up to its end.
+            // Frames that were under way when we refused or reset a stream are ignored.
             guard closedStreams.mayHold(frame.stream) else {
                 throw .violation(ErrorCode.streamClosed, "the stream is closed")
             }
@@ -65,7 +65,7 @@ extension SingleStreamState {
         return .body(content, isLast: frame.endsStream)
     }
 
-    /// Whether enough was received for a WINDOW_UPDATE.
+    /// Whether enough bytes were received for a WINDOW_UPDATE to be worth sending.
     private func isWindowDue(_ count: Int, of window: Int) -> Bool { count > 0 && count >= window / 2 }
 
     private mutating func writeWindow(_ stream: Int32, _ count: Int) {
@@ -106,7 +106,7 @@ extension SingleStreamState {
         return .refused
     }
 
-    /// A header block goes on, `count` bytes of it so far.
+    /// A header block continues; `count` bytes of it have arrived.
     private mutating func takeBlock(
         _ frame: FrameHead, _ count: Int, endsStream: Bool
     ) throws(SessionError) -> Event {
@@ -187,7 +187,7 @@ extension SingleStreamState {
         guard frame.stream == 0 || isKnown(frame.stream) else { throw .wrongStream }
         guard payload.count == 4 else { throw .size }
         let step = Int(payload.bigEndianWord(at: 0) & 0x7FFF_FFFF)
-        // What was under way to a closed stream is ignored.
+        // Frames that were under way when the stream was closed are ignored.
         let isOfStream = frame.stream == stream && !phase.isOver
         guard frame.stream == 0 || isOfStream else { return .nothing }
         guard step > 0 else {

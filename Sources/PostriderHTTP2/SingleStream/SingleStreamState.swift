@@ -1,15 +1,15 @@
-/// The protocol state of a connection on which one stream is open, nothing is under way and we have no header table of
-/// our own: the counters of flow control. It reads and writes the frames of that one stream and of the connection
-/// (RFC 9113); no I/O, and no calls to the handler.
+/// The protocol state of a connection with one open stream and no header table for what we send: the counters of flow
+/// control. It reads and writes the frames of that stream and of the connection (RFC 9113); no I/O, and no calls to the
+/// handler.
 ///
-/// Streams that the peer begins are refused, as RFC 9113, section 8.7 lets us: it may begin them on another connection.
-/// Their header blocks are not decoded, so the table that they would change is not kept either.
+/// Streams that the peer begins are refused, as RFC 9113, section 8.7 allows: the peer may begin them on another
+/// connection. Their header blocks are not decoded, so no table is kept for them.
 struct SingleStreamState {
     /// What a frame of the peer means for the connection.
     enum Event: Equatable {
-        /// Nothing that anybody has to be told of.
+        /// The handler need not be told.
         case nothing
-        /// These bytes of the frame's payload are body of the stream; perhaps the last ones.
+        /// These bytes of the frame's payload belong to the stream's body. `isLast`: the frame has END_STREAM.
         case body(Range<Int>, isLast: Bool)
         /// The peer has ended the stream.
         case ended
@@ -22,16 +22,16 @@ struct SingleStreamState {
         case goaway(lastStream: Int32, errorCode: UInt32)
     }
 
-    /// How far the stream has come (RFC 9113, section 5.1).
+    /// The stream's state (RFC 9113, section 5.1).
     enum StreamPhase {
         case open
-        /// We have ended it, and the peer has not.
+        /// We have sent END_STREAM, the peer has not.
         case halfClosedLocal
-        /// The peer has ended it, and we have not.
+        /// The peer has sent END_STREAM, we have not.
         case halfClosedRemote
-        /// Both have ended it.
+        /// Both ends have sent END_STREAM.
         case closed
-        /// One of both has reset it.
+        /// One end has reset the stream.
         case reset
 
         /// Whether nothing can be sent on the stream any more.
@@ -49,15 +49,15 @@ struct SingleStreamState {
     var phase = StreamPhase.open
     var windows: FlowControl.Send
     var received: FlowControl.Receive
-    /// Bytes of a DATA frame at most.
+    /// The largest DATA payload that we send.
     var frameBytes: Int
-    /// Streams that the peer lets us begin.
+    /// How many streams the peer lets us begin.
     var maxConcurrentStreams: UInt32
-    /// Whether one of both has sent GOAWAY.
+    /// Whether either end has sent GOAWAY.
     var isGoing = false
-    /// Frames that wait to be sent, whole.
+    /// Complete frames that wait to be sent.
     private(set) var output: [UInt8] = []
-    /// A header block that has begun and not ended.
+    /// A header block that is not complete.
     var block: (stream: Int32, bytes: Int, endsStream: Bool)?
     var closedStreams: RecentlyClosedStreams
 
@@ -79,7 +79,7 @@ struct SingleStreamState {
     /// Whether we may still send on the stream.
     var maySend: Bool { phase == .open || phase == .halfClosedRemote }
 
-    /// How many bytes of body may leave in one frame now.
+    /// How many bytes of body may be sent in one frame now.
     var room: Int { max(0, min(windows.connection, windows.stream, frameBytes)) }
 
     /// Adds a frame that waits to be sent.
@@ -95,7 +95,7 @@ struct SingleStreamState {
         output = []
     }
 
-    /// This many bytes of body leave.
+    /// Takes this many sent bytes off the windows.
     mutating func spend(_ count: Int) {
         windows.connection -= count
         windows.stream -= count
@@ -106,12 +106,12 @@ struct SingleStreamState {
         switch phase {
         case .open: phase = .halfClosedRemote
         case .halfClosedLocal: phase = .closed
-        // The end of trailers that had begun before we reset the stream.
+        // These are trailers that had begun before we reset the stream.
         case .halfClosedRemote, .closed, .reset: break
         }
     }
 
-    /// We have ended the stream.
+    /// We have sent END_STREAM.
     mutating func ended() {
         precondition(maySend, "a stream is ended once")
         phase = phase == .open ? .halfClosedLocal : .closed
