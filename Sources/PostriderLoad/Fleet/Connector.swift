@@ -1,18 +1,18 @@
 import PostriderTransport
 
-/// The second thread of a worker. It connects devices and shakes hands with the server, for which a processor is busy a
-/// millisecond each time. The worker's own thread, which goes first, reads the clock of pushes meanwhile, and takes
-/// over connections that are established.
+/// The second thread of a worker. It connects devices and does their TLS handshakes, each of which keeps a processor
+/// busy for a millisecond. Meanwhile the worker's own thread, which has priority, measures pushes and takes over the
+/// established connections.
 final class Connector {
-    /// What it is told to do.
+    /// A command to the connector.
     enum Order: Sendable {
-        /// A device, by its index, wants a connection.
+        /// Connect a device, by its index.
         case connect(device: Int)
         /// The worker has ended.
         case end
     }
 
-    /// What came of a connection: one for each that was wanted.
+    /// The outcome of one connection; every `connect` gets exactly one.
     struct Greeting: Sendable {
         let device: Int
         let outcome: Outcome
@@ -28,15 +28,16 @@ final class Connector {
     private let sources: Int
     private let firstSource: Int
     private let greetings: Mailbox<Greeting>
-    /// Devices that wait until others are done, from `firstWaiting` on.
+    /// Devices whose turn has not come; those before `firstWaiting` are done.
     private var waiting: [Int] = []
     private var firstWaiting = 0
     private var underWay = 0
-    /// A thousand at once would all be slow to answer, and the server would lose patience with them.
+    /// Handshakes that are under way at once. A thousand would all be slow to answer, and the server's handshake
+    /// timeout would end them.
     private let most: Int
-    /// Nil: there is none.
+    /// Limits how many connections begin in a second; nil if there is no limit.
     private var pace: ConnectPace?
-    /// Rings when the pace allows the next connection.
+    /// Fires when the pace allows the next connection.
     private var pacer: PreciseTimer?
 
     private init(
@@ -55,8 +56,8 @@ final class Connector {
         pacer = try loop.makePreciseTimer { [unowned self] in connectNext() }
     }
 
-    /// Starts a thread, and answers where it takes its orders.
-    /// - Parameter greetings: gets what comes of them. A device is to be named again when its last greeting is there.
+    /// Starts the thread, and returns the mailbox for its orders.
+    /// - Parameter greetings: gets the outcomes. A device may be named again once its last outcome has arrived.
     static func start(
         _ setup: WorkerSetup, _ port: LoadTarget.DevicePort, greetings: Mailbox<Greeting>
     ) throws(TransportError) -> Mailbox<Order> {
@@ -101,7 +102,7 @@ final class Connector {
         }
     }
 
-    /// Whether the pace allows one more now.
+    /// Whether the pace allows one more connection now.
     private func mayConnect() -> Bool {
         guard pace?.take(at: EventLoop.monotonicNanoseconds) == false else { return true }
         pacer?.arm(at: pace?.next)
@@ -114,7 +115,7 @@ final class Connector {
             greetings.post(Greeting(device: device, outcome: outcome)), "bug: a device is greeted twice")
     }
 
-    /// Where a device connects from: one address has only so many connections.
+    /// The address that a device connects from: one address has a limited number of ports.
     private func origin(of device: Int) -> SocketAddress? {
         guard sources > 1 else { return nil }
         let number = (device + firstSource) % sources + 1
@@ -122,7 +123,7 @@ final class Connector {
     }
 }
 
-/// A connection until its handshake is done.
+/// Handles a connection until its handshake is done.
 private final class Handshake: ConnectionHandler {
     private let device: Int
     private unowned let connector: Connector
@@ -141,14 +142,14 @@ private final class Handshake: ConnectionHandler {
 
     func closed(_ reason: CloseReason) { connector.greet(device, .failed(reason)) }
 
-    // Nothing is said before the connection has moved.
+    // Nothing can arrive before the connection has moved to the worker's thread.
     func received(_ bytes: Span<UInt8>) {}
     func inputEnded() {}
     func flush(into output: inout [UInt8]) {}
 }
 
 extension ConnectionLimits {
-    /// In a storm the server is slow, and that is to be measured.
+    /// A slow server in a storm is what is measured, so timeouts are long.
     fileprivate static var storm: ConnectionLimits {
         var limits = ConnectionLimits.client
         limits.handshakeMilliseconds = 30_000

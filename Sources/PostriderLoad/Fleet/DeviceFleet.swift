@@ -3,17 +3,17 @@ import PostriderNotifications
 import PostriderSeededRandom
 import PostriderTransport
 
-/// The devices of a worker, and what pushes need to know of them.
+/// The devices of a worker, and what the sending of pushes needs to know about them.
 final class DeviceFleet {
-    /// What has happened to the links of the devices.
+    /// Counts of what has happened to the devices' links.
     struct Census {
         /// Devices that are connected, and have all of their tokens.
         var ready = 0
         /// Devices that are subscribed to the channel.
         var subscribed = 0
-        /// Whether links have ended since pushes were excused for it.
+        /// Whether links have ended since the last call of ``excusePushes()``.
         var haveLinksEnded = false
-        /// Whether a device has ever had a connection.
+        /// Whether any device has ever had a connection.
         var hasReachedPort = false
     }
 
@@ -23,7 +23,7 @@ final class DeviceFleet {
     let failure: FailureReport
     /// The topics of the apps, one for each app on a device.
     let topics: [Topic]
-    /// Where the devices connect; nil: the fleet has none, and pushes go to the target's tokens.
+    /// Where the devices connect; nil if the fleet has none, so that pushes go to the target's tokens.
     let port: LoadTarget.DevicePort?
     private var connector: Mailbox<Connector.Order>?
     private let cutter: LinkCutter
@@ -34,7 +34,7 @@ final class DeviceFleet {
     /// Devices that pushes can go to, by index: all of their tokens are known.
     private(set) var reachable: [Int]
     private(set) var census = Census()
-    /// Room for a message that is being sent, kept for the next one.
+    /// A buffer for messages that are being sent, reused for each.
     var frame: [UInt8] = []
 
     init(
@@ -50,7 +50,7 @@ final class DeviceFleet {
         if let port {
             addressees = Addressees(devices: setup.devices, apps: topics.count, tokenDigits: 64)
             reachable = []
-            // Each device waits for one greeting at most.
+            // Each device waits for at most one greeting.
             let greetings = try Mailbox<Connector.Greeting>(capacity: setup.devices + 1)
             connector = try Connector.start(setup, port, greetings: greetings)
             try loop.attach(greetings) { [unowned self] greetings in
@@ -72,17 +72,17 @@ final class DeviceFleet {
 
     // MARK: Orders
 
-    /// Connects the first so many devices.
+    /// Connects the first `count` devices.
     func connect(_ count: Int) {
         for device in devices.prefix(count) { device.come() }
     }
 
-    /// Disconnects the last so many of the connected devices.
+    /// Disconnects the last `count` of the connected devices.
     func disconnect(_ count: Int, isOrderly: Bool) {
         for device in devices.filter(\.isWanted).suffix(count) { device.leave(isOrderly: isOrderly) }
     }
 
-    /// Cuts the links of so many devices, which reconnect; `done` is called after the last cut.
+    /// Cuts the links of `count` devices, which reconnect; `done` is called after the last cut.
     func storm(_ count: Int, done: @escaping () -> Void) {
         cutter.cut(devices.filter(\.isWanted).prefix(count), done: done)
     }
@@ -93,7 +93,7 @@ final class DeviceFleet {
         for device in devices where device.isReady { device.subscribe(to: channel, of: topics[0]) }
     }
 
-    /// Pings a part of the devices: all of them at once would hold up what is measured for milliseconds.
+    /// Sends PING to a part of the devices. Sending it to all at once would delay what is measured by milliseconds.
     func ping(part: Int, of parts: Int, second: Int) {
         let first = part * devices.count / parts
         let next = (part + 1) * devices.count / parts
@@ -113,7 +113,7 @@ final class DeviceFleet {
 
     // MARK: Devices
 
-    /// Has the connector's thread connect a device; the device is told what came of it.
+    /// Has the connector's thread connect a device; the device is told the outcome.
     func connect(_ device: FleetDevice) {
         guard let connector else { return }
         precondition(connector.post(.connect(device: device.index)), "bug: a device connects twice")
@@ -162,16 +162,16 @@ final class DeviceFleet {
         }
     }
 
-    /// A link ended though nobody in the fleet wanted that.
+    /// A link ended that the fleet did not mean to end.
     func linkBroken(_ sentence: String) { meter.tally.lostLinks.countReason(sentence) }
 }
 
-/// Cuts the links of devices, a few at a time, so that pushes leave when they are due meanwhile.
+/// Cuts the links of devices, a few at a time, so that pushes can still be sent when they are due.
 private final class LinkCutter {
     private static let devicesAtOnce = 10
 
     private let loop: EventLoop
-    /// Devices that are still to be cut off, the next one last.
+    /// Devices whose links are still to be cut, the next one last.
     private var waiting: [FleetDevice] = []
     private var timer: (any LoopTimer)?
     private var done: () -> Void = {}

@@ -3,8 +3,8 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// A device's connection: it enrols if it has not, says hello, registers, and acknowledges whatever comes, all that
-/// came together in one message.
+/// A device's connection. It enrols if the device is new, says hello, registers its apps, and acknowledges
+/// notifications: one message for all that arrived together.
 final class DeviceLine: FleetLine {
     private unowned let device: FleetDevice
     private unowned let fleet: DeviceFleet
@@ -14,9 +14,9 @@ final class DeviceLine: FleetLine {
     private var nextDelivery: UInt64 = 1
     private var acknowledgements: [UInt64] = []
     private var isWelcome = false
-    /// It has said goodbye: what comes now is not taken, and comes again over the next link.
+    /// Whether it has said goodbye: notifications that arrive now are ignored, and are sent again over the next link.
     private var isLeaving = false
-    /// Whether the relay ended the stream with the status of a good end: it has read everything before.
+    /// Whether the relay ended the stream with status OK, so that it has read everything before that.
     private(set) var hasGoodEnd = false
     private(set) var goodbye: Goodbye?
     private(set) var keepaliveSeconds = 60
@@ -97,7 +97,7 @@ final class DeviceLine: FleetLine {
     override func closed(_ stream: Int32, errorCode: UInt32) {
         if stream == enrolment?.stream {
             enrolment = nil
-            // Refused for now: the device tries again over another connection, after a pause.
+            // The relay refuses new devices for now: the device tries again over another connection, after a pause.
             if device.identity == nil { close() }
         } else if stream == self.stream {
             self.stream = nil
@@ -107,7 +107,7 @@ final class DeviceLine: FleetLine {
 
     override func ended(_ reason: CloseReason) { device.lineEnded(self, reason) }
 
-    // MARK: What is said
+    // MARK: Sending
 
     private func enrol() {
         var body: [UInt8] = []
@@ -159,7 +159,7 @@ final class DeviceLine: FleetLine {
         setNeedsFlush()
     }
 
-    // MARK: What is heard
+    // MARK: Receiving
 
     private func take(_ bytes: Span<UInt8>) throws(CourierError) {
         guard !isLeaving else { return }

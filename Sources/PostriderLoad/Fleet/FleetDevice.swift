@@ -9,11 +9,11 @@ final class FleetDevice {
     private(set) var identity: DeviceIdentity?
     private(set) var secret: [UInt8] = []
     private var line: DeviceLine?
-    /// Whether the connector was told to connect it, and has not answered yet.
+    /// Whether the connector was told to connect it and has not reported the outcome yet.
     private var isAwaited = false
-    /// Whether it is to be connected: if not, it stays away.
+    /// Whether it is to be connected; if not, it does not reconnect.
     private(set) var isWanted = false
-    /// Whether it is welcome and has all of its device tokens.
+    /// Whether the relay has welcomed it and it has all of its device tokens.
     private(set) var isReady = false
     private var knownTokens = 0
     private var judge = DuplicateClassifier(window: Limits.deliveryWindow)
@@ -30,7 +30,7 @@ final class FleetDevice {
         self.fleet = fleet
     }
 
-    // MARK: What the fleet wants
+    // MARK: Orders of the fleet
 
     /// Connects, and comes back whenever the link is lost.
     func come() {
@@ -47,17 +47,17 @@ final class FleetDevice {
         if isOrderly { line.leave() } else { line.wire?.abort(.localClose) }
     }
 
-    /// Loses its link, and comes back as a device that did not want that.
+    /// Loses its link, and reconnects like a device whose network failed.
     func lose() { line?.wire?.abort(.localClose) }
 
-    /// Connects, where nothing has changed meanwhile.
+    /// Connects, unless the situation has changed meanwhile.
     private func connect() {
         guard isWanted, line == nil, !isAwaited else { return }
         isAwaited = true
         fleet.connect(self)
     }
 
-    /// What came of it.
+    /// The connector reports the outcome of a connection.
     func greeted(_ outcome: Connector.Outcome) {
         isAwaited = false
         switch outcome {
@@ -78,7 +78,7 @@ final class FleetDevice {
 
     func subscribe(to channel: ChannelIdentity, of topic: Topic) { line?.subscribe(to: channel, of: topic) }
 
-    // MARK: What the line tells
+    // MARK: Events of the connection
 
     func enrolled(_ answer: EnrollResponse) {
         identity = answer.deviceIdentity
@@ -104,7 +104,7 @@ final class FleetDevice {
         fleet.becameReady()
     }
 
-    /// A push arrived, for the first time or not: whether that is as it should be.
+    /// A push arrived. Returns nil if it is the first time, else which kind of copy it is.
     func judge(_ arrival: PushTracker.Arrival, _ number: UInt64) -> LoadTally.Copy? {
         defer { if arrival != .stray { judge.arrived(number) } }
         switch arrival {
@@ -114,7 +114,7 @@ final class FleetDevice {
         }
     }
 
-    /// Whether a broadcast comes in its order and for the first time.
+    /// Whether a broadcast arrives in its order and for the first time.
     func takeBroadcast(_ number: UInt64) -> Bool {
         if let lastBroadcast, number <= lastBroadcast { return false }
         lastBroadcast = number

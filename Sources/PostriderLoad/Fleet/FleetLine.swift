@@ -1,8 +1,8 @@
 import PostriderHTTP2
 import PostriderTransport
 
-/// One connection of the fleet: an HTTP/2 session on a wire, as lean as can be, for there are thousands. It counts
-/// bytes, and reads the clock once for whatever arrives together.
+/// One connection of the fleet: an HTTP/2 session on a connection. It is kept small, because there are thousands. It
+/// counts bytes, and reads the clock once for everything that arrives together.
 class FleetLine: ConnectionHandler, SessionHandler {
     private let meter: WorkerMeter
     private(set) lazy var streams = HTTP2Connection(
@@ -15,21 +15,21 @@ class FleetLine: ConnectionHandler, SessionHandler {
         self.settings = settings
     }
 
-    /// What was said on the streams leaves at the end of this turn.
+    /// Asks for a flush at the end of the turn.
     func setNeedsFlush() { wire?.setNeedsFlush() }
 
-    /// Ends the connection in order.
+    /// Ends the connection with GOAWAY.
     func close() {
         guard let wire else { return }
         streams.goaway()
         wire.close(.localClose)
     }
 
-    // MARK: What lines do
+    // MARK: What subclasses override
 
     /// The connection is established.
     func opened() {}
-    /// The last moment to say something before it leaves.
+    /// The connection is about to be flushed: the last moment to add something.
     func prepareFlush() {}
     /// The connection is gone.
     func ended(_ reason: CloseReason) {}

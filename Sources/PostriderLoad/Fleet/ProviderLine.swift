@@ -3,17 +3,17 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// A provider's connection: requests out, answers back, one for each.
+/// A provider's connection: it sends requests and gets one answer to each.
 final class ProviderLine: FleetLine {
-    /// An answer that is no 200, until it is complete.
+    /// An answer other than 200 that is not complete yet.
     private struct Refusal {
         var status: Int
-        /// Whether it answers a remote procedure call, which no push is: 200 says nothing then.
+        /// Whether it is a gRPC answer, which no push has: a 200 says nothing then.
         var isGRPC = false
         var body: [UInt8] = []
     }
 
-    /// What an open stream is about.
+    /// What an open stream was opened for.
     enum Exchange {
         /// A push, by its number.
         case push(UInt64)
@@ -23,11 +23,11 @@ final class ProviderLine: FleetLine {
 
     private var exchanges = StreamTable<Exchange>()
     private var refusals: [Int32: Refusal] = [:]
-    /// How many streams the server takes at once; it is believed to take one until it has spoken.
+    /// How many streams the server allows at once; 1 until its SETTINGS have arrived.
     private var streamLimit = 1
     private let mostStreams: Int
     private var isEnding = false
-    /// Whether it was established once: its end is not that of an attempt.
+    /// Whether it was ever established: its end is not a failed attempt then.
     private(set) var hasOpened = false
 
     private unowned let pool: ProviderPool
@@ -43,7 +43,7 @@ final class ProviderLine: FleetLine {
     /// Whether another request can be made now.
     var hasRoom: Bool { wire != nil && !isEnding && exchanges.count < min(streamLimit, mostStreams) }
 
-    /// Makes a request. False: the connection takes no more.
+    /// Makes a request. Returns false if the connection takes no more.
     func send(_ head: HeaderBlock, _ body: [UInt8], _ exchange: Exchange) -> Bool {
         do throws(SessionError) {
             exchanges.add(exchange, for: try streams.request(head, body: body))

@@ -9,12 +9,12 @@ final class ProviderPool {
     private let loop: EventLoop
     private let target: LoadTarget
     private let failure: FailureReport
-    /// How many connections there are to be.
+    /// How many connections there shall be.
     private let count: Int
-    /// How many requests one of them has open at once, at most.
+    /// How many requests one of them may have open at once.
     private let streams: Int
     private var lines: [ProviderLine] = []
-    /// The connection that was used last, by its place in ``lines``.
+    /// The index in ``lines`` of the connection that was used last.
     private var last = 0
     private var pause: (any LoopTimer)?
 
@@ -38,10 +38,10 @@ final class ProviderPool {
     /// Whether a provider is connected.
     var isConnected: Bool { lines.contains { $0.wire != nil } }
 
-    /// The first connection, for what has to stay in order.
+    /// The first connection, for requests whose order matters.
     var first: ProviderLine? { lines.first }
 
-    /// The next connection that takes another request.
+    /// The next connection that can take another request.
     func lineWithRoom() -> ProviderLine? {
         for _ in lines.indices {
             last = last + 1 < lines.count ? last + 1 : 0

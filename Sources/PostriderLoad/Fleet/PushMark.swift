@@ -1,25 +1,25 @@
 import PostriderNotifications
 
-/// What a push says of itself in its `apns-id`, so that whoever receives it knows all about it: a version 4 UUID to
-/// everybody else (RFC 9562, section 5.4).
+/// What the `apns-id` of a push encodes, so that its receiver needs nothing else to measure it. To everybody else it is
+/// a version 4 UUID (RFC 9562, section 5.4).
 ///
 ///     | 48 bits  | 4    | 12 bits      | 2    | 22 bits | 40 bits |
 ///     | moment   | 0100 | mark of run  | 10   | device  | number  |
 struct PushMark: Hashable, Sendable {
-    /// The moment from which its latency counts: nanoseconds since the run's start, which after 3.2 days begin again.
+    /// The moment from which its latency counts: nanoseconds since the run's start. It wraps around after 3.2 days.
     let moment: UInt64
     /// Tells this run and this thread from others; 12 bits.
     let run: UInt16
-    /// The device that it is for; ``everybody`` for a broadcast.
+    /// The device that the push is for; ``everybody`` for a broadcast.
     let device: Int
-    /// Its number within the thread.
+    /// The number of the push within its thread.
     let number: UInt64
 
-    /// In place of a device: a broadcast.
+    /// The value of `device` for a broadcast.
     static let everybody = 1 << 22 - 1
 
     private static let momentMask: UInt64 = 1 << 48 - 1
-    /// As long as a step of a scenario may take, and an hour: beyond lies what is ahead.
+    /// The longest step of a scenario and an hour more. A larger difference means that the moment lies in the future.
     private static let longestAge = UInt64(LoadPlan.longestStepMilliseconds + 3_600_000) * 1_000_000
     private static let numberMask: UInt64 = 1 << 40 - 1
 
@@ -30,7 +30,7 @@ struct PushMark: Hashable, Sendable {
         self.number = number & Self.numberMask
     }
 
-    /// What an identity says; nil where it is none of these.
+    /// Decodes an `apns-id`; nil if it has another version or variant.
     init?(_ identity: NotificationIdentity) {
         guard identity.high >> 12 & 0xF == 4, identity.low >> 62 == 2 else { return nil }
         self.init(
@@ -38,21 +38,21 @@ struct PushMark: Hashable, Sendable {
             device: Int(identity.low >> 40 & 0x3F_FFFF), number: identity.low & Self.numberMask)
     }
 
-    /// Nanoseconds from its moment to another one of the run, however long that goes on: right up to three days. None
-    /// for a moment that is still ahead: it was set by another thread's clock.
+    /// Nanoseconds from the push's moment to `now`, even if the moments have wrapped around in between, up to three
+    /// days. 0 if the moment lies in the future, because another thread's clock set it.
     func age(at now: UInt64) -> UInt64 {
         let age = (now &- moment) & Self.momentMask
         return age < Self.longestAge ? age : 0
     }
 
-    /// The identity.
+    /// The `apns-id` that encodes the mark.
     var identity: NotificationIdentity {
         NotificationIdentity(
             high: moment << 16 | 4 << 12 | UInt64(run),
             low: 2 << 62 | UInt64(device) << 40 | number)
     }
 
-    /// Writes the 36 characters of the identity over what is in `text`: without an allocation.
+    /// Writes the 36 characters of the `apns-id` over `text`, without an allocation.
     func write(into text: inout [UInt8]) {
         let identity = identity
         var position = 0

@@ -1,14 +1,14 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// Judges and counts what becomes of a worker's pushes: answers to its providers, arrivals at its devices.
+/// Judges and counts the outcomes of a worker's pushes: answers to its providers, arrivals at its devices.
 final class PushOutcomes {
     private let meter: WorkerMeter
     /// Tells the pushes of this worker from those of others; 12 bits.
     private let run: UInt16
-    /// The fate of each push.
+    /// What has happened to each push.
     var tracker = PushTracker()
-    /// What pushes carry at present.
+    /// The payload that pushes carry at present.
     var payload: [UInt8] = []
     /// Broadcasts that are still to be sent or answered.
     var broadcastsLeft = 0
@@ -22,7 +22,7 @@ final class PushOutcomes {
 
     // MARK: Answers
 
-    /// A provider got 200.
+    /// A provider was answered with 200.
     func accepted(_ exchange: ProviderLine.Exchange) {
         mayPush = true
         switch exchange {
@@ -37,7 +37,7 @@ final class PushOutcomes {
         }
     }
 
-    /// A provider got another answer.
+    /// A provider was answered with another status.
     func refused(_ exchange: ProviderLine.Exchange, _ reason: String) {
         mayPush = true
         meter.tally.refused.countReason(reason)
@@ -88,7 +88,7 @@ final class PushOutcomes {
         meter.measureDelivery(of: mark)
     }
 
-    /// Whether a payload is what this worker sends. One from before a change of the payload counts as well.
+    /// Whether a payload is one that this worker sends. The payload before the last change counts as well.
     private func isPayload(_ bytes: Span<UInt8>) -> Bool {
         let payload = self.payload
         guard bytes.count == payload.count else { return Self.isWhole(bytes) }
@@ -102,7 +102,7 @@ final class PushOutcomes {
         return payload.count == bytes.count
     }
 
-    /// A JSON object of exactly so many bytes.
+    /// A JSON object of exactly this many bytes.
     static func makePayload(bytes: Int) -> [UInt8] {
         let (head, tail) = (Array(#"{"aps":{"alert":""#.utf8), Array(#""}}"#.utf8))
         let letters = (0..<max(0, bytes - head.count - tail.count)).map { UInt8(ascii: "a") + UInt8($0 % 26) }

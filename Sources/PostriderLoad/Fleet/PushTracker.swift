@@ -1,8 +1,8 @@
-/// What has become of every push of one thread: sent, answered, arrived. It finds what was lost, what came twice and
-/// what came to the wrong device.
+/// Follows every push of one thread: sent, answered, arrived. It finds pushes that were lost, arrived twice, or arrived
+/// at the wrong device.
 ///
-/// A push takes 16 bytes until everything is known of it and of the 65,535 beside it; then they are forgotten, and
-/// whatever still comes of them is a copy.
+/// A push takes 16 bytes until it and the 65,535 others of its page are complete. Then the page is freed, and a further
+/// arrival of one of them counts as a copy.
 struct PushTracker {
     /// What has happened to a push, and what is expected of it.
     fileprivate struct Happened: OptionSet {
@@ -12,21 +12,21 @@ struct PushTracker {
         /// The connection ended before the answer.
         static let unanswered = Happened(rawValue: 4)
         static let arrived = Happened(rawValue: 8)
-        /// It need not arrive: now or never, and the device was not there.
+        /// The push need not arrive: it is not stored, and its device was not connected.
         static let waived = Happened(rawValue: 16)
-        /// It is under way until it has arrived, not only until it is answered: the device was there.
+        /// The push is under way until it has arrived, not only until it is answered, because its device was connected.
         static let awaited = Happened(rawValue: 32)
-        /// Now or never: the end of its device's link excuses its loss.
+        /// The push is not stored: the end of its device's link excuses its loss.
         static let fleeting = Happened(rawValue: 64)
     }
 
     /// What is expected of a push.
     struct Expectation: Equatable {
-        /// Whether the device is there.
+        /// Whether the device is connected.
         var isPresent: Bool
-        /// Whether the push is kept for a device that is not.
+        /// Whether the relay stores the push for a device that is not connected.
         var isStored: Bool
-        /// Whether somebody looks for arrivals at all.
+        /// Whether arrivals are watched at all.
         var isWatched = true
 
         fileprivate var happened: Happened {
@@ -44,45 +44,45 @@ struct PushTracker {
 
     private final class Page {
         var entries: [Entry] = []
-        /// Entries of which all is known, or as much as will be.
+        /// Pushes of the page about which nothing more is expected.
         var settled = 0
-        /// Unanswered ones that have not arrived: they still may.
+        /// Pushes without an answer that have not arrived. They still may.
         var open = 0
     }
 
-    /// What an arrival is.
+    /// How an arrival is judged.
     enum Arrival: Equatable {
-        /// The first of its push.
+        /// It is the first arrival of its push.
         case first
-        /// It came before.
+        /// The push has arrived before.
         case copy
-        /// It was sent to another device, or never, or was refused.
+        /// The push was for another device, was refused, or never sent.
         case stray
     }
 
     private static let pageBits: UInt64 = 16
     private static let pageSize = 1 << pageBits
-    /// Nil: it is forgotten.
+    /// The pages by number; nil if a page is freed.
     private var pages: [Page?] = []
-    /// Whether a page has pushes that need not arrive, and might: once it is forgotten, nobody knows.
+    /// By page: whether it has pushes that may arrive but need not. Once it is freed, nobody knows whether they did.
     private var isDoubtful: [Bool] = []
-    /// Whether any was now or never.
+    /// Whether any push was not to be stored.
     private var isAnyFleeting = false
 
-    /// Pushes sent.
+    /// How many pushes were sent.
     private(set) var sent: UInt64 = 0
-    /// Of these: those that are not answered.
+    /// Pushes without an answer.
     private(set) var open = 0
-    /// Those that are not answered, or not on a device that is there.
+    /// Pushes without an answer, or not yet on a device that is connected.
     private(set) var underWay = 0
-    /// Accepted, due to arrive, and not there yet.
+    /// Pushes that were accepted and must arrive, but have not yet.
     private(set) var missingCount = 0
-    /// Accepted, and neither there nor due to arrive.
+    /// Pushes that were accepted and have not arrived, and need not.
     private(set) var excusedCount = 0
-    /// There, though their answers never came: they were accepted, and nobody was told.
+    /// Pushes that arrived although their connection ended before the answer: they were accepted.
     private(set) var unansweredArrivals = 0
 
-    /// Notes a push that is being sent, and answers its number.
+    /// Notes a push that is being sent, and returns its number.
     mutating func send(to device: Int, at moment: UInt64, _ expectation: Expectation) -> UInt64 {
         let number = sent
         if number & UInt64(Self.pageSize - 1) == 0 {
@@ -101,7 +101,7 @@ struct PushTracker {
         return number
     }
 
-    /// The moment of a push from which its latency counts; nil where it is forgotten.
+    /// The moment from which a push's latency counts; nil if its page is freed.
     func moment(of number: UInt64) -> UInt64? {
         guard let (page, place) = find(number) else { return nil }
         return page.entries[place].moment
@@ -131,7 +131,7 @@ struct PushTracker {
         settle(page, number)
     }
 
-    /// There will be no answer. It may have been accepted or not.
+    /// The connection ended before the answer: the push may have been accepted or not.
     mutating func unanswered(_ number: UInt64) {
         guard let (page, place) = find(number) else { return }
         page.entries[place].happened.insert(.unanswered)
@@ -145,7 +145,7 @@ struct PushTracker {
         settle(page, number)
     }
 
-    /// A push came to a device.
+    /// A push arrived at a device.
     mutating func arrived(_ number: UInt64, at device: Int) -> Arrival {
         guard number < sent else { return .stray }
         guard let (page, place) = find(number) else {
@@ -171,8 +171,8 @@ struct PushTracker {
         return .first
     }
 
-    /// Expects no more what was now or never, where the link of its device has ended since: `hasLinkEnded` says so
-    /// for a device and a moment.
+    /// Stops expecting pushes that are not stored and whose device's link has ended since they were sent.
+    /// `hasLinkEnded` says whether it has, for a device and a moment.
     mutating func excuse(_ hasLinkEnded: (_ device: Int, _ since: UInt64) -> Bool) {
         guard isAnyFleeting else { return }
         for (index, page) in pages.enumerated() {
@@ -194,7 +194,8 @@ struct PushTracker {
         }
     }
 
-    /// The pushes that were lost: accepted, due to arrive, and not there; the first of them, and how many there are.
+    /// The lost pushes, which were accepted, had to arrive and did not: how many there are, and the first `most` of
+    /// them.
     func lost(naming most: Int) -> (count: Int, first: [(number: UInt64, device: Int, moment: UInt64)]) {
         var first: [(number: UInt64, device: Int, moment: UInt64)] = []
         var count = 0
@@ -230,20 +231,20 @@ struct PushTracker {
     }
 }
 
-/// Which second copies a device has to put up with. When a link is cut the relay does not know of the last
-/// acknowledgements, and sends those pushes again ("at least once"); any other copy is a mistake.
+/// Tells allowed copies from mistakes. When a link is cut, the relay does not know the last acknowledgements and sends
+/// those pushes again ("at least once"). Any other copy is a mistake.
 struct DuplicateClassifier {
-    /// The pushes that came last over the link at hand, as many as a relay lets be under way.
+    /// The last pushes that arrived over the current link, as many as a relay sends without an acknowledgement.
     private var recent: [UInt64] = []
     private var next = 0
-    /// Those that came last over links that were cut.
+    /// The last pushes that arrived over links that were cut.
     private var doubtful: Set<UInt64> = []
     private let window: Int
 
-    /// For a relay that lets so many deliveries be under way.
+    /// For a relay that sends at most `window` notifications without an acknowledgement.
     init(window: Int) { self.window = window }
 
-    /// A push came over the link at hand, for the first time or not.
+    /// A push arrived over the current link, for the first time or not.
     mutating func arrived(_ number: UInt64) {
         if recent.count < window {
             recent.append(number)
@@ -253,13 +254,13 @@ struct DuplicateClassifier {
         }
     }
 
-    /// Whether a copy of a push may come over the link at hand: once for each link that was cut.
+    /// Whether a copy of a push is allowed on the current link: once for each link that was cut.
     mutating func allows(copyOf number: UInt64) -> Bool { doubtful.remove(number) != nil }
 
-    /// The link has ended. `isOrderly`: the relay took every acknowledgement before it ended.
+    /// The link has ended. `isOrderly`: the relay had taken every acknowledgement before.
     mutating func linkEnded(isOrderly: Bool) {
-        // What a relay has to say again comes first on the next link: older doubts are over once a link was up
-        // for as many deliveries.
+        // The relay sends what it repeats first. Once the link has carried a window of deliveries, no older push can
+        // come again.
         if recent.count >= window { doubtful.removeAll() }
         if !isOrderly { doubtful.formUnion(recent) }
         recent.removeAll(keepingCapacity: true)

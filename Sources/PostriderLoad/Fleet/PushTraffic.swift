@@ -2,16 +2,16 @@ import PostriderNotifications
 import PostriderSeededRandom
 import PostriderTransport
 
-/// The pushes that a worker is making.
+/// Pushes that a worker was told to make.
 struct PushOrder {
-    /// What makes the next one leave.
+    /// What decides when the next push is sent.
     enum Pace {
         case inFlight(Int)
         case schedule(PushSchedule)
     }
 
     var pace: Pace
-    /// How many are still to be made; nil: no end.
+    /// How many are left to make; nil if there is no end.
     var remaining: Int?
     let isStored: Bool
     let isAwaited: Bool
@@ -31,7 +31,7 @@ struct PushOrder {
         payload = PushOutcomes.makePayload(bytes: order.payloadBytes)
     }
 
-    /// Pushes that have been due for some milliseconds, and have not left.
+    /// How many pushes have been due for some milliseconds and have not been sent.
     func backlog(at now: UInt64) -> UInt64 {
         guard case .schedule(let schedule) = pace else { return 0 }
         let due = schedule.due(by: now - min(now, Self.slackNanoseconds))
@@ -39,7 +39,7 @@ struct PushOrder {
     }
 }
 
-/// The broadcasts that a worker is making.
+/// Broadcasts that a worker was told to make.
 struct BroadcastOrder {
     let channel: ChannelIdentity
     var schedule: PushSchedule
@@ -47,7 +47,7 @@ struct BroadcastOrder {
     let payload: [UInt8]
 }
 
-/// Makes the pushes and broadcasts of a worker when they are due, or as fast as the answers come.
+/// Sends the pushes and broadcasts of a worker when they are due, or as fast as they are answered.
 final class PushTraffic {
     private let run: UInt16
     private let meter: WorkerMeter
@@ -58,12 +58,12 @@ final class PushTraffic {
     private var heads: RequestHeads
     private(set) var order: PushOrder?
     private var broadcast: BroadcastOrder?
-    /// Pushes of this phase that were due when they were told to end.
+    /// Pushes of this phase that were due and not sent when pushing was stopped.
     private var leftBehind: UInt64 = 0
-    /// Whether pushes were being made, or waited for their answers, at the last look.
+    /// Whether pushes were being made or waited for answers when that was last checked.
     private var wasBusy = false
     private var pacer: PreciseTimer?
-    /// Called when the last push has its answer.
+    /// Called when pushing has stopped and the last push is answered.
     private let becameIdle: () -> Void
 
     init(
@@ -110,18 +110,18 @@ final class PushTraffic {
         outcomes.mayPush = true
     }
 
-    /// Has requests carry a provider token that is young enough.
+    /// Gives requests a new provider token if theirs is too old.
     func authorize(at now: Moment) { heads.authorize(at: now) }
 
-    /// Another phase begins: what was left behind belongs to the last one.
+    /// Another phase begins: pushes that were left behind belong to the phase before.
     func enterPhase() { leftBehind = 0 }
 
-    /// Pushes of this phase that were due and have not left.
+    /// Pushes of this phase that were due and have not been sent.
     var backlog: UInt64 { leftBehind + (order?.backlog(at: meter.clock) ?? 0) }
 
     // MARK: Pushes
 
-    /// Makes the pushes that may leave now.
+    /// Sends the pushes that may be sent now.
     func pump() {
         outcomes.mayPush = false
         meter.readClock()
@@ -131,13 +131,13 @@ final class PushTraffic {
             push(at: moment, over: line)
         }
         armPacer()
-        // The run is told at once: if it heard of it with the next tick, what is measured would last until then.
+        // The run is told at once. Were it told with the next tick, the phase would be measured up to that tick.
         let isBusy = order != nil || outcomes.tracker.open > 0
         if wasBusy, !isBusy { becameIdle() }
         wasBusy = isBusy
     }
 
-    /// The moment of the next push if it may leave now.
+    /// The moment of the next push, if it may be sent now.
     private func takeMoment() -> UInt64? {
         switch order?.pace {
         case .inFlight(let most): return outcomes.tracker.underWay < most ? meter.clock : nil
@@ -173,7 +173,8 @@ final class PushTraffic {
         }
     }
 
-    /// Has the timer ring when the next push is due. A push that is due already waits for an answer to make room.
+    /// Sets the timer to the moment at which the next push is due. A push that is overdue waits for an answer to make
+    /// room instead.
     private func armPacer() {
         var next = UInt64.max
         if case .schedule(let schedule) = order?.pace { next = min(next, schedule.next) }
@@ -181,8 +182,8 @@ final class PushTraffic {
         if next > meter.clock, next < .max { pacer?.arm(at: next) }
     }
 
-    /// Sends all broadcasts over one connection: only then do they arrive in the order in which they are sent, and one
-    /// that arrives out of order is known to be a copy.
+    /// Sends all broadcasts over one connection, so that they arrive in the order in which they are sent and one that
+    /// arrives out of order must be a copy.
     private func pumpBroadcasts() {
         while var sending = broadcast, let line = providers.first, line.hasRoom,
             let moment = sending.schedule.take(at: meter.clock)

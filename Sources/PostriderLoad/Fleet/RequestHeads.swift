@@ -2,7 +2,7 @@ import PostriderClients
 import PostriderHTTP2
 import PostriderNotifications
 
-/// The heads of requests, made once for each topic; each request writes its own path and identity over them.
+/// The header blocks of requests, made once for each topic; each request overwrites its own path and `apns-id` in them.
 struct RequestHeads {
     private static let pathField = 3
     private static let identityField = 4
@@ -14,7 +14,7 @@ struct RequestHeads {
     private let tokenDigits: Int
     private var signer: ProviderTokenMaker?
     private var authorization: String?
-    /// For each topic, that of a push which is stored and that of one which is now or never.
+    /// For each topic two blocks: for a push that is stored, and for one that is not.
     private var pushes: [HeaderBlock] = []
     private var identity = [UInt8](repeating: 0, count: NotificationIdentity.textByteCount)
 
@@ -30,7 +30,7 @@ struct RequestHeads {
         authorize(at: now)
     }
 
-    /// Has requests carry a provider token that is young enough.
+    /// Gives requests a new provider token if theirs is too old.
     mutating func authorize(at now: Moment) {
         let signed = (signer?.token(at: now)).map { "bearer \($0)" }
         guard pushes.isEmpty || signed != authorization else { return }
@@ -43,13 +43,13 @@ struct RequestHeads {
             head.add("apns-priority", "10")
             var fleeting = head
             fleeting.add("apns-expiration", "0")
-            // The end of 2999: as long as the server keeps it.
+            // The end of 2999: the server stores it for as long as it stores anything.
             head.add("apns-expiration", "32503679999")
             return [head, fleeting]
         }
     }
 
-    /// The head of a push. `token`: where its digits lie in `tokens`.
+    /// The header block of a push. `token`: the range of its digits in `tokens`.
     mutating func push(
         _ mark: PushMark, app: Int, isStored: Bool, token: Span<UInt8>
     ) -> HeaderBlock {
@@ -61,7 +61,7 @@ struct RequestHeads {
         return pushes[place]
     }
 
-    /// The head of a broadcast to a channel of the first app.
+    /// The header block of a broadcast to a channel of the first app.
     func broadcast(_ mark: PushMark, channel: ChannelIdentity) -> HeaderBlock {
         var head = makeHead("/4/broadcasts/apps/\(topics[0].text)", mark)
         head.add("apns-channel-id", "\(channel)")

@@ -2,8 +2,8 @@ import PostriderNotifications
 import PostriderSeededRandom
 import PostriderTransport
 
-/// One part of the fleet: a thread and its loop, with some of the providers and some of the devices. Its providers push
-/// to its own devices, so that nothing is shared with other workers, and both ends of a push are measured by one clock.
+/// One part of the fleet: a thread with its event loop, some of the providers and some of the devices. Its providers
+/// push only to its own devices, so workers share nothing, and one clock measures both ends of a push.
 final class Worker {
     private static let tickMilliseconds = 50
     private static let ticksPerSecond = 1000 / tickMilliseconds
@@ -18,13 +18,13 @@ final class Worker {
     private var traffic: PushTraffic?
     private var ticker: (any LoopTimer)?
     private var ticks = 0
-    /// Orders carried out.
+    /// How many orders it has carried out.
     private var obeyed = 0
 
     init(_ setup: WorkerSetup, on loop: EventLoop) throws(TransportError) {
         self.setup = setup
         self.loop = loop
-        // Sequences side by side are to have nothing in common: each begins at a number of another one.
+        // Each generator gets a seed from another one, so that the sequences of two workers have nothing in common.
         var seeds = SplitMix64(seed: setup.seed &+ UInt64(setup.index))
         let (trafficSeed, fleetSeed) = (seeds.next(), seeds.next())
         let failure = FailureReport(setup.report)
@@ -47,7 +47,7 @@ final class Worker {
             do throws(TransportError) {
                 let loop = try EventLoop()
                 let worker = try Worker(setup, on: loop)
-                // Not before: the connector's thread, which the worker has started, would inherit it.
+                // Only now, because the connector's thread, which the worker has started before, would inherit it.
                 Thread.takeShortSlices()
                 try loop.attach(mailbox) { [unowned worker] orders in
                     for order in orders { worker.obey(order) }
@@ -88,7 +88,7 @@ final class Worker {
         case .conclude: conclude()
         }
         obeyed += 1
-        // The run waits for this report, and what is measured ends with it.
+        // The run waits for this report, and the measured time ends with it.
         report()
     }
 
@@ -118,7 +118,7 @@ final class Worker {
         loop.stop()
     }
 
-    /// Reports how far the worker is.
+    /// Reports the worker's progress.
     /// - Parameter slice: what it has measured since the last slice.
     private func report(_ slice: WorkerSlice? = nil) {
         meter.readClock()

@@ -9,11 +9,11 @@ struct WorkerSetup: Sendable {
     let target: LoadTarget
     let phases: Int
     let seed: UInt64
-    /// Moments are counted from here, in nanoseconds of the monotonic clock.
+    /// The start of the run, in nanoseconds of the monotonic clock.
     let epoch: UInt64
     /// Tells the pushes of this worker and run from others; 12 bits.
     let mark: UInt16
-    /// The only processor that its threads may run on; nil: any.
+    /// The only processor that its threads may run on; nil if they may run on any.
     let processor: Int?
     /// Takes what the worker reports, on any thread.
     let report: @Sendable (WorkerReport) -> Void
@@ -21,13 +21,13 @@ struct WorkerSetup: Sendable {
 
 /// A command to a worker. Counts are of this worker's devices and pushes.
 enum WorkerOrder: Sendable {
-    /// Measurements belong to this phase from here on, by its place in the plan.
+    /// Count what is measured from here on for this phase, by its index in the plan.
     case enter(phase: Int)
-    /// Connect the first so many devices.
+    /// Connect the first devices, as many as this.
     case connect(Int)
-    /// Disconnect the last so many of the connected devices.
+    /// Disconnect the last of the connected devices, as many as this.
     case disconnect(Int, isOrderly: Bool)
-    /// Cut the links of so many devices, which then reconnect.
+    /// Cut the links of this many devices, which then reconnect.
     case storm(Int)
     /// Begin to push.
     case start(LoadPlan.Traffic)
@@ -41,7 +41,7 @@ enum WorkerOrder: Sendable {
     case conclude
 }
 
-/// Reports the first failure that ends the run; later ones follow from it.
+/// Reports the first failure that ends the run. Later failures are consequences, and are not reported.
 final class FailureReport {
     private let report: @Sendable (WorkerReport) -> Void
     /// Whether the run has failed.

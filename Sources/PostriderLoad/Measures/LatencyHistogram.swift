@@ -1,13 +1,13 @@
-/// How often each latency occurred, in fixed memory however many there are: buckets that grow with the value, as in
-/// Tene's HDR histogram. Values are nanoseconds; a bucket is at most 1/512 of its value wide, so every percentile is
-/// within 0.2 % of the exact one. Below 1024 ns every value has a bucket of its own.
+/// Counts latencies in fixed memory, with buckets that grow with the value, as in Tene's HDR histogram. Values are
+/// nanoseconds. A bucket is at most 1/512 of its value wide, so every percentile is within 0.2 % of the exact one.
+/// Below 1024 ns every value has a bucket of its own.
 ///
-/// Two histograms add up to the one of all their values: threads keep their own.
+/// The sum of two histograms is the histogram of all their values, so each thread keeps its own.
 public struct LatencyHistogram: Sendable, Equatable {
-    /// Each power of two is split into so many buckets.
+    /// Each power of two is split into this many buckets.
     private static let subBuckets = 512
     private static let subBucketBits = 9
-    /// Values of this many bits or more share the last bucket: 4.8 hours. The maximum stays exact.
+    /// Values of this many bits or more (4.8 hours) share the last bucket. The maximum is exact all the same.
     private static let valueBits = 44
     /// How many buckets there are; 144 KiB.
     static let bucketCount = (valueBits - subBucketBits) * subBuckets + subBuckets
@@ -15,16 +15,16 @@ public struct LatencyHistogram: Sendable, Equatable {
     private var counts: [UInt64] = []
     /// How many values there are.
     public private(set) var count: UInt64 = 0
-    /// The smallest value; 0 where there is none.
+    /// The smallest value; 0 if there are no values.
     public private(set) var minimum: UInt64 = 0
-    /// The largest value, exactly; 0 where there is none.
+    /// The largest value, exactly; 0 if there are no values.
     public private(set) var maximum: UInt64 = 0
     private var sum: UInt64 = 0
 
     /// A histogram without values. It takes memory with its first value.
     public init() {}
 
-    /// The mean; 0 where there are no values.
+    /// The mean; 0 if there are no values.
     public var mean: Double { count == 0 ? 0 : Double(sum) / Double(count) }
 
     /// Adds a value.
@@ -56,7 +56,7 @@ public struct LatencyHistogram: Sendable, Equatable {
     }
 
     /// The smallest value that at least this share of all values does not exceed (nearest rank), as the upper end of
-    /// its bucket; 0 where there are no values. `quantile` is from 0 to 1.
+    /// its bucket; 0 if there are no values. `quantile` is from 0 to 1.
     public func value(atQuantile quantile: Double) -> UInt64 {
         guard count > 0 else { return 0 }
         let rank = max(1, UInt64((quantile * Double(count)).rounded(.up)))
@@ -73,7 +73,7 @@ public struct LatencyHistogram: Sendable, Equatable {
     static func bucket(of value: UInt64) -> Int {
         guard value >= UInt64(subBuckets) else { return Int(value) }
         guard value < 1 << UInt64(valueBits) else { return bucketCount - 1 }
-        // The highest bit says which power of two, the nine bits below it which part of that.
+        // The highest bit says which power of two the value lies in, the nine bits below it which part of that.
         let power = 63 - value.leadingZeroBitCount
         let part = Int(value >> UInt64(power - subBucketBits)) - subBuckets
         return subBuckets + (power - subBucketBits) * subBuckets + part

@@ -1,6 +1,6 @@
-/// The figures of a result by their names: what `--expect` asks for and `--baseline` compares.
+/// The figures of a result by name: `--expect` asks for them and `--baseline` compares them.
 public struct LoadMetrics: Sendable, Equatable {
-    /// What a figure is counted in.
+    /// The unit of a figure.
     public enum Unit: Sendable, Equatable {
         case count
         case perSecond
@@ -13,18 +13,18 @@ public struct LoadMetrics: Sendable, Equatable {
 
     /// One figure.
     public struct Metric: Sendable, Equatable {
-        /// What it is called.
+        /// The name.
         public let name: String
-        /// How much it is.
+        /// The value.
         public let value: Double
-        /// What it is counted in.
+        /// The unit.
         public let unit: Unit
-        /// Whether more of it is better; nil: neither.
+        /// Whether a larger value is better; nil if neither is.
         public let isMoreBetter: Bool?
     }
 
-    /// In the order in which they are told. Those of the main phase have plain names, those of a phase its name and a
-    /// dot before.
+    /// All figures, in the order in which they are printed. Figures of the main phase have plain names; those of
+    /// another phase have its name and a dot in front.
     public private(set) var all: [Metric] = []
 
     /// The figures of a result.
@@ -59,7 +59,7 @@ public struct LoadMetrics: Sendable, Equatable {
             ("accepted", accepted), ("delivered", delivered), ("handshakes", phase.connections),
         ] {
             let counted = name == "handshakes" ? "connections" : name
-            // Of connections more are no better: those that were lost are made again.
+            // A higher connection count is not an improvement: it includes reconnects.
             add(prefix + counted, Double(count), .count, counted == "connections" ? nil : true)
             add(prefix + name + "/s", Double(count) / phase.seconds, .perSecond, true)
             if let cpu, cpu > 0 { add(prefix + name + "/cpu-s", Double(count) / cpu, .perCPUSecond, true) }
@@ -69,7 +69,7 @@ public struct LoadMetrics: Sendable, Equatable {
         add(prefix + "backlog", Double(phase.backlog), .count, false)
         add(prefix + "failures", Double(phase.failures.values.reduce(0, +)), .count, false)
         add(prefix + "lost-links", Double(phase.lostLinks.values.reduce(0, +)), .count, false)
-        // Without a word before it, a percentile is of deliveries where there are any.
+        // Percentiles without a prefix are those of deliveries, if there are any.
         add(phase.delivery ?? phase.acceptance, prefix)
         add(phase.acceptance, prefix + "accept.")
         add(phase.delivery, prefix + "delivery.")
@@ -80,7 +80,7 @@ public struct LoadMetrics: Sendable, Equatable {
         if let server = phase.server {
             add(prefix + "cpu", server.cpuSeconds / phase.seconds, .ratio, nil)
             add(prefix + "pss", Double(server.pssKiB), .kibibytes, false)
-            // Of a server that most have left, what is left says nothing about connections.
+            // If most devices have left the server, its memory divided by the rest says nothing about a connection.
             if server.connections > 0, server.connections >= result.devices {
                 let grown = Double(server.pssKiB - server.idlePSSKiB)
                 add(prefix + "KiB/connection", grown / Double(server.connections), .kibibytes, false)

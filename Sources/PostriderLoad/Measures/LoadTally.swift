@@ -1,12 +1,12 @@
-/// What a fleet has counted; sums and differences of these make threads into a fleet and moments into phases.
+/// The counters of a fleet. Adding them joins threads to a fleet; subtracting them makes phases out of moments.
 struct LoadTally: Sendable, Equatable {
-    /// What a notification is that came before.
+    /// The kinds of unwanted arrivals.
     enum Copy {
-        /// The relay could not know better: the link was cut before it had the acknowledgement.
+        /// The relay could not avoid it: the link was cut before the relay had the acknowledgement.
         case repeated
-        /// A mistake.
+        /// The relay sent it twice by mistake.
         case doubled
-        /// It was for somebody else, or for nobody.
+        /// It was for another device, or was never sent.
         case strayed
     }
 
@@ -18,37 +18,37 @@ struct LoadTally: Sendable, Equatable {
     var refused: [String: UInt64] = [:]
     /// Pushes whose connection ended before the answer.
     var unanswered: UInt64 = 0
-    /// Pushes that came to their devices, broadcasts not counted.
+    /// Pushes that arrived at their devices, without broadcasts.
     var delivered: UInt64 = 0
     /// Copies that the protocol allows.
     var repeated: UInt64 = 0
     /// Copies that it does not allow.
     var doubled: UInt64 = 0
-    /// What came to the wrong device, or was never sent.
+    /// Pushes that arrived at the wrong device, or were never sent.
     var strayed: UInt64 = 0
-    /// Payloads that are not what was sent.
+    /// Pushes that arrived with another payload than they were sent with.
     var altered: UInt64 = 0
     /// Broadcasts accepted.
     var broadcasts: UInt64 = 0
-    /// Broadcasts that came to devices: one for each device.
+    /// Broadcasts that arrived at devices, counted once for each device.
     var broadcastsDelivered: UInt64 = 0
     /// Devices enrolled.
     var enrolments: UInt64 = 0
     /// Connections established, TLS included.
     var connections: UInt64 = 0
-    /// Attempts that failed, by reason.
+    /// Failed attempts to connect, by reason.
     var failures: [String: UInt64] = [:]
-    /// Links that ended though nobody in the fleet wanted that, by reason.
+    /// Links that ended without the fleet's doing, by reason.
     var lostLinks: [String: UInt64] = [:]
     /// Bytes of HTTP/2 sent, before TLS.
     var bytesSent: UInt64 = 0
     /// Bytes of HTTP/2 received.
     var bytesReceived: UInt64 = 0
 
-    /// Adds what others have counted.
+    /// Adds the counters of another thread.
     mutating func add(_ other: LoadTally) { combine(with: other) { $0 += $1 } }
 
-    /// What was counted since an earlier moment.
+    /// The difference to an earlier moment.
     func since(_ earlier: LoadTally) -> LoadTally {
         var difference = self
         difference.combine(with: earlier) { $0 -= $1 }
@@ -85,13 +85,13 @@ struct LoadTally: Sendable, Equatable {
         }
     }
 
-    /// All refusals.
+    /// The number of refused pushes.
     var refusedCount: UInt64 { refused.values.reduce(0, +) }
 }
 
 extension [String: UInt64] {
-    /// Counts one for a reason. A server that makes words up is not to fill the memory: from 100 of them on, new ones
-    /// count as `other`.
+    /// Counts one more for a reason. Once there are 100 reasons, new ones count as `other`, so that a server that
+    /// invents reasons cannot fill the memory.
     mutating func countReason(_ reason: String) {
         self[count < 100 || self[reason] != nil ? reason : "other", default: 0] += 1
     }
@@ -99,16 +99,16 @@ extension [String: UInt64] {
 
 /// What a fleet has measured in one phase.
 struct PhaseRecord: Sendable {
-    /// What it counted.
+    /// The counters.
     var tally = LoadTally()
-    /// From a push's moment to its 200.
+    /// Latencies from the moment of a push to its 200.
     var acceptance = LatencyHistogram()
-    /// From a push's moment to the device's having it.
+    /// Latencies from the moment of a push to its arrival at the device.
     var delivery = LatencyHistogram()
-    /// How long it lasted.
+    /// How long the phase lasted.
     var nanoseconds: UInt64 = 0
 
-    /// Adds what another thread has measured meanwhile.
+    /// Adds what another thread has measured in the same time.
     mutating func add(_ other: PhaseRecord) {
         tally.add(other.tally)
         acceptance.add(other.acceptance)
@@ -117,13 +117,13 @@ struct PhaseRecord: Sendable {
     }
 }
 
-/// The device tokens of a thread's devices, in hexadecimal digits one after the other.
+/// The device tokens of a thread's devices, as one string of hexadecimal digits.
 struct Addressees {
     /// The digits of all tokens.
     private(set) var digits: [UInt8]
     let apps: Int
     let tokenDigits: Int
-    /// Room for the tokens of so many devices.
+    /// Room for the tokens of this many devices.
     init(devices: Int, apps: Int, tokenDigits: Int) {
         self.apps = apps
         self.tokenDigits = tokenDigits
@@ -136,7 +136,7 @@ struct Addressees {
         for index in 0..<tokenDigits { digits[start + index] = token[index] }
     }
 
-    /// Where the digits of the token of an app on a device lie.
+    /// The range of the digits of a token.
     func range(device: Int, app: Int) -> Range<Int> {
         let start = (device * apps + app) * tokenDigits
         return start..<start + tokenDigits

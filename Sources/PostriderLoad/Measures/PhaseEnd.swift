@@ -1,23 +1,23 @@
 extension LoadRun {
-    /// What the director sees where a phase begins, and where it ends.
+    /// What ``LoadRun`` reads at the beginning and at the end of a phase.
     struct PhaseSample {
-        /// Nil where the server cannot be looked at.
+        /// The server's process; nil if it cannot be read.
         var server: ProcessProbe.ProbeSample?
         var own: ProcessProbe.ProbeSample?
         /// ``StolenTime``.
         var stolenSeconds: Double?
     }
 
-    /// What the director has seen of a phase, over all of its stays in it.
+    /// What ``LoadRun`` has read about a phase, summed over all the times that the run was in it.
     struct PhaseEnd {
         var server: LoadResult.Server?
         var ownCPUSeconds = 0.0
         var stolenSeconds: Double?
         var backlog: UInt64 = 0
-        /// How long nothing came any more, though something was waited for.
+        /// How long the run waited in vain, after the last event.
         var vainNanoseconds: UInt64 = 0
 
-        /// One more stay has ended.
+        /// Adds one stay in the phase.
         mutating func add(from before: PhaseSample, to now: PhaseSample, idlePSSKiB: Int, connections: Int) {
             if let before = before.own, let now = now.own {
                 ownCPUSeconds += Self.seconds(

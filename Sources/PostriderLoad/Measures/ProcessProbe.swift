@@ -1,8 +1,8 @@
 import Foundation
 
-/// Looks at a process of this machine through /proc: what it has used of the processor and of memory.
+/// Reads from /proc what a process of this machine has used of processor and memory.
 struct ProcessProbe {
-    /// What there is to see at a moment.
+    /// What was read at one moment.
     struct ProbeSample: Equatable {
         /// Clock ticks in user and in kernel mode.
         var userTicks: UInt64 = 0
@@ -10,7 +10,7 @@ struct ProcessProbe {
         var pssKiB = 0
     }
 
-    /// Clock ticks of a second, as the kernel tells them to programs (`sysconf(_SC_CLK_TCK)` on Linux).
+    /// Clock ticks of a second, as the kernel counts them for programs (`sysconf(_SC_CLK_TCK)` on Linux).
     static let ticksPerSecond = 100.0
 
     private let folder: String
@@ -18,14 +18,14 @@ struct ProcessProbe {
     /// A process by its number.
     init(process: Int32) { folder = "/proc/\(process)" }
 
-    /// What there is to see now; nil where the process is gone or somebody else's.
+    /// Reads the process now; nil if it is gone or belongs to somebody else.
     func look() -> ProbeSample? {
         guard let stat = text("stat"), let ticks = Self.ticks(stat: stat) else { return nil }
         guard let rollup = text("smaps_rollup"), let pss = Self.pss(rollup: rollup) else { return nil }
         return ProbeSample(userTicks: ticks.user, systemTicks: ticks.system, pssKiB: pss)
     }
 
-    /// Resident memory now; cheap.
+    /// Resident memory now. This is cheap to read.
     func residentKiB() -> Int? {
         text("statm").flatMap { Self.resident(statm: $0, pageKiB: sysconf(Int32(_SC_PAGESIZE)) / 1024) }
     }
@@ -34,7 +34,7 @@ struct ProcessProbe {
     static func ticks(stat: String) -> (user: UInt64, system: UInt64)? {
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(separator: " ")
-        // Field 3 comes first here; 14 and 15 are utime and stime (man 5 proc).
+        // The first field here is field 3 of the file; 14 and 15 are utime and stime (man 5 proc).
         guard fields.count > 12, let user = UInt64(fields[11]), let system = UInt64(fields[12]) else {
             return nil
         }
@@ -49,7 +49,7 @@ struct ProcessProbe {
         return nil
     }
 
-    /// The second field of /proc/<pid>/statm, which counts pages: 4 KiB each, or 16 or 64 with some kernels for ARM.
+    /// The second field of /proc/<pid>/statm, which counts pages: of 4 KiB or, with some kernels for ARM, of 16 or 64.
     static func resident(statm: String, pageKiB: Int) -> Int? {
         statm.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * pageKiB }
     }
@@ -62,7 +62,7 @@ struct ProcessProbe {
 }
 
 extension LoadResult.Machine {
-    /// This machine.
+    /// The machine that this program runs on.
     static var current: LoadResult.Machine {
         let cpuinfo = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
         let model = cpuinfo.split(separator: "\n").first { $0.hasPrefix("model name") }

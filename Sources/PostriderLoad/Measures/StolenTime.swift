@@ -1,16 +1,17 @@
 import Foundation
 
-/// Time in which this machine's processors had something to do and did not run: a virtual machine's host gave them to
-/// others, or had given this machine what it is allowed to use. Latencies count it, and nothing here can be made better
-/// against it.
+/// Time in which this machine's processors had work and could not run: a virtual machine's host gave them to others, or
+/// the machine had used up its share. It is part of all measured latencies, and the load program can do nothing against
+/// it.
 enum StolenTime {
-    /// Seconds since the machine began, of a processor on average; nil where the kernel does not say.
+    /// How many seconds were stolen since the machine started, averaged over its processors; nil if the kernel does not
+    /// say.
     static func seconds() -> Double? {
         (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)).flatMap { seconds(stat: $0) }
     }
 
-    /// The same, of the text of /proc/stat: a line for all processors and one for each, whose ninth word counts ticks
-    /// (man 5 proc).
+    /// The same, read from the text of /proc/stat: a line for all processors and one for each, whose ninth word counts
+    /// ticks (man 5 proc).
     static func seconds(stat: String) -> Double? {
         let lines = stat.split(separator: "\n").prefix { $0.hasPrefix("cpu") }
         let fields = lines.first?.split(separator: " ") ?? []

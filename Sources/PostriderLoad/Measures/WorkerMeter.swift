@@ -1,16 +1,16 @@
 import PostriderTransport
 
-/// The clock of a worker, and what it has counted and measured, by phases and by seconds.
+/// The clock of a worker, and its counters and latencies by phase and by second.
 final class WorkerMeter {
-    /// Moments are counted from here, in nanoseconds of the monotonic clock.
+    /// The start of the run, in nanoseconds of the monotonic clock.
     let epoch: UInt64
     /// The monotonic clock in nanoseconds, as it was read last.
     private(set) var clock: UInt64
-    /// Counted since the worker began.
+    /// Counters since the worker started.
     var tally = LoadTally()
-    /// Measured, by phase.
+    /// Results by phase.
     private(set) var records: [PhaseRecord]
-    /// The phase that measurements belong to, by its place in the plan.
+    /// The phase that measurements count for, by its index in the plan.
     private(set) var phase = 0
     private var phaseStart: (clock: UInt64, tally: LoadTally)
     private var slice = WorkerSlice()
@@ -44,13 +44,13 @@ final class WorkerMeter {
         slice.delivery.record(latency)
     }
 
-    /// Measurements belong to another phase from here on.
+    /// Measurements count for another phase from here on.
     func enter(_ phase: Int) {
         closePhase()
         self.phase = phase
     }
 
-    /// Adds what was counted since the phase began to its record.
+    /// Adds to the phase's record what was counted since the phase began.
     func closePhase() {
         readClock()
         records[phase].tally.add(tally.since(phaseStart.tally))
@@ -58,8 +58,8 @@ final class WorkerMeter {
         phaseStart = (clock, tally)
     }
 
-    /// Returns what was measured since the last slice, and begins another.
-    /// - Parameter isLast: whether the next slice is of another phase.
+    /// Returns what was measured since the last slice, and begins a new slice.
+    /// - Parameter isLast: whether the next slice belongs to another phase.
     func takeSlice(isLast: Bool) -> WorkerSlice {
         readClock()
         var taken = slice

@@ -1,21 +1,21 @@
-/// When connections may begin of which there are so many a second at most: what was not used in a pause is not made up
-/// for, but for the little that timers are late.
+/// Decides when connections may begin if at most so many a second are allowed. What a pause leaves unused is not made
+/// up for later, except for the little time by which timers are late.
 ///
 /// Pure: moments are nanoseconds of any clock.
 struct ConnectPace: Sendable, Equatable {
-    /// From here on the next one may begin.
+    /// The moment from which on the next connection may begin.
     private(set) var next: UInt64 = 0
     private let interval: UInt64
 
     private static let slackNanoseconds: UInt64 = 10_000_000
 
-    /// So many a second at most.
+    /// Allows at most this many connections a second.
     init(perSecond: Double) {
         precondition(perSecond > 0, "a rate is above 0")
         interval = UInt64(1_000_000_000 / perSecond)
     }
 
-    /// Whether one may begin now: then it has.
+    /// Whether a connection may begin now; if so, it counts as begun.
     mutating func take(at now: UInt64) -> Bool {
         guard next <= now else { return false }
         next = max(next, now - min(now, Self.slackNanoseconds)) + interval

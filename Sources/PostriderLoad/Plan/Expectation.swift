@@ -1,6 +1,6 @@
-/// One demand on a result, such as `p99<5ms`, `lost=0`, `accepted/s>100k` or `storm.accept.p99<2*before.accept.p99`.
+/// One condition on a result, such as `p99<5ms`, `lost=0`, `accepted/s>100k` or `storm.accept.p99<2*before.accept.p99`.
 public struct Expectation: Sendable, Equatable {
-    /// How two numbers have to stand to each other.
+    /// The operators.
     enum Relation: String, CaseIterable {
         case atMost = "<="
         case atLeast = ">="
@@ -22,29 +22,29 @@ public struct Expectation: Sendable, Equatable {
         }
     }
 
-    /// What a figure is compared with.
+    /// The right side of a condition.
     enum Bound: Equatable {
         /// A number.
         case number(Double)
         /// A length of time.
         case microseconds(Double)
-        /// Another figure of the same result, so many times.
+        /// Another figure of the same result, multiplied by a factor.
         case metric(String, factor: Double)
     }
 
-    /// What is wrong with a text.
+    /// An error in the text of a condition.
     public struct Mistake: Error, Equatable, CustomStringConvertible {
-        /// The end of a sentence.
+        /// The end of a sentence that says what is wrong.
         public let description: String
     }
 
     let metric: String
     let relation: Relation
     let bound: Bound
-    /// As it was written.
+    /// The condition as it was written.
     public let text: String
 
-    /// Reads demands that are separated by commas.
+    /// Reads conditions that are separated by commas.
     public static func parse(_ text: String) throws(Mistake) -> [Expectation] {
         var all: [Expectation] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -105,7 +105,8 @@ public struct Expectation: Sendable, Equatable {
         return nil
     }
 
-    /// Throws where no run of this plan can have what is asked for: better known before it than after hours.
+    /// Throws if no run of this plan can have the figure. The user learns that before the run and not after hours of
+    /// it.
     public func check(for plan: LoadPlan) throws(Mistake) {
         let metrics = LoadMetrics(fullestOf: plan)
         let names = if case .metric(let other, _) = bound { [metric, other] } else { [metric] }
@@ -121,7 +122,7 @@ public struct Expectation: Sendable, Equatable {
         }
     }
 
-    /// Nil where the demand is met, else one sentence.
+    /// One sentence if the condition does not hold; nil if it does.
     public func miss(in metrics: LoadMetrics) -> String? {
         guard let left = metrics[metric] else {
             return "There is no figure \(metric) in this run to expect \(text) of."
@@ -143,7 +144,7 @@ public struct Expectation: Sendable, Equatable {
 }
 
 extension LoadMetrics {
-    /// The figures that a run of this plan has at most, all of them 1 or near it.
+    /// All figures that a run of this plan can have, each with a value near 1.
     fileprivate init(fullestOf plan: LoadPlan) {
         var record = PhaseRecord()
         record.nanoseconds = 1_000_000_000
@@ -167,10 +168,10 @@ extension LoadMetrics {
 }
 
 extension LoadMetrics.Unit {
-    /// Whether it is one of time.
+    /// Whether the unit is one of time.
     fileprivate var isTime: Bool { self == .microseconds || self == .seconds }
 
-    /// A figure as people read it.
+    /// A value with its unit, for people.
     public func text(_ value: Double) -> String {
         switch self {
         case .microseconds:
@@ -185,7 +186,7 @@ extension LoadMetrics.Unit {
         }
     }
 
-    /// Three digits that matter, and thousands apart.
+    /// Three significant digits, with separators between thousands.
     private static func rounded(_ value: Double) -> String {
         let size = abs(value)
         guard size < 1e15 else { return "\(value)" }

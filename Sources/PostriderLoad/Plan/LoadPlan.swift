@@ -1,80 +1,83 @@
-/// What a load run does: who takes part, and one step after the other. Every scenario is one of these.
+/// What a load run does: which fleet takes part, and which steps follow each other. Every scenario is such a plan.
 public struct LoadPlan: Sendable, Equatable {
-    /// Who takes part.
+    /// The providers and devices that take part.
     public struct Fleet: Sendable, Equatable {
-        /// Devices.
+        /// How many devices there are.
         public var devices = 1000
         /// Apps that each device registers.
         public var apps = 1
-        /// Connections of providers.
+        /// How many connections the providers have.
         public var providers = 4
-        /// Requests that a provider's connection has open at most.
+        /// The most requests that a provider's connection has open at once.
         public var streams = 250
-        /// Event loops that drive them.
+        /// How many threads drive the fleet.
         public var threads = 1
-        /// Addresses from 127.0.0.2 upward that devices connect from; a relay counts connections by these.
+        /// How many addresses, from 127.0.0.2 upward, devices connect from; a relay counts connections by address.
         public var sources = 16
-        /// TLS handshakes of devices that are under way at most: the server is not to wait for the fleet with them.
+        /// The most TLS handshakes of devices that are under way at once, so that the server never waits for the fleet
+        /// to answer.
         public var handshakes = 256
-        /// Connections that its devices begin a second at most; nil: as many as there is time for. A fleet that takes
-        /// all of its processor measures itself.
+        /// The most connections that devices begin in a second; nil for as many as possible. A fleet that uses its
+        /// whole processor measures itself.
         public var connectionsPerSecond: Int?
 
-        /// The usual fleet.
+        /// The default fleet.
         public init() {}
     }
 
-    /// Pushes, how many, how fast, and what they say.
+    /// Pushes: how many, how fast, and with which payload.
     public struct Traffic: Sendable, Equatable {
-        /// What makes the next push leave.
+        /// What decides when the next push is sent.
         public enum Pace: Sendable, Equatable {
-            /// As soon as fewer than so many are under way: sent, and not yet answered and on the device.
+            /// It is sent as soon as fewer than this many pushes are under way. A push is under way until it is
+            /// answered and on the device.
             case inFlight(Int)
-            /// So many a second, whatever becomes of them.
+            /// This many are sent a second, whatever becomes of them.
             case perSecond(Double)
         }
 
-        /// What makes the next push leave.
+        /// What decides when the next push is sent.
         public var pace = Pace.inFlight(256)
-        /// Pushes after which it ends; nil: when it is told to.
+        /// After this many pushes it ends; nil if a later step stops it.
         public var count: Int?
-        /// Whether they are worth keeping for a device that is not there.
+        /// Whether the relay stores them for a device that is not connected.
         public var isStored = true
-        /// Whether their arrival is waited for; not where the devices stay away.
+        /// Whether the run waits for their arrival; not if the devices stay away.
         public var isAwaited = true
         /// Bytes of the payload, 32 to ``Notifications/Limits/payloadBytes``.
         public var payloadBytes = 200
 
-        /// The usual traffic.
+        /// The default traffic.
         public init() {}
     }
 
     /// What happens in a step.
     public enum Action: Sendable, Equatable {
-        /// So many of all devices, in percent, are connected in the end; those that are new enrol first.
+        /// Connect devices until this percentage of all is connected; new ones enrol first.
         case connect(percent: Int)
-        /// So many of all devices, in percent, leave: with a goodbye, or cut.
+        /// Disconnect this percentage of all devices: with a goodbye, or by cutting the link.
         case disconnect(percent: Int, isOrderly: Bool)
-        /// So many devices are cut at once and come back as they are made to: after a pause at random that grows
-        /// with each failure. The step ends when all are back.
+        /// Cut the links of this percentage of devices at once. They reconnect as agents do: after a random pause that
+        /// grows with each failure. The step ends when all are back.
         case storm(percent: Int)
-        /// Pushes go on from here, while other steps happen.
+        /// Begin to push, while later steps happen.
         case start(Traffic)
-        /// They end; those under way are answered.
+        /// Stop pushing; pushes that are under way are still answered.
         case stop
-        /// Pushes until their count is reached, or for so many milliseconds.
+        /// Push until the count is reached, or for this time.
         case push(Traffic, milliseconds: Int?)
-        /// Broadcasts to a channel that all devices are subscribed to, so many, at a rate.
+        /// Send this many broadcasts at this rate to a channel that all devices are subscribed to.
         case broadcast(count: Int, perSecond: Double, payloadBytes: Int)
-        /// Nothing but what goes on already.
+        /// Do nothing new for this time.
         case hold(milliseconds: Int)
-        /// Until all pushes that have a count are made and all that was accepted has arrived, but no longer than this.
+        /// Wait until all pushes that have a count are made and all accepted ones have arrived, but no longer than
+        /// this.
         case drain(milliseconds: Int)
     }
 
-    /// One step, and the phase of the report that it belongs to; nil: that of the step before.
+    /// One step, and the phase that its results belong to.
     public struct Step: Sendable, Equatable {
-        /// Lower-case letters, digits and hyphens.
+        /// The name of the phase: lower-case letters, digits and hyphens. Nil: the phase of the step before.
         public var phase: String?
         /// What happens.
         public var action: Action
@@ -86,15 +89,15 @@ public struct LoadPlan: Sendable, Equatable {
         }
     }
 
-    /// What the scenario is called.
+    /// The name of the scenario.
     public var name: String
-    /// Who takes part.
+    /// The fleet that takes part.
     public var fleet = Fleet()
-    /// What happens.
+    /// The steps in their order.
     public var steps: [Step]
-    /// The phase that stands for the whole in tables and expectations.
+    /// The phase whose figures stand for the whole run in tables and conditions.
     public var mainPhase: String
-    /// Makes the choices at random the same each time.
+    /// The seed of the random choices: the same seed makes the same choices.
     public var seed: UInt64 = 1
 
     /// A plan from what has no default.
@@ -113,7 +116,7 @@ public struct LoadPlan: Sendable, Equatable {
         return phases
     }
 
-    /// Whether it needs more than somebody who takes pushes.
+    /// Whether the plan needs devices, and not only a server that takes pushes.
     public var needsDevices: Bool {
         steps.contains { step in
             switch step.action {
@@ -125,7 +128,7 @@ public struct LoadPlan: Sendable, Equatable {
 }
 
 extension LoadPlan.Action {
-    /// Whether pushes begin with it.
+    /// Whether the action begins to push.
     var isPush: Bool {
         switch self {
         case .start, .push: true

@@ -1,21 +1,21 @@
-/// The scenarios that are built in. Each is a plan like those of scenario files, from a handful of settings.
+/// The built-in scenarios. Each makes a plan, like those of scenario files, from a few settings.
 public enum LoadScenario: String, CaseIterable, Sendable {
     /// Providers push to devices that are connected, or to absent ones.
     case push
-    /// Devices are connected, and nothing happens.
+    /// Devices are connected, and nothing else happens.
     case idle
-    /// All devices are cut at once and come back, while providers go on.
+    /// All devices are cut off at once and reconnect, while providers go on pushing.
     case storm
-    /// Providers push to devices that are away; then they come back and get it all.
+    /// Providers push to devices that are away; then the devices come back and get everything.
     case offline
     /// Broadcasts to a channel that all devices are subscribed to.
     case fanout
-    /// A day in small: devices come, are pushed to, go away, are cut and come back.
+    /// A short version of a day: devices connect, get pushes, leave, are cut off and come back.
     case mixed
-    /// Pushes for a long time, while devices come and go; the server's memory is watched.
+    /// Providers push for a long time, while devices connect and leave; the server's memory is watched.
     case soak
 
-    /// What it does, as one sentence.
+    /// The scenario in one sentence.
     public var summary: String {
         switch self {
         case .push: "Push as fast as answers and devices allow, or at --rate."
@@ -28,27 +28,27 @@ public enum LoadScenario: String, CaseIterable, Sendable {
         }
     }
 
-    /// What can be set of every scenario; nil: as the scenario has it.
+    /// The settings of every scenario; nil for the scenario's own default.
     public struct Settings: Sendable, Equatable {
-        /// Devices.
+        /// How many devices there are.
         public var devices: Int?
-        /// Apps on each device.
+        /// How many apps each device has.
         public var apps: Int?
-        /// Providers' connections.
+        /// How many connections the providers have.
         public var providers: Int?
-        /// Requests that each of them has open at most.
+        /// The most requests that each of them has open at once.
         public var streams: Int?
-        /// Event loops that drive the fleet.
+        /// How many threads drive the fleet.
         public var threads: Int?
-        /// Addresses that devices connect from.
+        /// How many addresses devices connect from.
         public var sources: Int?
-        /// Connections that devices begin a second at most.
+        /// The most connections that devices begin in a second.
         public var connectionsPerSecond: Int?
-        /// Pushes, or broadcasts, a second: an open loop.
+        /// Pushes or broadcasts a second: an open loop.
         public var perSecond: Double?
-        /// Pushes under way at once: a closed loop.
+        /// Pushes that are under way at once: a closed loop.
         public var inFlight: Int?
-        /// Pushes, or broadcasts, in all.
+        /// How many pushes or broadcasts there are in all.
         public var count: Int?
         /// How long the main phase lasts.
         public var milliseconds: Int?
@@ -56,14 +56,14 @@ public enum LoadScenario: String, CaseIterable, Sendable {
         public var warmUpMilliseconds: Int?
         /// Bytes of a payload.
         public var payloadBytes: Int?
-        /// Whether devices are away while they are pushed to.
+        /// Whether devices are away while pushes are sent to them.
         public var areAbsent = false
-        /// Whether nothing is kept for those who are not there.
+        /// Whether pushes are not stored for devices that are away.
         public var isNowOrNever = false
-        /// Makes the choices at random others.
+        /// The seed of the random choices.
         public var seed: UInt64?
 
-        /// Nothing is set.
+        /// The defaults of the scenario.
         public init() {}
     }
 
@@ -98,7 +98,7 @@ public enum LoadScenario: String, CaseIterable, Sendable {
             var warmUpTraffic = traffic
             warmUpTraffic.count = nil
             steps.append(.init(.push(warmUpTraffic, milliseconds: warmUp), phase: "warm-up"))
-            // What comes late would count as the next phase's.
+            // Arrivals after the phase's end would count for the next phase.
             if !settings.areAbsent { steps.append(.init(drain.action)) }
         }
         let time = settings.milliseconds ?? (settings.count == nil ? 10_000 : nil)
@@ -208,7 +208,8 @@ public enum LoadScenario: String, CaseIterable, Sendable {
 }
 
 extension LoadScenario.Settings {
-    /// The pushes that are set: at a rate, or as many under way as are set or the fleet can have.
+    /// The traffic that the settings ask for: at a rate, or with a number of pushes under way, at most as many as the
+    /// fleet can have.
     fileprivate func traffic(perSecond usual: Double? = nil) -> LoadPlan.Traffic {
         var traffic = LoadPlan.Traffic()
         let fleet = LoadPlan.Fleet()

@@ -3,19 +3,19 @@ public import PostriderNotifications
 public import PostriderTLS
 public import PostriderTransport
 
-/// Whom a load run drives, and with what it proves that it may.
+/// The server that a load run drives, and the credentials for it.
 public struct LoadTarget: Sendable {
-    /// The device port, and what devices enrol with.
+    /// The device port, and the credentials of devices.
     public struct DevicePort: Sendable {
-        /// Where it is.
+        /// Its address.
         public var address: SocketAddress
-        /// How to speak TLS with it.
+        /// The TLS settings of its clients.
         public var tls: TLSContext
         /// The name that its certificate must carry.
         public var name: String
-        /// What devices enrol with.
+        /// The enrolment key of the devices.
         public var enrolmentKey: String
-        /// How their names begin.
+        /// The beginning of the devices' names.
         public var namePrefix = "load"
 
         /// A port from its parts.
@@ -29,19 +29,19 @@ public struct LoadTarget: Sendable {
 
     /// Where providers connect.
     public var provider: Destination
-    /// How to speak TLS there.
+    /// The TLS settings of its clients.
     public var providerTLS: TLSContext
     /// The name that its certificate must carry.
     public var providerName: String
-    /// Signs provider tokens; nil: requests go without.
+    /// Signs provider tokens; nil if requests carry none.
     public var signer: ProviderTokenMaker?
     /// The topics of the apps, one for each app on a device.
     public var topics: [Topic]
-    /// Nil: there are only providers, and ``tokens`` says whom they push to.
+    /// The device port; nil if there are only providers, which push to ``tokens``.
     public var devices: DevicePort?
-    /// Device tokens in hexadecimal digits, all of one length; where there are devices, theirs are used.
+    /// Device tokens in hexadecimal digits, all of one length. If there are devices, their tokens are used instead.
     public var tokens: [String] = []
-    /// The relay's process, where it runs on this machine and may be looked at.
+    /// The relay's process, if it runs on this machine and may be read in /proc.
     public var process: Int32?
 
     /// A target from its parts.

@@ -1,13 +1,14 @@
-/// The run, second by second: what the workers say of the same second is added up.
+/// The run, second by second: adds up what the workers report for the same second.
 struct LoadTimeline {
     private(set) var seconds: [LoadResult.Second] = []
-    /// What each worker has told that the others have not: of one phase each.
+    /// By worker: its slices for seconds that other workers have not reported yet. All slices of one worker belong to
+    /// one phase.
     private var slices: [[WorkerSlice]]
 
-    /// A timeline for so many workers.
+    /// A timeline for this many workers.
     init(workers: Int) { slices = [[WorkerSlice]](repeating: [], count: workers) }
 
-    /// Takes what a worker did in a second; answers the second once all workers have told theirs.
+    /// Takes what a worker did in a second. Returns the second once all workers have reported it.
     mutating func add(
         _ slice: WorkerSlice, of worker: Int, at seconds: Double, phase: String,
         residentKiB: @autoclosure () -> Int?
@@ -18,10 +19,10 @@ struct LoadTimeline {
             slices[worker].append(slice)
         }
         let told = slices.compactMap(\.first)
-        // Where one has left a phase, the others do, too: what they have still to tell of it belongs to this second.
+        // When one worker has left a phase, the others do too: what they still report of it is added to this second.
         guard told.count == slices.count, told.allSatisfy({ $0.isLast == told[0].isLast }) else { return nil }
         for worker in slices.indices { slices[worker].removeFirst() }
-        // Their seconds are not quite the same.
+        // The workers' seconds are not of exactly the same length.
         func rate(_ count: (LoadTally) -> UInt64) -> Double {
             told.reduce(0) { $0 + Double(count($1.tally)) / max(Double($1.nanoseconds) / 1e9, 0.001) }
         }
@@ -46,8 +47,8 @@ struct LoadTimeline {
         return second
     }
 
-    /// How fast the server's resident memory grew in the second half of a phase, KiB a minute: the slope of the line
-    /// that fits best. Nil where there are fewer than 10 seconds to judge by.
+    /// How fast the server's resident memory grew in the second half of a phase, in KiB a minute: the slope of the
+    /// regression line. Nil if there are fewer than 10 seconds.
     func growth(in phase: String) -> Double? {
         let points = seconds.filter { $0.phase == phase }.compactMap { second in
             second.serverRSSKiB.map { (x: second.at, y: Double($0)) }

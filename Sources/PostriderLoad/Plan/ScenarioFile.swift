@@ -1,7 +1,7 @@
 public import PostriderYAML
 
 extension LoadPlan {
-    /// Reads a scenario file; docs/reference/load-result.md says what can stand in it.
+    /// Reads a scenario file; docs/reference/load-result.md describes its format.
     ///
     /// - Throws: a sentence with the place of the first mistake.
     public init(text: String, file: String) throws(YAMLError) {
@@ -51,10 +51,10 @@ extension LoadPlan {
         fleet.connectionsPerSecond = try part.integer("connect-rate", in: 1...1_000_000)
     }
 
-    /// Three days: for as long a push can say how old it is; see ``PushMark``.
+    /// Three days: ``PushMark`` can tell the age of a push for that long.
     public static let longestStepMilliseconds = 3 * 24 * 3_600_000
 
-    /// Each step is one word with its own settings.
+    /// Each step is one key with settings of its own.
     private static func action(_ step: YAMLReader) throws(YAMLError) -> Action {
         let times = 0...longestStepMilliseconds
         switch try step.required("do", step.string) {

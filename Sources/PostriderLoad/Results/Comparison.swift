@@ -1,27 +1,27 @@
-/// Two results side by side: each figure that both have, and how many times as much it is.
+/// Compares two results: the figures that both have, and their ratios.
 public struct Comparison: Sendable, Equatable {
-    /// One figure of both.
+    /// One figure in both results.
     struct Row: Sendable, Equatable {
         let name: String
         let now: Double
         let before: Double
         let unit: LoadMetrics.Unit
-        /// Now by before; nil where before was nothing.
+        /// The new value divided by the old one; nil if the old one is 0.
         let ratio: Double?
-        /// Nil where neither is better.
+        /// Whether the new value is better; nil if that cannot be said.
         let isBetter: Bool?
     }
 
     let rows: [Row]
-    /// What the two runs were given differently, so that their figures say little about the server.
+    /// Differences between the settings of the two runs: with them the figures say little about the server.
     let differences: [String]
 
-    /// Compares the figures of the main phase and of the verdict, and those of the phases that both have.
+    /// Compares the figures of the main phase, of the verdict, and of the phases that both results have.
     public init(of result: LoadResult, with baseline: LoadResult) {
         differences = Self.differences(of: result, from: baseline)
         let (now, before) = (LoadMetrics(result), LoadMetrics(baseline))
         rows = now.all.compactMap { metric in
-            // What the main phase has under its plain names need not come twice.
+            // The figures of the main phase are listed under their plain names already.
             guard !metric.name.hasPrefix(result.mainPhase + "."), let other = before[metric.name] else {
                 return nil
             }
@@ -35,7 +35,7 @@ public struct Comparison: Sendable, Equatable {
         }
     }
 
-    /// Lines for a terminal.
+    /// The comparison as lines for a terminal.
     public var text: String {
         let head = ["figure", "now", "before", "ratio", ""]
         let lines = rows.map { row in

@@ -1,6 +1,6 @@
 extension LoadResult {
-    /// One sentence where pushes or broadcasts were to be made and not one of them was accepted: the figures say
-    /// nothing of what a server does with pushes. Nil where one was, or none was to be made.
+    /// One sentence if pushes or broadcasts were to be made and none was accepted: then the figures say nothing about
+    /// how the server handles pushes. Nil otherwise.
     public func futility(of plan: LoadPlan) -> String? {
         var (sent, unanswered) = (UInt64(0), UInt64(0))
         var refused: [String: UInt64] = [:]
@@ -27,7 +27,8 @@ extension LoadResult {
 }
 
 extension Expectation {
-    /// Whether it says how many are accepted or not: where it holds, that nothing was may be just what is wanted.
+    /// Whether the condition is about answers, accepted or not. If it holds, it may be intended that no push was
+    /// accepted.
     public var isOfAnswers: Bool {
         let figures = ["accepted", "refused", "unanswered"]
         return figures.contains { metric == $0 || metric.hasSuffix("." + $0) }

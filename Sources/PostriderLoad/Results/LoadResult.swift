@@ -1,34 +1,34 @@
-/// The result of a load run: `postrider load --json` prints it, and `--baseline` reads it.
-/// docs/reference/load-result.md has the fields with their units.
+/// The result of a load run: `postrider load --json` writes it, and `--baseline` reads it.
+/// docs/reference/load-result.md lists the fields with their units.
 public struct LoadResult: Codable, Sendable, Equatable {
-    /// The form of this document.
+    /// The version of this format.
     public static let schemaVersion = 1
 
     /// A distribution of latencies, in microseconds.
     public struct Latencies: Codable, Sendable, Equatable {
-        /// How many there are.
+        /// How many values there are.
         public var count: UInt64
-        /// The shortest.
+        /// The smallest value.
         public var minimum: Double
         /// The mean.
         public var mean: Double
         /// The median.
         public var p50: Double
-        /// Nine of ten are not longer.
+        /// Nine of ten values are not larger.
         public var p90: Double
-        /// 99 of 100 are not longer.
+        /// 99 of 100 values are not larger.
         public var p99: Double
-        /// 999 of 1000 are not longer.
+        /// 999 of 1000 values are not larger.
         public var p999: Double
-        /// 9999 of 10,000 are not longer.
+        /// 9999 of 10,000 values are not larger.
         public var p9999: Double
-        /// The longest.
+        /// The largest value.
         public var maximum: Double
-        /// Pairs of a quantile (0 to 1) and the latency that it does not exceed.
+        /// Pairs of a quantile (0 to 1) and the value that this share of the latencies does not exceed.
         public var curve: [[Double]]
     }
 
-    /// The server's process in a phase.
+    /// What the server's process used in a phase.
     public struct Server: Codable, Sendable, Equatable {
         /// Processor time in user mode.
         public var userSeconds: Double
@@ -36,18 +36,18 @@ public struct LoadResult: Codable, Sendable, Equatable {
         public var systemSeconds: Double
         /// Proportional set size (`/proc/<pid>/smaps_rollup`) when the run began, before any connection.
         public var idlePSSKiB: Int
-        /// The same at the end of the phase.
+        /// Proportional set size at the end of the phase.
         public var pssKiB: Int
         /// Connections that the fleet had open at the end of the phase.
         public var connections: Int
 
-        /// Processor time.
+        /// Processor time in both modes.
         public var cpuSeconds: Double { userSeconds + systemSeconds }
     }
 
-    /// What was measured from one point of the scenario to another.
+    /// What was measured in one phase of the scenario.
     public struct Phase: Codable, Sendable, Equatable {
-        /// What the scenario calls it.
+        /// Its name in the scenario.
         public var name: String
         /// How long it lasted.
         public var seconds: Double
@@ -55,13 +55,13 @@ public struct LoadResult: Codable, Sendable, Equatable {
         public var sent: UInt64
         /// Pushes answered with 200.
         public var accepted: UInt64
-        /// Pushes that came to their devices.
+        /// Pushes that arrived at their devices.
         public var delivered: UInt64
         /// Broadcasts answered with 200.
         public var broadcasts: UInt64
-        /// Broadcasts that came to devices: one for each device.
+        /// Broadcasts that arrived at devices, counted once for each device.
         public var broadcastsDelivered: UInt64
-        /// Answers other than 200, by reason.
+        /// Requests with another answer than 200, by reason.
         public var refused: [String: UInt64]
         /// Requests whose connection ended before the answer.
         public var unanswered: UInt64
@@ -71,127 +71,130 @@ public struct LoadResult: Codable, Sendable, Equatable {
         public var enrolments: UInt64
         /// Attempts to connect that failed, by reason.
         public var failures: [String: UInt64]
-        /// Links that ended though nobody in the fleet wanted that, by reason.
+        /// Links that ended without the fleet's doing, by reason.
         public var lostLinks: [String: UInt64]
         /// Bytes of HTTP/2 sent, before TLS.
         public var bytesSent: UInt64
         /// Bytes of HTTP/2 received.
         public var bytesReceived: UInt64
-        /// Pushes that were due at the end of the phase and had not left.
+        /// Pushes that were due at the end of the phase and had not been sent.
         public var backlog: UInt64
-        /// From the moment at which a push was due to its 200.
+        /// Latencies from the moment at which a push was due to its 200.
         public var acceptance: Latencies?
-        /// From the moment at which a push was due to the device's having it.
+        /// Latencies from the moment at which a push was due to its arrival at the device.
         public var delivery: Latencies?
-        /// Nil where the server cannot be looked at.
+        /// The server's process; nil if it cannot be read.
         public var server: Server?
-        /// CPU seconds of the load program itself.
+        /// Processor time of the load program itself, in seconds.
         public var ownCPUSeconds: Double
-        /// Seconds in which a processor of the load program's machine, on average, was withheld by the machine's host;
-        /// nil where it does not say, and in results from before this was noted.
+        /// Seconds in which the host of a virtual machine withheld a processor of the load program's machine, averaged
+        /// over its processors (steal time). Nil if the kernel does not say, and in results of older versions.
         public var stolenSeconds: Double?
     }
 
-    /// About one second of the run; less where a phase ends.
+    /// About one second of the run; less at the end of a phase.
     public struct Second: Codable, Sendable, Equatable {
         /// Seconds since the run began.
         public var at: Double
         /// The phase that it belongs to.
         public var phase: String
-        /// How long it was; nil in results from before this was noted.
+        /// How long it was; nil in results of older versions.
         public var seconds: Double?
-        /// A second.
+        /// Pushes accepted a second.
         public var accepted: Double
-        /// A second.
+        /// Pushes and broadcasts that arrived a second.
         public var delivered: Double
-        /// A second.
+        /// Pushes refused a second.
         public var refused: Double
-        /// A second.
+        /// Connections established a second.
         public var connections: Double
-        /// Microseconds; nil where nothing was accepted.
+        /// Median latency of acceptance in microseconds; nil if nothing was accepted.
         public var acceptanceP50: Double?
-        /// The same.
+        /// 99th percentile of it.
         public var acceptanceP99: Double?
-        /// Microseconds; nil where nothing was delivered.
+        /// Median latency of delivery in microseconds; nil if nothing was delivered.
         public var deliveryP50: Double?
-        /// The same.
+        /// 99th percentile of it.
         public var deliveryP99: Double?
-        /// The server's resident memory; nil where it cannot be looked at.
+        /// The server's resident memory; nil if it cannot be read.
         public var serverRSSKiB: Int?
     }
 
-    /// Whether everything came as it should.
+    /// Whether every push arrived as it should.
     public struct Verdict: Codable, Sendable, Equatable {
-        /// Accepted, due to arrive, and not there at the end.
+        /// Pushes that were accepted, had to arrive and were not there at the end.
         public var lost: Int
-        /// Came twice though the relay had the first acknowledgement.
+        /// Pushes that arrived twice although the relay had the acknowledgement.
         public var doubled: UInt64
-        /// Came twice because a link was cut before its acknowledgement was known: the protocol allows it.
+        /// Pushes that arrived twice because a link was cut before the relay had the acknowledgement: the protocol
+        /// allows that.
         public var repeated: UInt64
-        /// Came to a device that it was not for, or was never sent.
+        /// Pushes that arrived at another device than theirs, or were never sent.
         public var strayed: UInt64
-        /// Came with another payload.
+        /// Pushes that arrived with another payload.
         public var altered: UInt64
-        /// Accepted, not due to arrive, and not there: now or never for a device that was away. Nil in results from
-        /// before this was noted.
+        /// Pushes that were accepted and did not arrive, and did not have to: they were not to be stored and their
+        /// device was away. Nil in results of older versions.
         public var excused: Int?
-        /// Arrived, though their connections ended before their answers. Nil likewise.
+        /// Pushes that arrived although their connection ended before the answer. Nil in results of older versions.
         public var unansweredArrivals: Int?
-        /// `apns-id` of the first that were lost.
+        /// The `apns-id` of the first lost pushes.
         public var lostIdentities: [String]
 
         /// Whether nothing was lost, doubled, strayed or altered.
         public var isClean: Bool { lost == 0 && doubled == 0 && strayed == 0 && altered == 0 }
     }
 
-    /// Where it was measured.
+    /// The machine of the load program.
     public struct Machine: Codable, Sendable, Equatable {
-        /// Processors that this process may use.
+        /// How many processors this process may use.
         public var cores: Int
-        /// What the processor calls itself.
+        /// The name of the processor.
         public var processor: String
         /// The release of the kernel.
         public var kernel: String
     }
 
-    /// The form of this document.
+    /// The version of this format.
     public var schema = LoadResult.schemaVersion
-    /// What was carried out.
+    /// The name of the scenario.
     public var scenario: String
-    /// Milliseconds since 1970.
+    /// When the run began: milliseconds since 1970.
     public var startedAt: Int64
-    /// Where it was measured.
+    /// The machine of the load program.
     public var machine: Machine
-    /// Devices of the fleet.
+    /// How many devices the fleet has.
     public var devices: Int
-    /// Apps on each of them.
+    /// How many apps each device has.
     public var apps: Int
-    /// Providers' connections.
+    /// How many connections the providers have.
     public var providers: Int
-    /// Requests that each of them had open at most.
+    /// The most requests that each of them has open at once.
     public var streams: Int
-    /// Event loops that drove them.
+    /// How many threads drive the fleet.
     public var threads: Int
-    /// How many processors those could take at most; nil in results from before this was noted.
+    /// The most processors that those threads can use at once; nil in results of older versions.
     public var processors: Int?
-    /// The phase that stands for the whole.
+    /// The phase whose figures stand for the whole run.
     public var mainPhase: String
-    /// In the order in which they began.
+    /// The phases in the order in which they began.
     public var phases: [Phase]
-    /// Whether everything came.
+    /// Whether every push arrived as it should.
     public var verdict: Verdict
-    /// What the relay gave up during the run by its own counts, by reason: those of `dropped` in
-    /// docs/operate/commands.md, `expired`, `replaced`, and `broadcasts` to slow devices. Nil where it does not say.
+    /// What the relay gave up during the run by its own counters, by reason: those of `dropped` in
+    /// docs/operate/commands.md, `expired`, `replaced`, and `broadcasts` to slow devices. Nil if the relay does not
+    /// say.
     public var relayLosses: [String: UInt64]?
-    /// Second by second.
+    /// The run, second by second.
     public var timeline: [Second]
-    /// How fast the server's memory grew in the second half of the main phase, KiB a minute; nil where that is not
+    /// How fast the server's memory grew in the second half of the main phase, in KiB a minute; nil if that is not
     /// known.
     public var leakKiBPerMinute: Double?
 }
 
 extension LoadResult {
-    /// Whether pushes were accepted and nobody saw one arrive or missed one: the devices are others, or away.
+    /// Whether pushes were accepted, but none arrived and none was missed: they went to devices that are not part of
+    /// this fleet, or that are away.
     var isUnseen: Bool {
         verdict.isClean && phases.contains { $0.accepted + $0.broadcasts > 0 }
             && phases.allSatisfy { $0.delivered + $0.broadcastsDelivered == 0 }
@@ -199,7 +202,7 @@ extension LoadResult {
 }
 
 extension LoadResult.Latencies {
-    /// Nil where there are no values.
+    /// Nil if the histogram has no values.
     init?(_ histogram: LatencyHistogram) {
         guard histogram.count > 0 else { return nil }
         func at(_ quantile: Double) -> Double { Double(histogram.value(atQuantile: quantile)) / 1000 }
@@ -215,7 +218,7 @@ extension LoadResult.Latencies {
         curve = Self.quantiles(of: histogram.count).map { [$0, at($0)] }
     }
 
-    /// Ten steps for each decimal place, down to the last value: 0, 0.1 … 0.9, 0.91 … 0.99, 0.991 …
+    /// Ten steps for each decimal place, up to the last value: 0, 0.1 … 0.9, 0.91 … 0.99, 0.991 …
     static func quantiles(of count: UInt64) -> [Double] {
         var quantiles: [Double] = []
         var rest = 1.0
@@ -228,7 +231,7 @@ extension LoadResult.Latencies {
 }
 
 extension LoadResult.Phase {
-    /// What a fleet has measured, and what the server took for it.
+    /// The result of a phase, from what the fleet has measured and the server has used.
     init(
         name: String, _ record: PhaseRecord, backlog: UInt64, server: LoadResult.Server?,
         ownCPUSeconds: Double, stolenSeconds: Double?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A line plot as SVG, drawn by hand: one page of text, and no program to draw it with.
+/// A line plot as SVG. It is written here, so that the page is one file and needs no program to draw it.
 struct Plot {
     /// A named line.
     struct Line {
@@ -10,23 +10,23 @@ struct Plot {
 
     let title: String
     let xLabel: String
-    /// What y is counted in.
+    /// The unit of y.
     var unit = LoadMetrics.Unit.count
     var lines: [Line]
-    /// Whether y grows by powers of ten.
+    /// Whether the y axis is logarithmic.
     var isLogarithmic = false
-    /// Where x has marks, and what stands there; nil: whole numbers that fit.
+    /// The marks of the x axis and their labels; nil for whole numbers that fit.
     var xMarks: [(x: Double, text: String)]?
 
     private static let width = 760.0
     private static let height = 300.0
     private static let (left, right, top, bottom) = (76.0, 12.0, 34.0, 44.0)
-    /// About what a letter takes.
+    /// About the width of a character, in pixels.
     private static let letterWidth = 6.5
-    /// Distinct for all kinds of colour vision (Okabe and Ito).
+    /// Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
     private static let colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 
-    /// The element.
+    /// The `<svg>` element.
     var svg: String {
         let points = lines.flatMap(\.points).filter { $0.x.isFinite && $0.y.isFinite }
         guard let xAxis = Axis(points.map(\.x), isLogarithmic: false),
@@ -56,7 +56,7 @@ struct Plot {
             let colour = Self.colours[index % Self.colours.count]
             var places = line.points.filter { $0.x.isFinite && $0.y.isFinite }
                 .map { "\(Self.tenths(x($0.x))),\(Self.tenths(y($0.y)))" }
-            // A line to where it begins is a dot; with one place alone nothing would be seen.
+            // A line that ends where it begins is drawn as a dot; without it a single point would be invisible.
             if places.count == 1 { places += places }
             let path = places.joined(separator: " ")
             parts.append("<polyline points=\"\(path)\" stroke=\"\(colour)\"/>")
@@ -78,15 +78,15 @@ struct Plot {
     private static func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
 }
 
-/// From values to a share of the length of an axis.
+/// Maps values to positions on an axis, from 0 to 1.
 private struct Axis {
     let lower: Double
     let upper: Double
     let isLogarithmic: Bool
-    /// Whether there is more than one value to mark.
+    /// Whether the smallest and the largest value differ.
     private let hasExtent: Bool
 
-    /// Nil where there is nothing to draw.
+    /// Nil if there are no values.
     init?(_ values: [Double], isLogarithmic: Bool) {
         self.isLogarithmic = isLogarithmic
         let values = isLogarithmic ? values.filter { $0 > 0 }.map { log10($0) } : values
@@ -101,7 +101,7 @@ private struct Axis {
         return min(max((value - lower) / (upper - lower), 0), 1)
     }
 
-    /// About five values that are easy to read.
+    /// About five round values.
     var marks: [Double] {
         guard hasExtent else { return [lower] }
         if isLogarithmic {

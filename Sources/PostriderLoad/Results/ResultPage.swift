@@ -1,8 +1,8 @@
 import Foundation
 
-/// A result as one page of HTML that needs nothing besides.
+/// A result as one HTML page that loads nothing else.
 public enum ResultPage {
-    /// The page. `baseline`: an earlier result to show beside it.
+    /// Makes the page. `baseline`: an earlier result to show beside it.
     public static func html(_ result: LoadResult, baseline: LoadResult? = nil) -> String {
         let table = ResultTable.text(result)
         let comparison = baseline.map { Comparison(of: result, with: $0).text }
@@ -59,7 +59,7 @@ public enum ResultPage {
             unit: .microseconds, lines: lines, isLogarithmic: true, xMarks: marks.filter { $0.0 <= most })
     }
 
-    /// How many nines a quantile has: 0.9 is 1, 0.99 is 2.
+    /// How many nines a quantile has: 1 for 0.9, 2 for 0.99.
     private static func nines(_ quantile: Double) -> Double { -log10(1 - quantile) }
 
     private static func throughput(_ result: LoadResult) -> Plot {

@@ -1,6 +1,6 @@
 /// A result as lines for a terminal.
 public enum ResultTable {
-    /// What happened, phase by phase, and whether everything came.
+    /// The phases and the verdict.
     public static func text(_ result: LoadResult) -> String {
         let fleet =
             "\(result.scenario): \(result.devices) devices × \(result.apps) apps, "
@@ -93,7 +93,7 @@ public enum ResultTable {
         return lines
     }
 
-    /// Figures from which on latencies are in part not the server's, with what that means and what helps.
+    /// Figures above which the latencies are in part not the server's; with each, what it means and what helps.
     private static let intrusions: [(figure: String, least: Double, meaning: String, advice: String)] = [
         (
             "busy", 0.9, "the load program had hardly a moment to spare",
@@ -142,7 +142,7 @@ public enum ResultTable {
         return lines
     }
 
-    /// What the relay itself says of what was lost.
+    /// The relay's own counts of what it gave up.
     private static func reasons(_ losses: [String: UInt64]) -> [String] {
         losses.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { reason, count in
             switch reason {
@@ -159,7 +159,7 @@ public enum ResultTable {
 
     private static func decimals(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 
-    /// Rows as columns: the first on the left, the others on the right.
+    /// Aligns rows in columns: the first column to the left, the others to the right.
     static func columns(_ rows: [[String]]) -> [String] {
         let widths = (0..<(rows.first?.count ?? 0)).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in

@@ -3,9 +3,9 @@ import PostriderNotifications
 import PostriderTransport
 
 extension LoadRun {
-    /// What the workers said last, taken together.
+    /// The last reports of all workers, added up.
     struct PhaseTotals {
-        /// Whether every worker has spoken since its last order.
+        /// Whether every worker has reported since its last order.
         var isComplete = true
         var ready = 0
         var subscribed = 0
@@ -14,13 +14,13 @@ extension LoadRun {
         var isPushing = false
         var hasCountLeft = false
         var broadcastsLeft = 0
-        /// Whether every worker has a provider.
+        /// Whether every worker has a connected provider.
         var haveProviders = true
         var backlog: UInt64 = 0
         var tally = LoadTally()
     }
 
-    /// Carries one step out, and returns when it is done.
+    /// Carries out one step, and returns when it is done.
     func carryOut(_ action: LoadPlan.Action) async throws {
         switch action {
         case .connect(let percent): try await connect(percent)
@@ -93,7 +93,7 @@ extension LoadRun {
         }
     }
 
-    /// Waits until as many pushes have left as were to, for as long as something becomes of them.
+    /// Waits until the traffic's count of pushes was sent, as long as the count of events still grows.
     private func waitForCount(_ traffic: LoadPlan.Traffic) async throws {
         var milliseconds = answerMilliseconds
         if case .perSecond(let rate) = traffic.pace { milliseconds += Int(2000 / rate) }
@@ -111,7 +111,8 @@ extension LoadRun {
         }
     }
 
-    /// Waits until `isDone`, for as long as there are more events. False: there were none for so long.
+    /// Waits until `isDone`, as long as the number of events still grows. Returns false if it did not grow for this
+    /// time.
     private func wait(
         milliseconds: Int, counting events: (PhaseTotals) -> UInt64, until isDone: (PhaseTotals) -> Bool
     ) async throws -> Bool {
@@ -124,7 +125,7 @@ extension LoadRun {
         return true
     }
 
-    /// Waits until there is somebody who can push.
+    /// Waits until every worker has a connected provider.
     func waitForProviders() async throws {
         try await wait(
             milliseconds: answerMilliseconds,
@@ -152,7 +153,7 @@ extension LoadRun {
         let subscribers = together.subscribed
         let before = together.tally
         let payload = PushOutcomes.makePayload(bytes: payloadBytes)
-        // Every worker knows the payload, one sends it.
+        // All workers have to know the payload; the first one sends the broadcasts.
         order { .broadcast(channel, count: $0 == 0 ? count : 0, perSecond: perSecond, payload: payload) }
         func expected(_ now: PhaseTotals) -> UInt64 {
             (now.tally.broadcasts - before.broadcasts) * UInt64(subscribers)
@@ -164,9 +165,9 @@ extension LoadRun {
         func events(_ now: PhaseTotals) -> UInt64 {
             UInt64(count - now.broadcastsLeft) + arrived(now)
         }
-        // As long as something becomes of them: a server may be slower than the rate.
+        // Waits for as long as broadcasts are answered or arrive: a server may be slower than the rate.
         let patience = answerMilliseconds + Int(2000 / perSecond)
-        // What has left and does not arrive is lost; what cannot leave ends the run.
+        // A broadcast that was sent and does not arrive is lost. One that cannot be sent ends the run.
         if try await !wait(milliseconds: patience, counting: events, until: isDone) {
             phaseEnds[phase, default: PhaseEnd()].vainNanoseconds += UInt64(patience) * 1_000_000
         }
@@ -179,7 +180,7 @@ extension LoadRun {
         lostBroadcasts += Int(expected(now)) - min(Int(expected(now)), Int(arrived(now)))
     }
 
-    /// Makes a channel for the first app, as a provider does.
+    /// Creates a channel for the first app, as a provider does.
     private func makeChannel() async throws -> ChannelIdentity {
         let target = self.target
         return try await withCheckedThrowingContinuation { continuation in

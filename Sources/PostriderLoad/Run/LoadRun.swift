@@ -2,42 +2,42 @@ import Foundation
 import PostriderNotifications
 import PostriderTransport
 
-/// A load run could not be made; one sentence.
+/// Why a load run could not be made, in one sentence.
 public struct LoadFailure: Error, Equatable, CustomStringConvertible {
-    /// What was in the way, and what to do.
+    /// What was wrong, and what to do.
     public let description: String
 
-    /// A failure from its sentence, which may end with another one's: there is one full stop.
+    /// A failure with this sentence. The sentence may end with another sentence: only one full stop is kept.
     public init(_ description: String) {
         let stops = description.reversed().prefix { $0 == "." }.count
         self.description = description.dropLast(stops) + "."
     }
 }
 
-/// How far a run is, for whoever watches.
+/// The progress of a run, for its watcher.
 public struct LoadProgress: Sendable, Equatable {
-    /// The phase at hand.
+    /// The current phase.
     public var phase: String
     /// Seconds since the run began.
     public var seconds: Double
     /// Devices that are connected and registered.
     public var ready: Int
-    /// Of the last second.
+    /// Pushes accepted in the last second.
     public var accepted: Double
-    /// Of the last second.
+    /// Pushes and broadcasts that arrived in the last second.
     public var delivered: Double
-    /// All so far.
+    /// Pushes refused since the run began.
     public var refused: UInt64
-    /// Accepted, and not yet arrived.
+    /// Pushes that were accepted and have not arrived yet.
     public var missing: Int
-    /// Microseconds, of the last second; nil where nothing came.
+    /// Median latency of the last second, in microseconds; nil if nothing arrived.
     public var p50: Double?
-    /// The same.
+    /// 99th percentile of it.
     public var p99: Double?
 }
 
-/// A plan that is carried out on a target: it gives the workers their orders, waits for what they say, looks at the
-/// server's process in between, and puts the result together.
+/// Carries out a plan on a target: it gives the workers their orders, waits for their reports, reads the server's
+/// process in between, and assembles the result.
 public final class LoadRun {
     let plan: LoadPlan
     let target: LoadTarget
@@ -54,13 +54,13 @@ public final class LoadRun {
     private var conclusions: [WorkerConclusion] = []
     private let epoch = EventLoop.monotonicNanoseconds
     let counts: [(devices: Int, providers: Int)]
-    /// Devices that are to be connected, by worker.
+    /// By worker: how many of its devices shall be connected.
     var wanted: [Int]
 
-    /// How long the server may take until it has answered what it was asked.
+    /// How long the server may take to answer.
     var answerMilliseconds = 30_000
-    /// The same until devices are there: long enough for a slow relay, short enough for one that takes none at all. Of
-    /// devices that connect at a rate, twice as long as that takes.
+    /// How long devices may take to be ready: long enough for a slow relay, short enough for one that accepts none. If
+    /// devices connect at a limited rate, twice the time that the rate takes.
     lazy var patienceMilliseconds =
         60_000 + plan.fleet.devices * max(20, 2000 / (plan.fleet.connectionsPerSecond ?? 100))
 
@@ -69,12 +69,12 @@ public final class LoadRun {
     private var idlePSSKiB = 0
     var phaseEnds: [String: PhaseEnd] = [:]
     private var timeline: LoadTimeline
-    /// Broadcasts that had to come, and did not: found step by step.
+    /// Broadcasts that had to arrive and did not, counted at the end of each step.
     var lostBroadcasts = 0
 
     /// - Parameters:
-    ///   - processors: that the workers are pinned to, by turns; empty: any.
-    ///   - watch: told about once a second how far it is.
+    ///   - processors: the workers are pinned to these in turn; to none if empty.
+    ///   - watch: is told the progress about once a second.
     public init(
         _ plan: LoadPlan, on target: LoadTarget, processors: [Int] = [],
         watch: @escaping (LoadProgress) -> Void = { _ in }
@@ -99,12 +99,12 @@ public final class LoadRun {
         self.continuation = continuation
     }
 
-    /// What a worker has of a whole: as much as each other, or one more or less.
+    /// A worker's part of a whole. The parts differ by at most one.
     static func part(of whole: Int, for worker: Int, of workers: Int) -> Int {
         whole * (worker + 1) / workers - whole * worker / workers
     }
 
-    /// Carries the plan out.
+    /// Carries out the plan.
     public func run() async throws -> LoadResult {
         let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
         idlePSSKiB = probe?.look()?.pssKiB ?? 0
@@ -116,7 +116,8 @@ public final class LoadRun {
                 if let phase = step.phase, phase != self.phase { enter(phase) }
                 try await carryOut(step.action)
             }
-            // A server that went away would have lost nothing of what it never accepted.
+            // If no provider could connect, the server would have accepted nothing, and the run would report that
+            // nothing was lost.
             if plan.steps.contains(where: \.action.isPush) { try await waitForProviders() }
             leavePhase()
             order { _ in .conclude }
@@ -146,9 +147,9 @@ public final class LoadRun {
         }
     }
 
-    // MARK: Orders and answers
+    // MARK: Orders and reports
 
-    /// Gives each worker an order, by its number; nil: none.
+    /// Gives each worker an order, by its number; nil for no order.
     func order(_ make: (Int) -> WorkerOrder?) {
         for (index, worker) in workers.enumerated() {
             guard let order = make(index), worker.post(order) else { continue }
@@ -177,7 +178,7 @@ public final class LoadRun {
         return together
     }
 
-    /// Waits until every worker has carried out its orders and `isDone`. False: it took longer than that.
+    /// Waits until every worker has carried out its orders and `isDone` holds. Returns false after the timeout.
     func wait(milliseconds: Int, until isDone: (PhaseTotals) -> Bool) async throws -> Bool {
         let deadline = EventLoop.monotonicNanoseconds + UInt64(milliseconds) * 1_000_000
         repeat {
@@ -191,14 +192,14 @@ public final class LoadRun {
         } while true
     }
 
-    /// The same where it must not take longer.
+    /// The same; throws after the timeout.
     func wait(
         milliseconds: Int, orFail sentence: @autoclosure () -> String, until isDone: (PhaseTotals) -> Bool
     ) async throws {
         guard try await wait(milliseconds: milliseconds, until: isDone) else { throw earlyEnd(sentence()) }
     }
 
-    /// Why the run does not come to its end, with what has stood in the way most often.
+    /// Makes the failure for a run that cannot go on. It names the most frequent cause.
     func earlyEnd(_ sentence: String) -> LoadFailure {
         let reasons = together.tally.failures.merging(together.tally.lostLinks, uniquingKeysWith: +)
         let worst = reasons.max { $0.value < $1.value }.map { "; mostly: \($0.key)" } ?? ""
@@ -213,7 +214,8 @@ public final class LoadRun {
             latest[progress.worker] = progress
             guard let slice = progress.slice else { return }
             let seconds = Double(EventLoop.monotonicNanoseconds - epoch) / 1e9
-            // What comes now may still be of the phase before; who has an order to obey does not count as being there.
+            // A slice that arrives now may belong to the phase before. Devices of a worker that has not carried out its
+            // last order do not count as ready.
             let phase = plan.phases.indices.contains(slice.phase) ? plan.phases[slice.phase] : ""
             guard
                 let second = timeline.add(
@@ -258,7 +260,7 @@ public final class LoadRun {
 
     private func result(startedAt: Int64) -> LoadResult {
         let machine = LoadResult.Machine.current
-        // A worker that has devices has a connector.
+        // Each worker with devices has a connector's thread too.
         let threads = plan.fleet.threads * (target.devices == nil ? 1 : 2)
         let usableProcessors = processors.isEmpty ? machine.cores : Set(processors).count
         var records = [PhaseRecord](repeating: PhaseRecord(), count: plan.phases.count)
