@@ -3,13 +3,13 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
-/// Alerts that are being stored: they are shown when their transaction is safe.
+/// Alerts that a transaction is storing. They are shown once the transaction is committed.
 final class AlertIntake {
     private let state: AgentState
     private let scheduler: any Scheduler
-    /// What is being stored, in this transaction.
+    /// Alerts that the current transaction stores.
     private var storing: [Alert] = []
-    /// What has been stored since it was taken last.
+    /// Alerts that were committed and have not been taken yet.
     private var fresh: [Alert] = []
 
     init(_ state: AgentState, scheduler: any Scheduler) {
@@ -19,17 +19,17 @@ final class AlertIntake {
         state.whenTransactionEnds = { [weak self] isCommitted in self?.ended(isCommitted) }
     }
 
-    /// What is safe, and was not taken yet.
+    /// Returns the alerts that were committed since the last call.
     func take() -> [Alert] {
         defer { fresh = [] }
         return fresh
     }
 
-    /// Whether something of this name is safe, and was not taken yet.
+    /// Whether a committed alert with this key waits to be taken.
     func holds(_ key: Alert.Key) -> Bool { fresh.contains { $0.key == key } }
 
-    /// A service extension has changed an alert; the answer is the alert as it may be shown. Where the disk refuses it,
-    /// the next agent has it changed again.
+    /// Stores an alert that a service extension has changed, and returns it as its app may present it. If the disk
+    /// refuses it, the next agent has it changed again.
     func keep(_ changed: Alert) throws(StoreError) {
         try state.transaction { () throws(StoreError) in
             try state.alerts.change(changed)
@@ -37,7 +37,8 @@ final class AlertIntake {
         }
     }
 
-    /// Something is being stored for an app, in this transaction. What an app may not show is for its eyes only.
+    /// The current transaction stores something for an app; if it is an alert that the app may show, it is stored as
+    /// one.
     private func store(_ arrival: Inbox.Arrival) throws(StoreError) {
         let now = Moment(milliseconds: scheduler.wallMilliseconds)
         guard let center = state.centers[arrival.app], center.status.allowsNotifications,
@@ -48,7 +49,7 @@ final class AlertIntake {
         storing.append(alert)
     }
 
-    /// A push that is shown is listed as delivered.
+    /// A push that is shown is listed among the app's delivered notifications.
     private func list(_ alert: Alert) throws(StoreError) {
         guard case .remote = alert.subject, alert.content.isVisible, alert.permitted.contains(.banner),
             let at = alert.at
@@ -57,7 +58,7 @@ final class AlertIntake {
         try state.timetable.put(LocalNotice(request: request, at: at), of: alert.app, as: .delivered)
     }
 
-    /// A transaction has ended.
+    /// A transaction has been committed or rolled back.
     private func ended(_ isCommitted: Bool) {
         if isCommitted { fresh += storing }
         storing = []

@@ -1,12 +1,12 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// One stream of a connection to the app socket: who calls there, and what was received and is not worked off yet.
+/// One stream of a connection to the app socket: its caller, and the received bytes that have not been processed yet.
 ///
-/// What it holds is bounded by the connection's window, which opens only when all that has come on the stream is worked
-/// off but the beginning of one message.
+/// The connection's window bounds what it holds: the window opens only when all complete messages of the stream are
+/// processed.
 final class AppCall {
-    /// Who calls.
+    /// The caller of a stream.
     enum Party {
         /// An app.
         case app(AppStream)
@@ -14,21 +14,21 @@ final class AppCall {
         case inputMethod(InputMethod)
     }
 
-    /// How a stream goes, once its calls are worked off.
+    /// How a stream ends, once its calls are processed.
     enum Departure {
-        /// The caller has said everything, and is answered with trailers.
+        /// The caller has ended the stream, and is answered with trailers.
         case ended
-        /// The caller has cancelled, or the agent has closed the connection.
+        /// The caller has cancelled the stream, or the agent has closed the connection.
         case cancelled
         /// The connection broke.
         case broken
     }
 
-    /// Its number.
+    /// The number of the stream.
     let stream: Int32
-    /// Who calls.
+    /// The caller.
     let party: Party
-    /// How it goes; nil: not yet.
+    /// How the stream ends; nil while it goes on.
     private(set) var departure: Departure?
     private var framing: MessageFraming
     private var heldBytes = 0
@@ -42,13 +42,13 @@ final class AppCall {
         }
     }
 
-    /// Takes on what has come.
+    /// Adds received bytes.
     func feed(_ bytes: Span<UInt8>) {
         heldBytes += bytes.count
         framing.feed(bytes)
     }
 
-    /// The next call; nil: no other has come as a whole.
+    /// The next complete call; nil if there is none.
     func next<Message: CourierMessage>(_: Message.Type) throws(CourierError) -> Message? {
         try framing.next(Message.self)
     }
@@ -59,7 +59,7 @@ final class AppCall {
         return heldBytes
     }
 
-    /// The stream goes: the first reason counts. Nothing more is handed over on it.
+    /// Ends the stream; the first call counts. No message is delivered on it any more.
     func depart(_ departure: Departure) {
         self.departure = self.departure ?? departure
         if case .app(let app) = party { app.isLeaving = true }

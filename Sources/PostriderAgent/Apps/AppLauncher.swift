@@ -15,7 +15,7 @@ protocol AppLauncher: AnyObject {
         _ manifest: AppManifest, reason: String, ended: @escaping (ProcessEnding) -> Void
     ) throws -> any AppProcess
 
-    /// Takes over a process that an earlier agent has started; nil where it has ended.
+    /// Takes over a process that an earlier agent started; nil if it has ended.
     func adopt(
         _ record: ProcessRegister.Record, ended: @escaping (ProcessEnding) -> Void
     ) -> (any AppProcess)?
@@ -23,29 +23,29 @@ protocol AppLauncher: AnyObject {
 
 /// The process of an app.
 protocol AppProcess: AnyObject {
-    /// Its number, and when it was started, by which it is known.
+    /// The process number and its start time, which together identify it.
     var identifier: Int32 { get }
     var startedAt: UInt64 { get }
-    /// Asks it to end.
+    /// Asks it to end (SIGTERM).
     func terminate()
-    /// Ends it.
+    /// Ends it (SIGKILL).
     func kill()
 }
 
 extension ChildProcess: AppProcess {}
 extension ProgramRun: AppProcess {}
 
-/// Starts programs as processes of this machine: of the agent's own user or, where the agent is root's, of any.
+/// Starts programs as processes of this machine: as the agent's own user, or as any user if the agent runs as root.
 ///
-/// Another user's go through setpriv(1), which becomes the program.
+/// Programs of other users are started through setpriv(1), which replaces itself with the program.
 final class ProcessLauncher: AppLauncher, ProgramRunner {
     private unowned let loop: EventLoop
     private let socketPath: String
 
-    /// Where the program is looked for that changes the user.
+    /// The program that changes the user.
     static let setpriv = "/usr/bin/setpriv"
     private static let searchPath = "/usr/local/bin:/usr/bin:/bin"
-    /// What is handed on of the agent's own environment: how the device writes.
+    /// Variables that a program inherits from the agent: locale and time zone.
     private static let inherited = ["LANG", "LANGUAGE", "LC_ALL", "TZ"]
 
     init(on loop: EventLoop, socketPath: String) {
@@ -77,11 +77,11 @@ final class ProcessLauncher: AppLauncher, ProgramRunner {
             keeping: .all(atMost: Limits.extensionOutputBytes), ended: ended)
     }
 
-    /// Why a service extension is started.
+    /// The launch reason that a service extension is told.
     private static let extensionReason = "service-extension"
 
-    /// What is to be started, by whom and with what environment. The file is judged each time: it, or a directory on
-    /// the way to it, may have been given to somebody else since the manifest was read.
+    /// The program to start, its user and its environment. The file is checked each time, because it or a directory
+    /// above it may have got another owner since the manifest was read.
     ///
     /// - Throws: ``AgentFailure``.
     func program(_ manifest: AppManifest, _ reason: String) throws -> ProgramStart {

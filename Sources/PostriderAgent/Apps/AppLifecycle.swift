@@ -3,21 +3,22 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
-/// Keeps the declared apps: starts them, tells them what happens to them, and ends them, as their supervisors say.
+/// Keeps the declared apps: starts them, tells them what happens to them, and ends them, as their ``AppSupervisor``
+/// decides.
 final class AppLifecycle {
     /// A declared app.
     private final class KeptApp {
         var supervisor: AppSupervisor
         var process: (any AppProcess)?
-        /// The number of the process that has ended last.
+        /// The number of the last process that has ended.
         var formerProcess: Int32?
         var timer: (any LoopTimer)?
-        /// What has happened while something else was being worked off.
+        /// Events that arrived while another event was being processed.
         var events: [AppSupervisor.Event] = []
         var isBusy = false
-        /// Whether its manifest is gone: it is forgotten when its process has ended.
+        /// Whether its manifest is gone: the app is forgotten when its process has ended.
         var isLeaving = false
-        /// The manifest that has come back meanwhile.
+        /// A new manifest of the topic that has appeared since this one went.
         var successor: AppManifest?
 
         init(_ supervisor: AppSupervisor) { self.supervisor = supervisor }
@@ -51,8 +52,8 @@ final class AppLifecycle {
         apps[topic] = app
     }
 
-    /// These are the manifests from now on. An app whose manifest is gone is ended if the agent has started it; one
-    /// whose manifest is another follows it from its next start on. The answer is who was added, and who removed.
+    /// Takes new manifests. An app whose manifest is gone is ended if the agent has started it; a changed manifest is
+    /// followed from the app's next start on. Returns the topics that were added and removed.
     func declare(_ manifests: [AppManifest]) -> (added: [String], removed: [String]) {
         let declared = Dictionary(uniqueKeysWithValues: manifests.map { ($0.topic, $0) })
         let present = Set(apps.filter { !$0.value.isLeaving || $0.value.successor != nil }.keys)
@@ -74,7 +75,7 @@ final class AppLifecycle {
         return (Set(declared.keys).subtracting(present).sorted(), removed)
     }
 
-    /// An app whose manifest is gone is forgotten, once its process has ended.
+    /// Forgets an app whose manifest is gone, once its process has ended.
     private func checkLeave(_ topic: String, _ app: KeptApp) {
         guard app.isLeaving, app.process == nil else { return }
         apps[topic] = nil
@@ -84,24 +85,26 @@ final class AppLifecycle {
         desk.stir(topic)
     }
 
-    /// A new declaration may be of an app that runs already.
+    /// A new manifest may declare an app that runs already.
     private func greet(_ topic: String) {
         if desk.attachments[topic] != nil { handle(.attached, topic) }
     }
 
-    /// Whether an app is attached, and not by the process of the agent's that has ended: somebody else has started it.
+    /// Whether an app is attached from another process than the one of the agent's that has ended: somebody else has
+    /// started it.
     private func isAttachedElsewhere(_ topic: String, _ app: KeptApp) -> Bool {
         guard let streams = desk.attachments[topic]?.streams else { return false }
         return streams.contains { $0.process == nil || $0.process != app.formerProcess }
     }
 
-    /// What the app was started for still waits where it has ended without attaching: somebody has to say so again.
+    /// The timer of an app has fired. If the app ended without attaching, the notification that it was started for
+    /// still waits, so its router is asked again.
     private func timeIsUp(_ topic: String) {
         handle(.timeIsUp, topic)
         desk.stir(topic)
     }
 
-    /// Takes over the processes that an earlier agent has left behind.
+    /// Takes over the processes that an earlier agent left running.
     func start() {
         for (topic, record) in state.processes.records {
             guard let app = apps[topic],
@@ -117,33 +120,33 @@ final class AppLifecycle {
         }
     }
 
-    /// Whether there is a manifest of this topic.
+    /// Whether a manifest declares this topic.
     func isDeclared(_ topic: String) -> Bool { apps[topic].map { !$0.isLeaving } ?? false }
 
-    /// Whether an app's supervisor would do something about what waits for it.
+    /// Whether an app's supervisor would act if something waited for the app.
     func heedsNeed(_ topic: String) -> Bool { apps[topic]?.supervisor.heedsNeed == true }
 
     /// The topics of all declared apps.
     var topics: [String] { Array(apps.keys) }
 
-    /// What is known of an app: how it is, and its process.
+    /// The state of an app and the number of its process.
     func status(of topic: String) -> (supervisor: AppSupervisor, process: Int32?)? {
         apps[topic].map { ($0.supervisor, $0.process?.identifier) }
     }
 
-    /// Whether the process at the other end of a stream is the one that the agent has started for an app.
+    /// Whether a process is the one that the agent has started for an app.
     func isProcess(_ process: Int32?, of topic: String) -> Bool {
         guard let own = apps[topic]?.process?.identifier else { return false }
         return process == nil || process == own
     }
 
-    /// Something has happened; false: there is no such app.
+    /// Passes an event to an app's supervisor. Returns false if the app is not declared.
     @discardableResult
     func handle(_ event: AppSupervisor.Event, _ topic: String) -> Bool {
         guard let app = apps[topic] else { return false }
         switch (event, app.supervisor.state) {
         case (.needed, .idle), (.activate, .idle), (.activate, .resting):
-            // It runs all the same, where another process of it goes on beside the agent's that has ended.
+            // The app still runs if another process of it is attached beside the agent's, which has ended.
             if isAttachedElsewhere(topic, app) { app.events.append(.attached) }
         case (.needed, .resting): if isAttachedElsewhere(topic, app) { return true }
         default: break
@@ -169,7 +172,7 @@ final class AppLifecycle {
         return true
     }
 
-    /// Ends the apps that the agent has started; `whenStopped` is called when they are gone.
+    /// Ends the apps that the agent has started; calls `whenStopped` when they are gone.
     func stop(_ whenStopped: @escaping () -> Void) {
         for topic in apps.keys { handle(.stop, topic) }
         self.whenStopped = whenStopped
@@ -227,7 +230,7 @@ final class AppLifecycle {
         let record = process.map {
             ProcessRegister.Record(identifier: $0.identifier, startedAt: $0.startedAt, isActive: isActive)
         }
-        // Without the record, the next agent learns of the process when it comes back.
+        // Without the record, the next agent learns of the process when the process attaches.
         do throws(StoreError) { try state.processes.put(record, of: topic) } catch {
             desk.trouble.note(error)
         }
@@ -235,7 +238,7 @@ final class AppLifecycle {
 }
 
 extension AppSupervisor {
-    /// Whether ``Event/needed`` would change anything.
+    /// Whether ``Event/needed`` would cause an action.
     var heedsNeed: Bool {
         switch state {
         case .idle: !isStopping
@@ -246,7 +249,7 @@ extension AppSupervisor {
 }
 
 extension LaunchReason {
-    /// The word for it in a program's environment.
+    /// Its value in a program's environment.
     var word: String {
         switch self {
         case .itself: "none"

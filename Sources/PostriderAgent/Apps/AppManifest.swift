@@ -1,49 +1,48 @@
 public import PostriderCourier
 public import PostriderNotifications
 
-/// How an app is declared to the agent: whose it is and, where the agent is to start it, how.
+/// The declaration of an app: its user and, if the agent is to start it, how.
 public struct AppManifest: Sendable, Equatable {
-    /// The app.
+    /// The topic of the app.
     public var topic: String
     /// The user whose processes may be this app.
     public var user: UInt32
     /// The program's file.
     public var program: String
-    /// What stands behind its name.
+    /// The program's arguments.
     public var arguments: [String]
-    /// What is set in its environment besides what the agent sets.
+    /// Environment variables that are set in addition to the agent's own.
     public var environment: [String: String]
-    /// Whether it is started unseen for what arrives for it. One that may not is made active for it.
+    /// Whether it is started in the background for notifications. An app that may not is made active for them.
     public var mayRunInBackground: Bool
     /// Whether it ends when it leaves the foreground.
     public var exitsOnSuspend: Bool
-    /// Seconds for which it may be busy with one notification; nil: as long as it likes.
+    /// Seconds that it may take for one notification; nil for no bound.
     public var handlerSeconds: Int? = Limits.handlerSeconds.usual
-    /// Whether it may notify, until the owner of the device says something else; `notDetermined`: the manifest does not
-    /// say.
+    /// Whether it may notify, until the owner of the device decides; `notDetermined` if the manifest does not say.
     public var notifications = AuthorizationStatus.notDetermined
-    /// What it may of what it asks for, where ``notifications`` allows it; nil: all of it.
+    /// Which of the options that it asks for it gets, if ``notifications`` allows any; nil for all.
     public var notificationOptions: NotificationOptions?
-    /// What it is called on a screen; nil: as its topic.
+    /// Its name on a screen; nil for its topic.
     public var name: String?
-    /// The name or file of its icon there.
+    /// The name or file of its icon on a screen.
     public var icon: String?
-    /// The name of its desktop file, without `.desktop`, for its badge.
+    /// The name of its desktop file, without `.desktop`, which its badge is shown for.
     public var desktopFile: String?
 
-    /// What is started for each notification, in place of an app that attaches; nil: the program is an app.
+    /// What is started for each notification, instead of an app that attaches; nil if the program is an app.
     public var handler: Handler?
 
-    /// The program that may change the app's alerts before they are shown; nil: there is none.
+    /// The program that may change the app's alerts before they are shown; nil if there is none.
     public var serviceExtension: ServiceExtension?
 
     /// A program that may change an app's alerts before they are shown (`mutable-content`).
     public struct ServiceExtension: Sendable, Equatable {
         /// The program's file.
         public var program: String
-        /// What stands behind its name.
+        /// The program's arguments.
         public var arguments: [String]
-        /// Milliseconds that an alert waits for it at most.
+        /// The most milliseconds that an alert waits for it.
         public var milliseconds: Int
 
         /// An extension from its parts.

@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// Why an app's registration is refused by the agent itself.
+/// Why the agent refuses an app's registration.
 enum AppRefusal: Error {
     case notATopic
     case notYours(Topic)

@@ -3,23 +3,23 @@ import PostriderStorage
 
 /// An app that has registered with the agent.
 struct AppRecord: Equatable {
-    /// What the inbox knows it by; never used again for another.
+    /// The app's number in the inbox. It is never used again for another app.
     let number: Int64
-    /// Which app it is.
+    /// The topic of the app.
     let topic: Topic
     /// The user whose processes may be this app.
     let user: UInt32
-    /// Where it wants to be reached.
+    /// The environment of its registration.
     var environment = Environment.production
-    /// Its device token, while the relay stands by it.
+    /// Its device token, as long as the registration is alive.
     var token: DeviceToken?
-    /// Whether the app wants its notifications. One that does not stays here until the relay knows.
+    /// Whether the app wants its notifications. If not, the record stays until the relay has ended the registration.
     var isWanted: Bool
 }
 
-/// The apps of this device, by topic: a table on the disk and its picture in memory.
+/// The apps of this device, by topic: a table on the disk, and a copy of it in memory.
 final class AppRegister {
-    /// All of them.
+    /// All apps by topic.
     private(set) var records: [String: AppRecord] = [:]
     private var topics: [Int64: String] = [:]
 
@@ -36,7 +36,7 @@ final class AppRegister {
         try load()
     }
 
-    /// Reads what the file holds.
+    /// Reads the table.
     func load() throws(StoreError) {
         (records, topics) = ([:], [:])
         let all = try database.prepare("SELECT number, topic, user, environment, token, is_wanted FROM apps")
@@ -57,14 +57,15 @@ final class AppRegister {
     /// The app of a topic.
     subscript(topic: String) -> AppRecord? { records[topic] }
 
-    /// The app that the inbox knows by this number.
+    /// The app with this number.
     func record(numbered number: Int64) -> AppRecord? { topics[number].flatMap { records[$0] } }
 
-    /// The topics that the relay should have registered, and those that it should not.
+    /// The topics that the relay should have registered, with their environments.
     var wanted: [String: Environment] { records.filter(\.value.isWanted).mapValues(\.environment) }
+    /// The topics whose registration at the relay should end.
     var unwanted: Set<String> { Set(records.values.filter { !$0.isWanted }.map(\.topic.text)) }
 
-    /// Adds an app, that wants its notifications from the relay or does without them.
+    /// Adds an app. `isWanted` says whether it wants its notifications from the relay.
     func add(
         _ topic: Topic, user: UInt32, in environment: Environment = .production, isWanted: Bool = true
     ) throws(StoreError) -> AppRecord {
@@ -83,7 +84,7 @@ final class AppRegister {
         return record
     }
 
-    /// Replaces what is known of an app. One that is no longer wanted loses what waits for it from the relay.
+    /// Replaces the record of an app. An app that no longer wants its notifications loses the pushes that wait for it.
     func put(_ record: AppRecord) throws(StoreError) {
         guard let former = records[record.topic.text], former != record else { return }
         try database.transaction { () throws(StoreError) in
@@ -94,7 +95,7 @@ final class AppRegister {
             update.bind(record.number)
             try update.run()
             if former.token != record.token {
-                // Pushes of another registration replace none of this one's.
+                // Pushes of another registration do not replace those of this one.
                 for table in ["inbox", "dead_letters"] {
                     try database.execute(
                         "UPDATE \(table) SET collapse = NULL WHERE app = \(record.number) "
@@ -111,7 +112,7 @@ final class AppRegister {
         records[record.topic.text] = record
     }
 
-    /// Removes an app and every trace of it.
+    /// Removes an app and everything that is stored for it.
     func remove(_ record: AppRecord) throws(StoreError) {
         try database.transaction { () throws(StoreError) in
             for table in ["inbox", "seen", "dead_letters", "subscriptions", "alerts"] {

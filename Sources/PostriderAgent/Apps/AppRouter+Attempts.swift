@@ -3,27 +3,27 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
-// What becomes of what an app does not handle, and of apps that do not run.
+// Failed deliveries, and apps that do not run.
 extension AppRouter {
-    /// An app decides how the alerts of a topic of its user's are presented, or does not.
+    /// An app says whether it decides how the alerts of a topic are presented.
     func wish(_ wish: PresentationWish, from stream: AppStream) {
         guard let record = state.apps[wish.topic], owner(of: record) == stream.user else { return }
         if wish.decides { stream.decisions.insert(wish.topic) } else { stream.decisions.remove(wish.topic) }
     }
 
-    /// Every app's topic may have something that waits.
+    /// Every topic may have something to be handed over.
     func stirAll() {
         for topic in state.apps.records.keys { stir(topic) }
     }
 
-    /// A dead letter is to be handed over again; false: there is none in this row.
+    /// Hands a dead letter over again. Returns false if there is none in this row.
     func retryDeadLetter(_ row: Int64) throws(StoreError) -> Bool {
         guard let app = try state.deadLetters.retry(row) else { return false }
         if let record = state.apps.record(numbered: app) { retry([record.topic.text]) }
         return true
     }
 
-    /// What waits first for an app, as the reason of its start.
+    /// What waits first for an app: the reason for which it is started.
     func firstParcel(of topic: String) -> LaunchReason {
         guard let record = state.apps[topic] else { return .itself }
         var reason = LaunchReason.itself
@@ -39,7 +39,7 @@ extension AppRouter {
         return reason
     }
 
-    /// Has a declared app started that something waits for.
+    /// Has a declared app started, because something waits for it.
     func callApp(_ topic: String) {
         guard let keeper, keeper.heedsNeed(topic), firstParcel(of: topic) != .itself else { return }
         keeper.handle(.needed, topic)
@@ -59,11 +59,13 @@ extension AppRouter {
         return watch
     }
 
-    /// An app does not come back from what it was given: that has failed, as if the app had crashed. A process that the
-    /// agent has started is ended; any other loses its stream, so that it, or another one of the app, can come anew.
+    /// An app has not settled its deliveries in time: they have failed, as if the app had crashed. A process that the
+    /// agent has started is ended. Any other loses its stream, so that it, or another process of the app, can attach
+    /// again.
     private func stuck(_ stream: AppStream, _ business: AppStream.Business) {
         let topic = business.topic
-        // A stream that is the newest of no topic holds nothing up. One handler holds up all topics of its stream.
+        // A stream that is not the newest of any topic delays nothing. A single handler delays all topics of its
+        // stream.
         guard attachments.values.contains(where: { $0.streams.last === stream }),
             let oldest = stream.oldestUnderWay
         else { return }
@@ -85,7 +87,7 @@ extension AppRouter {
         attachments.values.contains { $0.streams.contains { $0.isUnderWay(row) } }
     }
 
-    /// These topics' rows are looked through from the first again.
+    /// Reads the rows of these topics again, from the first one on.
     func retry(_ topics: Set<String>) {
         for topic in topics {
             attachments[topic]?.lastRow = 0
@@ -93,7 +95,7 @@ extension AppRouter {
         }
     }
 
-    /// Failures are safe: their next attempts are waited for, or there is none.
+    /// Failures are committed: schedules their next attempts, or reports that there is none.
     func told(_ outcome: Inbox.Outcome) {
         for merged in outcome.merged { reporter.note(.merged, of: merged.push, mergedWith: merged.other) }
         for failure in outcome.again where sickbay.holds(failure.row) {
@@ -108,7 +110,7 @@ extension AppRouter {
         for (app, count) in outcome.dropped { noteDrop(count, of: app) }
         for replaced in outcome.replaced {
             sickbay.discharge(replaced.row)
-            // The relay hears of what an app has been told when the app has handled it.
+            // What became of a push that is under way is reported once the app has handled it.
             guard let push = replaced.reported, !isUnderWay(replaced.row) else { continue }
             reporter.note(.replaced, of: push)
         }
@@ -130,30 +132,30 @@ extension AppRouter {
     }
 }
 
-/// Rows of the inbox that an app has failed at, until their next attempt: longer after each.
+/// The rows of the inbox at which an app has failed, until their next attempt. The pauses grow.
 final class RedeliveryQueue {
     private let scheduler: any Scheduler
     private let release: (Set<String>) -> Void
-    /// The topic of each row, and in which nanosecond it is let go; nil: the failure is not counted yet.
+    /// For each row, its topic and the nanosecond at which it is tried again; nil while the failure is not committed.
     private var rows: [Int64: (topic: String, until: UInt64?)] = [:]
     private lazy var timer = scheduler.makeTimer { [unowned self] in letGo() }
 
-    /// - Parameter release: is told the topics of rows that were let go.
+    /// - Parameter release: gets the topics of rows that may be tried again.
     init(_ scheduler: any Scheduler, release: @escaping (Set<String>) -> Void) {
         self.scheduler = scheduler
         self.release = release
     }
 
-    /// Whether it holds nothing.
+    /// Whether no row waits.
     var isEmpty: Bool { rows.isEmpty }
 
-    /// Whether a row is not to be handed over.
+    /// Whether a row waits for its next attempt.
     func holds(_ row: Int64) -> Bool { rows[row] != nil }
 
-    /// Holds a row until it is said for how long.
+    /// Holds a row until `rest` sets its pause.
     func admit(_ row: Int64, of topic: String) { rows[row] = (topic, nil) }
 
-    /// Lets a row go when so many attempts have earned it.
+    /// Sets the pause of a row, which depends on the number of attempts.
     func rest(_ row: Int64, of topic: String, attempts: Int) {
         let milliseconds = Limits.redeliveryMilliseconds << min(max(attempts - 1, 0), 9)
         rows[row] = (topic, scheduler.now + UInt64(milliseconds) * 1_000_000)
@@ -163,7 +165,7 @@ final class RedeliveryQueue {
     /// Forgets a row.
     func discharge(_ row: Int64) { rows[row] = nil }
 
-    /// Lets go whatever has waited long enough.
+    /// Releases the rows whose pause is over.
     func letGo() {
         let due = rows.filter { $0.value.until.map { $0 <= scheduler.now } ?? false }
         for row in due.keys { rows[row] = nil }

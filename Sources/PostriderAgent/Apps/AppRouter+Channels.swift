@@ -1,11 +1,11 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// What the desk does for channels: the agent remembers which ones an app wants, and asks for them on every link.
+/// Channels. The agent remembers which channels an app wants, and subscribes to them on every link.
 extension AppRouter {
     // MARK: Apps
 
-    /// An app wants the broadcasts of a channel of its topic.
+    /// An app subscribes to a channel of its topic.
     func subscribe(_ wish: Subscribe, for stream: AppStream) {
         guard let record = state.apps[wish.topic], record.isWanted, owner(of: record) == stream.user else {
             refuse(wish, "Register the topic first.", stream)
@@ -23,7 +23,7 @@ extension AppRouter {
         }
     }
 
-    /// An app wants them no longer.
+    /// An app ends its subscription.
     func unsubscribe(_ wish: Subscribe, for stream: AppStream) {
         guard let record = state.apps[wish.topic], owner(of: record) == stream.user else {
             refuse(wish, "", stream)
@@ -31,7 +31,7 @@ extension AppRouter {
         }
         do throws(StoreError) {
             try state.channels.remove(wish.channel, from: record.number)
-            // The device's subscription is for all of its apps.
+            // The device has one subscription for all of its apps.
             if try state.channels.apps(of: wish.channel).isEmpty { line?.send(.unsubscribe(wish.channel)) }
             refuse(wish, "", stream)
         } catch {
@@ -45,7 +45,8 @@ extension AppRouter {
 
     // MARK: The relay
 
-    /// The link is up, and what is registered is on its way. So are subscriptions now, which ended with the last link.
+    /// The link is up, and registrations have been sent. Subscriptions are sent again now, because they ended with the
+    /// last link.
     func subscribeAnew() {
         let topics = Dictionary(
             uniqueKeysWithValues: state.apps.records.values.map { ($0.number, $0.topic.text) })
@@ -63,13 +64,13 @@ extension AppRouter {
         }
     }
 
-    /// A channel's broadcasts come from now on.
+    /// The relay has begun a subscription.
     func subscribed(to channel: ChannelIdentity) {
         for topic in topics(of: channel) { tell(topic, .subscribed(channel)) }
     }
 
-    /// A channel's broadcasts do not come, to one app or to any: the relay says why, and it is no use to ask again.
-    /// What an app has wished it knows already.
+    /// The relay refuses or ends a subscription, for one app or for all, and gives the reason; asking again is of no
+    /// use. Without a reason it confirms what an app has asked for, and the app is not told.
     func unsubscribed(_ end: Unsubscribed) {
         guard !end.reason.isEmpty else { return }
         log.notice(
@@ -86,7 +87,7 @@ extension AppRouter {
         }
     }
 
-    /// A broadcast has come down the link. It becomes safe as any notification does, and is not acknowledged.
+    /// A broadcast arrived over the link. It is stored like any notification, and is not acknowledged.
     func broadcast(_ deliver: Deliver) { arrived(deliver) }
 
     private func topics(of channel: ChannelIdentity) -> [String] {

@@ -2,9 +2,9 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
 
-// How apps are forgotten that are gone from the device.
+// How apps that are gone from the device are forgotten.
 extension AppRouter {
-    /// These are the declared topics from now on. Whoever is attached to one that is another user's now is given
+    /// Takes the newly declared topics. A stream that is attached to a topic which now belongs to another user gets
     /// nothing of it any more.
     func declare(_ declarations: [String: UInt32]) {
         self.declarations = declarations
@@ -21,8 +21,9 @@ extension AppRouter {
         }
     }
 
-    /// The owner of the device has the agent forget an app: its registration, its channels, what waits for it, what it
-    /// has scheduled and may. False: nobody knows of such an app. It may come back, as one that was never here.
+    /// Forgets an app because the owner of the device asks for it: its registration, channels, waiting notifications,
+    /// scheduled notifications and permissions. Returns false if the app is unknown. If the app comes back, it begins
+    /// anew.
     func forgetApp(_ topic: String) throws(StoreError) -> Bool {
         let wasDecided = state.consents[topic] != ConsentRegister.Record()
         presenter?.consent.withdraw(topic)
@@ -43,7 +44,7 @@ extension AppRouter {
         return true
     }
 
-    /// An app whose manifest is gone. It is forgotten where nothing waits for it and nobody is attached for it.
+    /// Forgets an app whose manifest is gone, unless something waits for it or a stream is attached to it.
     func forgetUndeclared(_ topic: String) {
         guard let record = state.apps[topic] else { return }
         do throws(StoreError) {
@@ -63,8 +64,8 @@ extension AppRouter {
         }
     }
 
-    /// An app's topic is given up: its streams are told, the one that asked for it last, and the relay. False: it could
-    /// not be stored.
+    /// Gives up an app's topic, and tells its streams, the app that asked for it last, and the relay. Returns false if
+    /// that could not be stored.
     @discardableResult
     func give(up record: AppRecord, for asker: AppStream? = nil) -> Bool {
         let topic = record.topic.text
@@ -72,7 +73,7 @@ extension AppRouter {
         gone.isWanted = false
         gone.token = nil
         guard keep(gone) else { return false }
-        // What came in this turn waits for it too.
+        // What arrived in this turn is dropped too.
         arrivals.removeAll { $0.app == record.number }
         let others = attachments[topic]?.streams.filter { $0 !== asker } ?? []
         if state.centers[record.number] == nil, keeper?.isDeclared(topic) != true { attachments[topic] = nil }
@@ -82,7 +83,7 @@ extension AppRouter {
         return true
     }
 
-    /// From now on a stream is given nothing of what there is for a topic.
+    /// Ends the delivery of a topic to a stream.
     func detach(_ stream: AppStream, from topic: String) {
         guard var remaining = attachments[topic],
             let index = remaining.streams.firstIndex(where: { $0 === stream })

@@ -3,9 +3,9 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
-// What handlers tell the router that apps do not.
+// What the router is told by handlers only.
 extension AppRouter {
-    /// A handler asks to be started again later for a delivery; this attempt does not count.
+    /// A handler asks to be started again later for a delivery. This attempt does not count.
     ///
     /// - Parameter times: how often it has asked for that.
     func postponed(_ delivery: UInt64, times: Int, text: String, by stream: AppStream) {
@@ -16,7 +16,7 @@ extension AppRouter {
         }
     }
 
-    /// Tells the relay what became of a delivery, if the relay wants to know.
+    /// Reports to the relay what became of a delivery, if the relay asked for reports.
     func report(_ kind: Report.Kind, of delivery: UInt64, on stream: AppStream, text: String = "") {
         guard let push = stream.handover(of: delivery)?.reported else { return }
         reporter.note(kind, of: push, text: text)
@@ -33,7 +33,7 @@ extension AppRouter {
         }
     }
 
-    /// Tells the relay of a failure that was counted.
+    /// Reports a failure to the relay, after it was counted.
     func report(_ failure: Inbox.Failure, isLast: Bool) {
         guard let push = failure.reported, isLast || failure.attempts <= Limits.reportedAttempts else {
             return

@@ -1,9 +1,10 @@
 import PostriderCourier
 import PostriderNotifications
 
-// What the relay is told of how the device wants to be sent what waits.
+// The delivery preferences of the device, as the relay is told them.
 extension AppRouter {
-    /// Says it anew where an app has come or gone, or may what it might not, since the last time.
+    /// Sends the preferences again if apps have attached or detached, or permissions have changed, since they were sent
+    /// last.
     func sayReception() {
         guard isReceptionStale else { return }
         isReceptionStale = false

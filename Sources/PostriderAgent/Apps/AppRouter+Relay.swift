@@ -2,9 +2,9 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
 
-// What the link to the relay tells the desk.
+// Events of the link to the relay.
 extension AppRouter {
-    /// The link is up, and these registrations are alive at the relay.
+    /// The link is up, and the relay has these registrations.
     func welcomed(_ registrations: [Registered]) {
         registrations.forEach(registered)
         let alive = Set(registrations.map(\.topic))
@@ -12,8 +12,8 @@ extension AppRouter {
         leaving = state.apps.unwanted.intersection(alive)
     }
 
-    /// A registration is alive: its app is told, if this is news. One in another environment than the app's answers
-    /// an older question, or was made before the app changed over; the link sees to that.
+    /// The relay has made a registration, or confirms one; its app is told if its token is new. A registration in
+    /// another environment than the app's answers an older request, or precedes the app's change; the link ends it.
     func registered(_ registered: Registered) {
         guard var record = state.apps[registered.topic], record.isWanted,
             record.environment == registered.environment, record.token != registered.deviceToken
@@ -23,7 +23,7 @@ extension AppRouter {
         tell(registered.topic, .registered(registered))
     }
 
-    /// A registration has ended: because its app wished so, or by the operator.
+    /// A registration has ended, because its app asked for that or the operator did it.
     func unregistered(_ topic: String) {
         guard var record = state.apps[topic] else { return }
         let wasAskedFor = leaving.remove(topic) != nil
@@ -34,7 +34,7 @@ extension AppRouter {
         tell(topic, .unregistered(topic: topic))
     }
 
-    /// A registration cannot be made.
+    /// The relay refuses a registration.
     func refused(_ refused: Refused) {
         log.notice(
             "the relay refused topic \(refused.topic): \(refused.reason)", kind: "relay refused topic",
@@ -42,13 +42,13 @@ extension AppRouter {
         tell(refused.topic, .refused(refused))
     }
 
-    /// A notification has come down the link. It is acknowledged when it is safe.
+    /// A notification arrived over the link. It is acknowledged when it is stored.
     func delivered(_ deliver: Deliver) {
         acknowledgements.append(deliver.delivery)
         arrived(deliver)
     }
 
-    /// Takes on what came down the link, until the turn ends.
+    /// Keeps what arrived over the link until the end of the turn.
     func arrived(_ deliver: Deliver) {
         if let record = state.apps[deliver.topic], record.isWanted {
             arrivals.append(Inbox.Arrival(app: record.number, parcel: .remote(deliver.received(at: now))))
@@ -60,7 +60,8 @@ extension AppRouter {
         }
     }
 
-    /// The link is gone, and what came down it cannot be acknowledged any more. It comes again, and is known then.
+    /// The link is gone, so what arrived over it cannot be acknowledged any more. The relay sends it again, and the
+    /// inbox recognises it.
     func linkEnded() {
         acknowledgements.removeAll()
         reporter.linkEnded()
@@ -70,7 +71,7 @@ extension AppRouter {
         for stream in attachments[topic]?.streams ?? [] { stream.tell(message) }
     }
 
-    /// The relay knows that an app is gone: so does the agent.
+    /// The relay has ended the registration of an app that wanted that: the agent forgets the app.
     private func forget(_ topic: String) {
         guard let record = state.apps[topic], !record.isWanted, state.centers[record.number] == nil else {
             return
@@ -78,7 +79,7 @@ extension AppRouter {
         do throws(StoreError) { try state.apps.remove(record) } catch { trouble.note(error) }
     }
 
-    /// False: it could not be stored, and is not so.
+    /// Stores a record. Returns false, and changes nothing, if that fails.
     func keep(_ record: AppRecord) -> Bool {
         do throws(StoreError) {
             try state.apps.put(record)

@@ -3,66 +3,66 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
-/// Where the link to the relay and the apps of the device meet: the agent's heart. It does no I/O but the state's.
+/// Joins the link to the relay and the apps of the device. Its only I/O is that of the ``AgentState``.
 ///
 ///     relay ─delivered─▶ arrivals ─┬─ endTurn: one transaction ─▶ acknowledge ─▶ hand over to the topic's stream
 ///     app ───handled───▶ handled ──┘
 ///
-/// Everything of one turn of the loop is made safe together. A topic belongs to one user; the newest stream of a topic
-/// is given its notifications, in order.
+/// All changes of one turn of the loop are committed together. A topic belongs to one user; the newest stream of a
+/// topic gets its notifications, in order.
 final class AppRouter {
     let state: AgentState
-    /// Whose the topics are that the operator has declared.
+    /// The user of each topic that the operator has declared.
     var declarations: [String: UInt32]
     let scheduler: any Scheduler
     let log: Log
-    /// The link; its owner, which also owns this, sets it.
+    /// The link to the relay. The owner of both sets it.
     weak var line: (any RelayLine)? { didSet { reporter.line = line } }
-    /// What tells the relay what became of notifications.
+    /// Reports to the relay what became of notifications.
     let reporter: Reporter
     /// The apps' user notification centres.
     private(set) lazy var center = LocalNotifications(state, desk: self, scheduler: scheduler, log: log)
 
-    /// What the log is told while the disk refuses changes.
+    /// Writes to the log while the disk refuses changes.
     let trouble: StateTrouble
-    /// Whether the relay should hear anew how the device wants to be sent what waits.
+    /// Whether the relay has to be told the delivery preferences again.
     var isReceptionStale = true
-    /// Whether the device does with as little of its battery as it can.
+    /// Whether the device saves power.
     var savesPower = false {
         didSet { isReceptionStale = true }
     }
-    /// What shows their alerts; its owner, which also owns this, sets it.
+    /// Shows the alerts of apps. The owner of both sets it.
     weak var presenter: Presenter?
-    /// What happens to the device.
+    /// Tells apps what happens to the device.
     private(set) lazy var system = SystemEvents(self, scheduler: scheduler, log: log)
 
-    /// The streams of each topic, the newest last, and how far the newest has come in the inbox.
+    /// By topic: its streams, the newest last, and the last row that the newest has been given.
     var attachments: [String: Attachments] = [:]
     var arrivals: [Inbox.Arrival] = []
     var acknowledgements: [UInt64] = []
     private var handled: [Int64] = []
-    /// Their topics, until that is safe.
+    /// The topics of `handled`, until that is committed.
     private var unsettled: Set<String> = []
     var failures: [Inbox.Failure] = []
-    /// How often an app is handed over what it does not handle.
+    /// How often a notification is handed over to an app that does not handle it.
     var mostAttempts = Limits.deliveryAttempts.usual
-    /// What failed, and waits for its next attempt.
+    /// The rows that failed and wait for their next attempt.
     private(set) lazy var sickbay = RedeliveryQueue(scheduler) { [unowned self] in retry($0) }
-    /// What finds apps that are stuck.
+    /// Finds apps that are stuck.
     private(set) lazy var handlers = makeHandlerWatch(scheduler)
-    /// The declared apps; its owner, which also owns this, sets it.
+    /// The declared apps. The owner of both sets it.
     weak var keeper: AppLifecycle?
-    /// The handlers; likewise.
+    /// The handlers. The owner of both sets it.
     weak var programs: HandlerPrograms?
     /// Topics that may have something to be handed over.
     var stirred: Set<String> = []
-    /// Topics of which the relay has yet to say that they are unregistered as it was asked to; an app may have come
-    /// back.
+    /// Topics whose registration the relay was asked to end and has not ended yet. The app may have registered again
+    /// meanwhile.
     var leaving: Set<String> = []
-    /// Armed while the disk refuses what has to be written.
+    /// Armed while the disk refuses a commit.
     private lazy var retry = scheduler.makeTimer { [unowned self] in endTurn() }
 
-    /// Armed while the disk has no room for what the log holds.
+    /// Armed while the disk has no room to copy the write-ahead log into the database.
     private lazy var copying = scheduler.makeTimer { [unowned self] in endTurn(copiesLog: true) }
 
     struct Attachments {
@@ -72,7 +72,7 @@ final class AppRouter {
 
     private static let retryMilliseconds = 1000
 
-    /// A desk over this state.
+    /// A router over this state.
     init(_ state: AgentState, declarations: [String: UInt32], scheduler: any Scheduler, log: Log) {
         self.state = state
         self.declarations = declarations
@@ -82,7 +82,7 @@ final class AppRouter {
         trouble = StateTrouble(state, scheduler: scheduler, log: log)
     }
 
-    /// All streams that have attached something, each once.
+    /// All streams that are attached to a topic, each once.
     var streams: [AppStream] {
         var seen: Set<ObjectIdentifier> = []
         return attachments.values.flatMap(\.streams).filter { seen.insert(ObjectIdentifier($0)).inserted }
@@ -92,7 +92,7 @@ final class AppRouter {
 
     // MARK: Apps
 
-    /// An app asks for its topic's token and notifications. A topic has the environment that was asked for last.
+    /// An app registers for its topic's token and notifications. The environment that was asked for last counts.
     func register(_ text: String, in environment: Environment = .production, for stream: AppStream) {
         do {
             let record = try admit(text, in: environment, for: stream)
@@ -117,7 +117,8 @@ final class AppRouter {
         }
     }
 
-    /// An app gives its topic up, with all that waits for it. The topic is anybody's once the relay has heard of it.
+    /// An app gives up its topic and everything that waits for it. Once the relay has ended the registration, another
+    /// user may have the topic.
     func unregister(_ text: String, for stream: AppStream) {
         guard let record = state.apps[text], owner(of: record) == stream.user else {
             stream.tell(.unregistered(topic: text))
@@ -128,9 +129,9 @@ final class AppRouter {
         }
     }
 
-    /// An app is done with deliveries. False: one of them was never sent to it.
+    /// An app has handled deliveries. Returns false if one of them was never sent to it.
     ///
-    /// - Parameter output: what its handler has written last, if it is one.
+    /// - Parameter output: the end of what its handler has written, if it has one.
     func handled(_ deliveries: [UInt64], by stream: AppStream, output: String? = nil) -> Bool {
         guard let rows = stream.settle(deliveries, at: scheduler.now) else { return false }
         handled += rows.map(\.row)
@@ -145,11 +146,11 @@ final class AppRouter {
         return true
     }
 
-    /// An app could not handle a delivery. False: it was never sent to it.
+    /// An app could not handle a delivery. Returns false if it was never sent to it.
     func failed(_ failed: Failed, by stream: AppStream) -> Bool {
         guard let rows = stream.settle([failed.delivery], at: scheduler.now) else { return false }
         for handover in rows {
-            // Nothing of this row is handed over before the failure is counted.
+            // The row is not handed over again before the failure is counted.
             sickbay.admit(handover.row, of: handover.topic)
             failures.append(
                 Inbox.Failure(
@@ -160,11 +161,11 @@ final class AppRouter {
         return true
     }
 
-    /// Whether apps have handled something that is not safe yet.
+    /// Whether apps have handled something that is not committed yet.
     var hasHandled: Bool { !handled.isEmpty }
 
-    /// An app's stream is gone. What was under way on it is pending again, for the stream that now is the newest.
-    /// Where it broke, what had been under way for longest has failed: apps handle one after the other.
+    /// An app's stream has ended. What was under way on it waits again, for the stream that is now the newest. If the
+    /// connection broke, the oldest delivery under way counts as failed, because apps handle one after the other.
     func left(_ stream: AppStream, isBroken: Bool = false) {
         center.left(stream)
         system.left(stream)
@@ -182,8 +183,8 @@ final class AppRouter {
 
     private static let brokenReason = "The app ended, or lost its connection, without having handled it."
 
-    /// The app of a topic, if it may be that of the stream's user, with a token in this environment; nil: it asks for
-    /// none.
+    /// The record of a topic, added if it is new, if the stream's user may have it. With `environment` it gets a token
+    /// there; without, none.
     func admit(_ text: String, in environment: Environment?, for stream: AppStream) throws -> AppRecord {
         guard let topic = Topic(text) else { throw AppRefusal.notATopic }
         if programs?.excludes(stream, from: text) == true { throw AppRefusal.hasHandler(topic) }
@@ -203,7 +204,7 @@ final class AppRouter {
         return record
     }
 
-    /// Whether another app may be known. The declared ones have their places, whoever else is there.
+    /// Whether there is room for another app. Declared apps always have room.
     private func hasRoom(for topic: String) -> Bool {
         let others = state.apps.records.keys.count { declarations[$0] == nil }
         return declarations[topic] != nil || others + declarations.count < Limits.registrationsPerDevice
@@ -211,7 +212,7 @@ final class AppRouter {
 
     func owner(of record: AppRecord) -> UInt32 { declarations[record.topic.text] ?? record.user }
 
-    /// From now on the stream is given what there is for a topic.
+    /// Begins the delivery of a topic to a stream.
     func attach(_ stream: AppStream, to topic: String) {
         if !stream.isGreeted { system.endMovement() }
         var present = attachments[topic] ?? Attachments()
@@ -223,16 +224,16 @@ final class AppRouter {
         isReceptionStale = true
         stirred.insert(topic)
         keeper?.handle(.attached, topic)
-        // Before all that is handed over, which comes at the end of the turn.
+        // Sent before anything is handed over, which happens at the end of the turn.
         system.greet(stream)
     }
 
     // MARK: The end of a turn
 
-    /// There may be something new for a topic in the inbox.
+    /// A topic may have something new in the inbox.
     func stir(_ topic: String) { stirred.insert(topic) }
 
-    /// Makes safe what this turn has brought, then answers for it, then hands over what is due.
+    /// Commits the changes of the turn, then acknowledges them, then hands over what is due.
     func endTurn(copiesLog: Bool = false) {
         let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
         if isChanged || !acknowledgements.isEmpty { commit() }
@@ -245,13 +246,13 @@ final class AppRouter {
             callApp(topic)
             handOver(topic)
         }
-        // Where the disk refuses what an app has handled, it is given nothing new: an agent that is killed hands over
-        // again what is not safe, and apps remember no more than a window.
+        // While the disk refuses to store that an app has handled something, the app gets nothing new: an agent that is
+        // killed hands the uncommitted again, and apps remember no more than a window of deliveries.
         stirred.formIntersection(unsettled)
         sayReception()
     }
 
-    /// What cannot be stored is not acknowledged. The relay keeps it, and is asked for it again on a new link.
+    /// Commits. What cannot be stored is not acknowledged: the relay keeps it and sends it again over a new link.
     private func commit() {
         defer {
             arrivals.removeAll(keepingCapacity: true)
@@ -274,7 +275,7 @@ final class AppRouter {
         }
     }
 
-    /// Sends a topic's newest stream what it has room for, in order.
+    /// Sends a topic's newest stream as much as it has room for, in order.
     private func handOver(_ topic: String) {
         guard let record = state.apps[topic], var present = attachments[topic],
             let stream = present.streams.last, stream.hasRoom

@@ -2,8 +2,8 @@ import PostriderEndpoints
 import PostriderNotifications
 import PostriderTransport
 
-/// The app socket: lets processes of this device in, so many of each user, and has their calls worked off, for so long
-/// in a turn. Each call may wait for the disk, so what one process can send at once could keep everybody else waiting.
+/// The app socket. It accepts a bounded number of connections from each user, and processes their calls for a bounded
+/// time in each turn: a call may wait for the disk, so the calls of one process could delay everybody else.
 final class AppServer {
     let desk: AppRouter
     let owner: AgentControlHandler
@@ -14,9 +14,9 @@ final class AppServer {
     private var listener: Listener?
     private let scheduler: any Scheduler
     private let readClock: () -> UInt64
-    /// Connections with calls that wait.
+    /// The connections whose calls wait, in their order.
     private var rota = FairQueue()
-    /// In which turn calls were worked off last, and until when.
+    /// The turn in which calls were processed last, and until when that turn may go on.
     private var turn: UInt64?
     private var end: UInt64 = 0
     private var lastCount: UInt64 = 0
@@ -34,33 +34,33 @@ final class AppServer {
         self.log = log
     }
 
-    /// Listens on a loop. Everybody may connect: what one may have is told by who one is.
+    /// Listens on a loop. Every user may connect; what a process may do depends on its user.
     func open(_ address: SocketAddress, on loop: EventLoop) throws(TransportError) {
         listener = try loop.listen(address, mode: 0o666) { [unowned self] peer in
             peer.credentials.flatMap { admit($0.user) }?.endpoint
         }
     }
 
-    /// Lets nobody in any more, and everybody out whose calls are worked off.
+    /// Accepts no more connections, and closes those whose calls are processed.
     func close() {
         listener?.close()
         listener = nil
         for session in sessions.values { session.close() }
     }
 
-    /// Whether there are calls to be worked off.
+    /// Whether calls wait to be processed.
     var hasCalls: Bool { !rota.isEmpty }
 
-    /// A number that is larger than all before it: what happens to connections is counted by it.
+    /// The next number of a counter that orders what happens to connections.
     func count() -> UInt64 {
         lastCount += 1
         return lastCount
     }
 
-    /// A connection has calls that wait.
+    /// Adds a connection whose calls wait.
     func queue(_ session: AppSession) { rota.add(session) }
 
-    /// Works off calls for as long as a turn allows, at least one; the rest in the next turns.
+    /// Processes calls for as long as a turn allows, at least one. The others wait for later turns.
     func workOff() {
         var isFirst = turn != scheduler.now
         if isFirst {
@@ -74,7 +74,7 @@ final class AppServer {
         if !rota.isEmpty { nextTurn.arm(afterMilliseconds: 0) }
     }
 
-    /// A session for a process of this user; nil when the user has too many.
+    /// A session for a process of this user; nil if the user has too many.
     func admit(_ user: UInt32) -> AppSession? {
         guard sessions.values.count(where: { $0.user == user }) < Limits.appConnectionsPerUser else {
             log.notice(
@@ -87,6 +87,6 @@ final class AppServer {
 
     func opened(_ session: AppSession) { sessions[ObjectIdentifier(session)] = session }
 
-    /// The connection is gone, and what it had called for is worked off.
+    /// A connection is gone, and its calls are processed.
     func closed(_ session: AppSession) { sessions[ObjectIdentifier(session)] = nil }
 }

@@ -4,8 +4,8 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// One connection to the app socket: the gRPC service `postrider.agent.v1.Apps` (docs/reference/agent.proto). Who is at
-/// the other end is what the kernel says of the socket, not what the app says of itself.
+/// One connection to the app socket: the gRPC service `postrider.agent.v1.Apps` (docs/reference/agent.proto). The
+/// kernel says which user is at the other end (SO_PEERCRED); the app's own word does not count.
 final class AppSession: EndpointOwner {
     /// The user at the other end.
     let user: UInt32
@@ -13,13 +13,13 @@ final class AppSession: EndpointOwner {
     private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     /// Streams of apps and input methods.
     private var callers: [Int32: AppCall] = [:]
-    /// Those on which calls wait; those of the first are worked off first. The door knows of this session while there
-    /// are any.
+    /// Streams with calls that wait, in the order in which they are processed. While there are any, the session is in
+    /// the server's queue.
     private var waiting: [AppCall] = []
-    /// Requests of the owner's commands.
+    /// Requests of `postrider agent` commands.
     private var orders: [Int32: (method: String, path: String, body: [UInt8])] = [:]
     private var isClosing = false
-    /// When the connection began, and when it ended, as the door counts.
+    /// When the connection began, by the server's counter.
     private(set) var openedAt: UInt64 = 0
     private(set) var goneAt: UInt64?
     private var frame: [UInt8] = []
@@ -35,7 +35,7 @@ final class AppSession: EndpointOwner {
         return settings
     }()
 
-    /// A session of `door` with a process of this user.
+    /// A session of `door`, the server, with a process of this user.
     init(user: UInt32, door: AppServer) {
         self.user = user
         self.door = door
@@ -95,8 +95,8 @@ final class AppSession: EndpointOwner {
         if let caller = callers[stream] { depart(caller, .ended) }
     }
 
-    /// An app that cancels has not failed; one whose connection breaks has. The streams of a broken connection end
-    /// with it.
+    /// An app that cancels a stream has not failed; one whose connection breaks has. The streams of a broken connection
+    /// end together.
     func closed(_ stream: Int32, errorCode: UInt32) {
         orders[stream] = nil
         if endpoint.wire != nil, let caller = callers[stream] { depart(caller, .cancelled) }
@@ -106,7 +106,7 @@ final class AppSession: EndpointOwner {
 
     func disconnected(_ reason: CloseReason) {
         goneAt = door.count()
-        // There are no turns any more in which calls could be worked off.
+        // The loop has stopped, so no turn can process these calls.
         if reason == .loopStopped { waiting = [] }
         if reason.fault != nil { noteBroken("\(reason)") }
         let isOwnDoing = [.localClose, .loopStopped].contains(reason)
@@ -114,12 +114,12 @@ final class AppSession: EndpointOwner {
         if callers.isEmpty { door.closed(self) }
     }
 
-    /// An app breaks the rules of its connection.
+    /// An app has violated the protocol of its connection.
     private func noteBroken(_ reason: String) {
         door.log.info("an app of user \(user) is cut off: \(reason)", kind: "app cut off", from: "\(user)")
     }
 
-    /// Closes the connection when the calls that have come are worked off; others are not heard any more.
+    /// Closes the connection once the received calls are processed. Later ones are ignored.
     func close() {
         isClosing = true
         if waiting.isEmpty { endpoint.close(.localClose) }
@@ -127,7 +127,7 @@ final class AppSession: EndpointOwner {
 
     // MARK: Calls
 
-    /// Works off one call. False: none waits any more.
+    /// Processes one call. Returns false if no call waits.
     func workOffNext() -> Bool {
         guard let caller = waiting.first else { return false }
         do throws(CourierError) {
@@ -143,7 +143,7 @@ final class AppSession: EndpointOwner {
         return !waiting.isEmpty
     }
 
-    /// False: there was none, or there will be none.
+    /// Processes one call of a stream. Returns false if there is none.
     private func workOffNext(of caller: AppCall) throws(CourierError) -> Bool {
         switch caller.party {
         case .app(let app):
@@ -163,7 +163,7 @@ final class AppSession: EndpointOwner {
 
     private func isWaiting(_ caller: AppCall) -> Bool { waiting.contains { $0 === caller } }
 
-    /// All calls of a stream that have come are worked off: there may come more, or it goes.
+    /// All received calls of a stream are processed: it waits for more, or ends.
     private func rest(_ caller: AppCall) {
         switch caller.departure {
         case nil: letSend(caller)
@@ -173,7 +173,7 @@ final class AppSession: EndpointOwner {
         }
     }
 
-    /// A stream goes when its calls are worked off.
+    /// Ends a stream once its calls are processed.
     private func depart(_ caller: AppCall, _ departure: AppCall.Departure) {
         caller.depart(departure)
         if !isWaiting(caller) { rest(caller) }
@@ -254,7 +254,7 @@ final class AppSession: EndpointOwner {
         endpoint.answer(stream, status: answer.status, json: answer.body.span)
     }
 
-    // MARK: The ends of calls ("PROTOCOL-HTTP2", Responses)
+    // MARK: How calls end ("PROTOCOL-HTTP2", Responses)
 
     private func end(_ caller: AppCall, _ status: GRPCStatus, _ message: String) {
         forget(caller)

@@ -1,28 +1,28 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// One Attach stream of an app, as the desk knows it: whose it is, and which rows of the inbox are under way on it.
+/// One Attach stream of an app, as the router sees it: its user, and the rows of the inbox that are under way on it.
 ///
-/// Deliveries of a stream are numbered from 1 and at most ``Notifications/Limits/appWindow`` are under way, so
-/// whatever is handed over a second time, on a later stream, is among the last so many of its topic.
+/// Deliveries of a stream are numbered from 1, and at most ``Notifications/Limits/appWindow`` are under way. So a
+/// delivery that is repeated on a later stream is among the last of its topic, as many as this limit.
 final class AppStream {
     /// The user of the process at the other end, as the kernel says.
     let user: UInt32
-    /// That process, when it connected; nil: it is not known.
+    /// The process that connected; nil if it is unknown.
     let process: Int32?
 
-    /// Whether the app has ended the stream, or is gone, and only what it has called for is still to be worked off.
+    /// Whether the app has ended the stream or is gone, and only its last calls remain to be processed.
     var isLeaving = false
 
-    /// Whether the app has been told on this stream what holds on the device.
+    /// Whether the app has been told the state of the device on this stream.
     var isGreeted = false
 
-    /// The topics of which the app decides how their alerts are presented.
+    /// The topics whose alerts the app decides about.
     var decisions: Set<String> = []
 
-    /// Since which nanosecond something is under way and the app has settled nothing; nil: nothing is under way.
+    /// The nanosecond since which deliveries are under way without one being settled; nil if none is under way.
     private(set) var busySince: UInt64?
-    /// Whether it was found to be stuck: nothing more is handed over to it.
+    /// Whether the app was found to be stuck: it gets nothing more.
     var isStuck = false
 
     private let say: (AgentMessage) -> Void
@@ -32,19 +32,19 @@ final class AppStream {
     private var rows: [UInt64: Handover] = [:]
     private var rowsUnderWay: Set<Int64> = []
 
-    /// What is under way to the app.
+    /// A delivery that is under way.
     struct Handover {
         let row: Int64
         let topic: String
-        /// The push whose relay wants to know what becomes of it; nil: there is no such.
+        /// The push to report about; nil if the relay did not ask for reports.
         let reported: ReportedPush?
     }
 
-    /// A stream of a process of `user`, at the end of which `say` speaks.
+    /// A stream of a process of `user`. `say` sends a message to the app.
     ///
     /// - Parameters:
-    ///   - countUnsent: the bytes of what it has said that the app has not taken yet.
-    ///   - end: ends it with a status and a sentence.
+    ///   - countUnsent: how many bytes wait to be sent to the app.
+    ///   - end: ends the stream with a status and a sentence.
     init(
         user: UInt32, process: Int32? = nil, countUnsent: @escaping () -> Int = { 0 },
         end: @escaping (GRPCStatus, String) -> Void = { _, _ in }, say: @escaping (AgentMessage) -> Void
@@ -56,19 +56,19 @@ final class AppStream {
         self.say = say
     }
 
-    /// Whether the app takes what it is told, so that more may be.
+    /// Whether the app reads what it is sent, so that more may be sent.
     var isListening: Bool { countUnsent() < Limits.unsentBytesPerStream }
 
     /// Whether another delivery may be sent.
     var hasRoom: Bool { !isLeaving && !isStuck && window.hasRoom }
 
-    /// Says anything but a delivery.
+    /// Sends any message but a delivery.
     func tell(_ message: AgentMessage) { say(message) }
 
-    /// Ends the stream, which leaves the desk before this returns.
+    /// Ends the stream. The router is told before this returns.
     func end(_ status: GRPCStatus, _ sentence: String) { end(status, sentence) }
 
-    /// Sends what lies in a row, unless it is under way here already.
+    /// Sends what a row of the inbox holds, unless it is under way here already.
     func send(_ parcel: Parcel, from row: Int64, at now: UInt64) {
         guard !rowsUnderWay.contains(row), let number = window.advance() else { return }
         busySince = busySince ?? now
@@ -77,16 +77,16 @@ final class AppStream {
         say(parcel.message(number))
     }
 
-    /// What is under way as a delivery; nil: nothing.
+    /// The delivery of this number; nil if it is not under way.
     func handover(of delivery: UInt64) -> Handover? { rows[delivery] }
 
-    /// Whether what lies in a row is under way here.
+    /// Whether a row is under way here.
     func isUnderWay(_ row: Int64) -> Bool { rowsUnderWay.contains(row) }
 
-    /// What has been under way for longest.
+    /// The delivery that has been under way for longest.
     var oldestUnderWay: Handover? { rows.min { $0.key < $1.key }?.value }
 
-    /// The rows of deliveries that the app is done with; nil when one of them is not under way.
+    /// Settles deliveries and returns their rows; nil if one of them is not under way.
     func settle(_ deliveries: [UInt64], at now: UInt64) -> [Handover]? {
         guard window.acknowledge(deliveries) == nil else { return nil }
         let settled = deliveries.compactMap { rows.removeValue(forKey: $0) }
@@ -95,7 +95,7 @@ final class AppStream {
         return settled
     }
 
-    /// What the app is busy with; nil: nothing.
+    /// What the app has been busy with; nil if nothing is under way.
     func business(at now: UInt64) -> Business? {
         guard let busySince, let topic = oldestUnderWay?.topic else { return nil }
         let nanoseconds = now > busySince ? now - busySince : 0
@@ -104,7 +104,7 @@ final class AppStream {
 }
 
 extension Deliver {
-    /// The same notification as another delivery.
+    /// The same notification with another delivery number.
     func numbered(_ number: UInt64) -> Deliver {
         Deliver(
             delivery: number,
@@ -122,7 +122,7 @@ extension Deliver {
         )
     }
 
-    /// The same notification, which the device has had since this moment.
+    /// The same notification with the moment at which the device received it.
     func received(at moment: Moment) -> Deliver {
         Deliver(
             delivery: delivery, identity: identity, topic: topic, payload: payload, priority: priority,

@@ -2,25 +2,25 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
 
-/// Decides when a declared app is started, what it is told, and when it is ended. A machine: events in, actions out, no
-/// clock and no process.
+/// Decides when a declared app is started, what it is told, and when it is ended. A state machine: events in, actions
+/// out, no clock and no process.
 ///
 ///     idle ─▶ starting ─▶ running ─▶ ending ─▶ idle        after an exit for nothing: ─▶ resting ─▶ idle, starting
 struct AppSupervisor {
     enum Event: Equatable {
         /// Something waits for the app.
         case needed
-        /// Somebody wants to use the app, or has turned to another.
+        /// Somebody wants to use the app, or has turned to another app.
         case activate, suspend
-        /// What came of ``Action/start``.
+        /// The result of ``Action/start``.
         case started, notStarted(String)
-        /// The app has a stream to the agent, or none any more.
+        /// The app has a stream to the agent, or has lost its last one.
         case attached, detached
-        /// The app has handled something, or does not come back from what it was given.
+        /// The app has settled a delivery, or has not settled one in time.
         case handled, stuck(String)
-        /// The process that the agent has started is over.
+        /// The process that the agent started has ended.
         case exited(ProcessEnding)
-        /// The time has come that was asked for last.
+        /// The timer that was set by ``Action/arm(milliseconds:)`` has fired.
         case timeIsUp
         /// The agent ends.
         case stop
@@ -29,39 +29,39 @@ struct AppSupervisor {
     enum Action: Equatable {
         /// Start the program.
         case start
-        /// Tell the app.
+        /// Send the app an event of its life cycle.
         case tell(LifeCycle.Event)
-        /// Ask the process to end, or end it.
+        /// Ask the process to end (SIGTERM), or end it (SIGKILL).
         case terminate, kill
-        /// Say ``Event/timeIsUp`` after so long, instead of what was asked for before; or never.
+        /// Set the timer for ``Event/timeIsUp``, in place of an earlier one; or cancel it.
         case arm(milliseconds: Int), disarm
-        /// Write a sentence about the app into the log, which goes on after its topic: as news, or as a warning.
+        /// Write a sentence about the app, which follows its topic, into the log: as a notice, or as a warning.
         case note(String), report(String)
     }
 
     enum State: Equatable {
-        /// It does not run, or not that anybody knows.
+        /// The app does not run, as far as the agent knows.
         case idle
-        /// It has ended for nothing: some time goes by before it is started again.
+        /// The app has ended without handling anything: the next start waits.
         case resting
-        /// The process is there, its stream is not yet, or not again.
+        /// There is a process, but no stream yet, or not again.
         case starting
-        /// It has a stream.
+        /// The app has a stream.
         case running
-        /// It was told that it will end; then asked to with a signal; then ended.
+        /// The app was told that it will end; then asked with SIGTERM; then killed.
         case ending(Step)
     }
 
     enum Step: Equatable { case told, terminated, killed }
 
-    /// What holds from the next start on.
+    /// The manifest that counts from the next start on.
     var manifest: AppManifest
     private(set) var state = State.idle
     /// Whether there is a process that the agent has started.
     private(set) var hasProcess = false
-    /// Whether the app is what the device is used for.
+    /// Whether the app is in the foreground.
     private(set) var isActive = false
-    /// Whether it was found to end again and again for nothing.
+    /// Whether it ends again and again without handling anything.
     var isCrashLooping: Bool { crashes.isLooping }
     /// Whether it was started because somebody wants to use it.
     private(set) var isLaunchedForUse = false
@@ -76,7 +76,7 @@ struct AppSupervisor {
 
     init(_ manifest: AppManifest) { self.manifest = manifest }
 
-    /// One that has taken over a process which an earlier agent had started.
+    /// The supervisor of a process that an earlier agent started.
     init(_ manifest: AppManifest, isActive: Bool) {
         self.manifest = manifest
         self.isActive = isActive
@@ -84,10 +84,10 @@ struct AppSupervisor {
         state = .starting
     }
 
-    /// What is to be done upon an event, in order.
+    /// Handles an event and returns the actions, in order.
     ///
     /// - Parameters:
-    ///   - now: milliseconds of a clock that nobody sets.
+    ///   - now: milliseconds of a monotonic clock.
     ///   - random: 64 random bits.
     mutating func handle(_ event: Event, now: Int, random: UInt64) -> [Action] {
         switch event {
@@ -138,7 +138,7 @@ struct AppSupervisor {
     private mutating func attached() -> [Action] {
         switch state {
         case .idle, .resting:
-            // Somebody else has started it: for somebody.
+            // Somebody else has started it, so somebody wants to use it.
             (isActive, isLaunchedForUse, hasHandled) = (true, false, false)
         case .starting, .running: break
         case .ending: return [.tell(.willTerminate)]
@@ -156,7 +156,7 @@ struct AppSupervisor {
         return []
     }
 
-    // MARK: Front and back
+    // MARK: Foreground and background
 
     private mutating func activate() -> [Action] {
         switch state {
@@ -202,7 +202,7 @@ struct AppSupervisor {
         return [.terminate, .arm(milliseconds: Limits.farewellMilliseconds)]
     }
 
-    /// What does not come back has crashed.
+    /// An app that is stuck counts as crashed.
     private mutating func stuck(_ sentence: String) -> [Action] {
         guard state == .running, hasProcess else { return [] }
         isFault = true
@@ -212,12 +212,12 @@ struct AppSupervisor {
     private mutating func detached() -> [Action] {
         switch state {
         case .running where hasProcess:
-            // It ends, or it comes back.
+            // The process ends, or attaches again.
             state = .starting
             return waitForStream()
         case .running: return over()
         case .ending(.told) where hasProcess:
-            // It has said goodbye, and may end by itself.
+            // The app was told that it will end, and may end by itself.
             return [.arm(milliseconds: Limits.farewellMilliseconds)]
         case .ending(.told): return over()
         case .idle, .resting, .starting, .ending: return []
@@ -235,7 +235,7 @@ struct AppSupervisor {
         return [word] + (hasHandled ? over() : rest(now, random))
     }
 
-    /// It has ended. If something has come for it meanwhile, it starts anew.
+    /// The process has ended. If something arrived for the app meanwhile, it is started again.
     private mutating func over() -> [Action] {
         state = .idle
         isActive = false
@@ -243,7 +243,8 @@ struct AppSupervisor {
         return [.disarm] + next
     }
 
-    /// It has ended for nothing: the next start waits, longer each time, and very long in a crash loop.
+    /// The app has ended without handling anything: the pause before the next start grows, and is very long in a crash
+    /// loop.
     private mutating func rest(_ now: Int, _ random: UInt64) -> [Action] {
         guard !isStopping else { return over() }
         state = .resting
@@ -266,7 +267,7 @@ struct AppSupervisor {
             return [.report(sentence)] + terminate()
         case .ending(.told) where hasProcess: return terminate()
         case .ending(.told):
-            // Not the agent's process: it may stay.
+            // The process is not the agent's: it may stay.
             state = .running
             return [.report("was asked to end, and has not")]
         case .ending(.terminated):

@@ -1,13 +1,13 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// How often an app has ended without having handled anything, and how long its next start waits for that: longer each
-/// time, and very long in a crash loop.
+/// How often an app has ended without handling anything, and how long its next start is delayed for that. The delays
+/// grow, and are very long in a crash loop.
 struct CrashHistory {
-    /// Whether it was found to end again and again for nothing.
+    /// Whether the app is in a crash loop.
     private(set) var isLooping = false
     private var backoff = CrashHistory.usualBackoff
-    /// When it has ended for nothing, in milliseconds.
+    /// The moments, in milliseconds, at which it ended without handling anything.
     private var exits: [Int] = []
 
     private static let usualBackoff = Backoff(
@@ -16,14 +16,14 @@ struct CrashHistory {
     /// The app has handled something.
     mutating func handled() { self = CrashHistory() }
 
-    /// Somebody wants to use the app, whatever happened before. Its starts wait as long as they did.
+    /// Somebody wants to use the app: it leaves the crash loop, but the delays stay as long as they were.
     mutating func forgive() {
         exits = []
         isLooping = false
     }
 
-    /// The app has ended for nothing. The answer is how many milliseconds its next start waits, and whether this is
-    /// news of a crash loop.
+    /// The app has ended without handling anything. Returns the delay of its next start in milliseconds, and whether it
+    /// has just entered a crash loop.
     mutating func ended(at now: Int, random: UInt64) -> (delay: Int, isNews: Bool) {
         let wasLooping = isLooping
         let recent = exits.filter { now - $0 < Limits.crashLoopWindowMilliseconds } + [now]

@@ -1,6 +1,6 @@
-/// Whose calls are worked off next: the users of the device in turn, and of each user the connections in turn. However
-/// much one of them asks, nobody else waits for more than its share. But a connection that began after another of its
-/// user had gone may be of the same app, come back: it waits until all that the other had called for is worked off.
+/// Decides whose calls are processed next: the users of the device in turn, and for each user the connections in turn,
+/// so that nobody can take more than a fair share. One exception keeps the order of an app that reconnects: a
+/// connection that began after another one of its user had ended waits until all calls of that one are processed.
 struct FairQueue {
     private var users: [UInt32] = []
     private var sessions: [UInt32: [AppSession]] = [:]
@@ -8,13 +8,13 @@ struct FairQueue {
     /// Whether no calls wait.
     var isEmpty: Bool { users.isEmpty }
 
-    /// A connection has calls that wait; it is not among them.
+    /// Adds a connection with waiting calls; it must not be in the queue.
     mutating func add(_ session: AppSession) {
         if sessions[session.user] == nil { users.append(session.user) }
         sessions[session.user, default: []].append(session)
     }
 
-    /// Takes out the connection whose turn it is.
+    /// Removes and returns the connection whose turn it is.
     mutating func next() -> AppSession? {
         guard !users.isEmpty else { return nil }
         let user = users.removeFirst()

@@ -1,14 +1,14 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// Finds apps whose handlers do not return: they hold up everything that comes for them.
+/// Finds apps whose handlers do not return: they delay everything that arrives for them.
 ///
-/// An app is busy from the moment at which something is under way to it, and anew from each delivery that it settles.
-/// One that has settled nothing for so long as its manifest allows is ``stuck``.
+/// An app's time begins when a delivery is under way, and begins anew whenever it settles one. An app that has settled
+/// none within the time of its manifest is reported as ``stuck``.
 final class HandlerWatch {
-    /// How long an app may be busy with one delivery, in milliseconds; nil: as long as it likes.
+    /// How many milliseconds an app may take for a delivery; nil for no bound.
     var boundMilliseconds: (_ topic: String) -> Int? = { _ in Limits.handlerSeconds.usual * 1000 }
-    /// Called once with a stream that has been busy for so long; one that is still watched then is asked about again.
+    /// Called when a stream has been busy for too long. If it is still watched then, the call is repeated later.
     var stuck: ((_ stream: AppStream, _ busy: AppStream.Business) -> Void)?
 
     private let scheduler: any Scheduler
@@ -18,7 +18,7 @@ final class HandlerWatch {
 
     private struct Watched {
         let stream: AppStream
-        /// The beginning of the business that the log has been told of.
+        /// The beginning of the busy time that has been logged.
         var told: UInt64?
     }
 
@@ -27,14 +27,14 @@ final class HandlerWatch {
         self.log = log
     }
 
-    /// Watches a stream while it is busy.
+    /// Watches a stream while deliveries are under way.
     func watch(_ stream: AppStream) {
         guard stream.busySince != nil, streams[ObjectIdentifier(stream)] == nil else { return }
         streams[ObjectIdentifier(stream)] = Watched(stream: stream)
         if !timer.isArmed { arm() }
     }
 
-    /// A stream is gone.
+    /// A stream has ended.
     func forget(_ stream: AppStream) { streams[ObjectIdentifier(stream)] = nil }
 
     private func look() {
@@ -56,7 +56,7 @@ final class HandlerWatch {
         arm()
     }
 
-    /// Looks again when the first stream may be told of, or stuck.
+    /// Sets the timer to the first moment at which a stream may have to be logged or is stuck.
     private func arm() {
         let waits = streams.values.compactMap { watched -> Int? in
             guard let business = watched.stream.business(at: scheduler.now) else { return 0 }
@@ -69,13 +69,13 @@ final class HandlerWatch {
 }
 
 extension AppStream {
-    /// What an app has been busy with, without settling any of it.
+    /// What an app has been busy with since it last settled a delivery.
     struct Business: Equatable, CustomStringConvertible {
-        /// The topic of what has been under way for longest.
+        /// The topic of the oldest delivery under way.
         let topic: String
-        /// For how long.
+        /// For how many milliseconds.
         let milliseconds: Int
-        /// How many notifications are under way.
+        /// How many deliveries are under way.
         let count: Int
 
         /// "has been busy for 75 s with 1 notification".

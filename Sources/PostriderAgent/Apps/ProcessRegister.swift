@@ -1,18 +1,18 @@
 import PostriderNotifications
 import PostriderStorage
 
-/// The processes of apps that this agent has started and that have not ended: a table on the disk, so that the next
-/// agent takes over what a killed one leaves behind.
+/// The processes of apps that the agent has started and that have not ended: a table on the disk, so that the next
+/// agent can take over what a killed one left running.
 final class ProcessRegister {
-    /// A process, which its number and the time of its start tell from all others.
+    /// A process, identified by its number and its start time.
     struct Record: Equatable {
         let identifier: Int32
         let startedAt: UInt64
-        /// Whether its app is what the device is used for.
+        /// Whether its app is in the foreground.
         var isActive: Bool
     }
 
-    /// All of them, by the topics of their apps.
+    /// All processes by topic.
     private(set) var records: [String: Record] = [:]
     private let database: Database
     private let insert: Statement
@@ -32,7 +32,7 @@ final class ProcessRegister {
         try load()
     }
 
-    /// Reads what the file holds.
+    /// Reads the table.
     func load() throws(StoreError) {
         records = [:]
         let all = try database.prepare("SELECT topic, process, started_at, is_active FROM processes")
@@ -43,7 +43,7 @@ final class ProcessRegister {
         }
     }
 
-    /// Says which process an app has; nil: none.
+    /// Sets the process of an app; nil if it has none.
     func put(_ record: Record?, of topic: String) throws(StoreError) {
         guard records[topic] != record else { return }
         if let record {

@@ -4,12 +4,12 @@ import PostriderJSON
 import PostriderNotifications
 import PostriderTransport
 
-/// Starts programs that read something and write something.
+/// Starts programs that read stdin and write stdout.
 protocol ProgramRunner: AnyObject {
     /// Starts the service extension of an app.
     ///
     /// - Parameters:
-    ///   - input: what it reads as standard input, to its end.
+    ///   - input: what it reads on standard input, up to the end.
     ///   - ended: called once, when it has ended; never before this returns.
     /// - Throws: `TransportError` or ``AgentFailure``, one sentence.
     func run(
@@ -18,11 +18,13 @@ protocol ProgramRunner: AnyObject {
     ) throws -> any AppProcess
 }
 
-/// Has programs of the apps change alerts before they are shown: what `UNNotificationServiceExtension` does on iOS.
+/// Runs the service extensions of apps, which change alerts before they are shown, as `UNNotificationServiceExtension`
+/// does on iOS.
 ///
 ///     alert ─▶ waits for its turn ─▶ program: payload on stdin ─▶ changed payload on stdout ─▶ alert
 ///
-/// An alert waits for a bounded time, its turn included. A program that fails, or takes longer, changes nothing.
+/// An alert waits for a bounded time, including the time until its turn. A program that fails or takes longer changes
+/// nothing.
 final class ServiceExtensions {
     private final class Job {
         let alert: Alert
@@ -47,9 +49,9 @@ final class ServiceExtensions {
     private let runner: any ProgramRunner
     private let scheduler: any Scheduler
     private let log: Log
-    /// In the order in which their alerts came.
+    /// All jobs in the order in which their alerts arrived.
     private var jobs: [Job] = []
-    /// Apps whose extension has failed the last time; the log has been told.
+    /// Apps whose extension failed the last time; that has been logged.
     private var failing: Set<String> = []
 
     init(_ runner: any ProgramRunner, scheduler: any Scheduler, log: Log) {
@@ -60,8 +62,8 @@ final class ServiceExtensions {
 
     /// Has an alert changed.
     ///
-    /// - Parameter done: called once with the changed alert, or with nil where it is to be shown as it came; not called
-    ///   where the job is cancelled.
+    /// - Parameter done: called once with the changed alert, or with nil if the original is to be shown; not called if
+    ///   the job is cancelled.
     func change(_ alert: Alert, of manifest: AppManifest, _ done: @escaping (Alert?) -> Void) {
         guard let service = manifest.serviceExtension, jobs.count < Limits.waitingExtensions else {
             fail(alert.key.topic, "has \(Limits.waitingExtensions) alerts waiting for it already")
@@ -77,9 +79,9 @@ final class ServiceExtensions {
         startNext()
     }
 
-    /// Alerts are not to be shown any more.
+    /// Cancels the jobs of alerts that are not to be shown any more.
     ///
-    /// - Returns: those that have waited.
+    /// - Returns: the alerts of these jobs.
     @discardableResult
     func cancel(where isMeant: (Alert) -> Bool) -> [Alert] {
         let cancelled = jobs.filter { isMeant($0.alert) }
@@ -88,10 +90,10 @@ final class ServiceExtensions {
         return cancelled.map(\.alert)
     }
 
-    /// The agent ends; its successor begins anew with what waits.
+    /// The agent ends; the next agent starts again with the alerts that wait.
     func stop() { for job in jobs { drop(job) } }
 
-    /// When an extension is told that its time is nearly up: after four fifths of it.
+    /// When an extension is told that its time is nearly over: after four fifths of it.
     private static func milliseconds(untilToldOf service: AppManifest.ServiceExtension) -> Int {
         service.milliseconds * 4 / 5
     }
@@ -136,7 +138,7 @@ final class ServiceExtensions {
         finish(job, Self.change(job.alert, by: result))
     }
 
-    /// One sentence's end about a program.
+    /// The end of a sentence about a program that failed.
     private struct Failure: Error {
         let reason: String
         init(_ reason: String) { self.reason = reason }
@@ -147,7 +149,7 @@ final class ServiceExtensions {
             return .failure(Failure("has written more than \(Limits.extensionOutputBytes) bytes"))
         }
         guard result.ending == .exited(0) else { return .failure(Failure("\(result.ending)")) }
-        // By the rules by which the relay, the app and the alert read a payload.
+        // By the same rules by which the relay, the app and the alert read a payload.
         guard JSONValue.members(ofObject: result.output.span) != nil else {
             return .failure(Failure("has not written a JSON object"))
         }
@@ -177,7 +179,7 @@ final class ServiceExtensions {
         job.process = nil
     }
 
-    /// Once, until it has succeeded.
+    /// Logs a failure; not again before the extension has succeeded.
     private func fail(_ topic: String, _ reason: String) {
         let isNews = failing.insert(topic).inserted
         let sentence = "\(topic): its service extension \(reason); the alert is shown as it came"

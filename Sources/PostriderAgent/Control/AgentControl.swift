@@ -1,73 +1,73 @@
-/// What the owner's commands and the agent say to each other on the app socket, as JSON (docs/operate/agent.md).
-/// Times are milliseconds since the epoch.
+/// The JSON that the `postrider agent` commands and the agent exchange on the app socket (docs/operate/agent.md). Times
+/// are milliseconds since the epoch.
 public enum AgentControl {
     /// `GET /v1/status`.
     public struct Status: Codable, Sendable {
-        /// 24 hexadecimal digits; nil: the device has not enrolled yet.
+        /// 24 hexadecimal digits; nil if the device has not enrolled yet.
         public var device: String?
         /// Whether the link to the relay is up.
         public var isConnected: Bool
-        /// Apps that the agent knows.
+        /// How many apps the agent knows.
         public var apps: Int
-        /// Those of them that run, as far as the agent knows.
+        /// How many of them run, as far as the agent knows.
         public var running: Int
-        /// Notifications that wait for their apps.
+        /// How many notifications wait for their apps.
         public var inbox: Int
-        /// Local notifications that are not due yet.
+        /// How many local notifications are not due yet.
         public var pending: Int
-        /// Notifications that no app could handle.
+        /// How many notifications no app could handle (dead letters).
         public var deadLetters: Int
     }
 
-    /// One of `GET /v1/apps`.
+    /// An element of `GET /v1/apps`.
     public struct App: Codable, Sendable {
-        /// Which app it is.
+        /// The topic of the app.
         public var topic: String
-        /// Whose it is; nil: it has not come yet, and nobody has declared it.
+        /// The user of the app; nil if the app has never attached and no manifest declares it.
         public var user: UInt32?
-        /// How it is: `active`, `background`, `starting`, `ending`, `not running`, `waiting` (to be started again),
-        /// `crash loop`, or `not seen yet`: the owner has decided about an app that has not come.
+        /// Its state: `active`, `background`, `starting`, `ending`, `not running`, `waiting` (to be started again),
+        /// `crash loop`, or `not seen yet`: the owner has decided about an app that has never attached.
         public var state: String
-        /// The process that the agent has started.
+        /// The process that the agent has started for it.
         public var process: Int32?
         /// Whether a manifest declares it.
         public var isDeclared: Bool
         /// Whether it has a device token.
         public var isRegistered: Bool
-        /// What the owner says about its alerts: `ask`, `allow` or `deny`; `quiet` if the app asked to notify quietly,
+        /// The owner's decision about its alerts: `ask`, `allow` or `deny`; `quiet` if the app asked to notify quietly
         /// and the owner has not decided.
         public var notifications: String
-        /// Notifications that wait for it.
+        /// How many notifications wait for it.
         public var inbox: Int
-        /// Seconds for which it has settled none of what is under way to it, from ten on; nil: it goes on.
+        /// For how many seconds it has settled no delivery, if for ten or more; nil otherwise.
         public var busySeconds: Int?
-        /// Notifications that are under way to it then.
+        /// How many deliveries are under way to it then.
         public var underWay: Int?
     }
 
-    /// One of `GET /v1/inbox` and `GET /v1/dead-letters`.
+    /// An element of `GET /v1/inbox` and `GET /v1/dead-letters`.
     public struct Letter: Codable, Sendable {
-        /// Its number, for orders.
+        /// Its number, by which commands name it.
         public var number: Int64
-        /// Its app.
+        /// The topic of its app.
         public var topic: String
         /// `push`, `local` or `response`.
         public var kind: String
         /// Its identity: the `apns-id` of a push.
         public var identity: String
-        /// How often its app has failed at it.
+        /// How often its app has failed to handle it.
         public var attempts: Int
-        /// Why it was given up, and when; nil for one that is not.
+        /// Why it was given up; nil in the inbox.
         public var reason: String?
-        /// When it was given up.
+        /// When it was given up; nil in the inbox.
         public var diedAt: Int64?
     }
 
-    /// One of `GET /v1/pending`.
+    /// An element of `GET /v1/pending`.
     public struct Pending: Codable, Sendable {
-        /// Its app.
+        /// The topic of its app.
         public var topic: String
-        /// What the app calls it.
+        /// The app's identifier of it.
         public var identifier: String
         /// Its title.
         public var title: String
@@ -75,11 +75,11 @@ public enum AgentControl {
         public var at: Int64
     }
 
-    /// One of `GET /v1/alerts`.
+    /// An element of `GET /v1/alerts`.
     public struct Alert: Codable, Sendable {
-        /// Its app.
+        /// The topic of its app.
         public var topic: String
-        /// What the app calls it; of a push its collapse identifier, or else its `apns-id`.
+        /// The app's identifier of it. For a push: its collapse identifier, or else its `apns-id`.
         public var identifier: String
         /// Its title.
         public var title: String
@@ -89,11 +89,11 @@ public enum AgentControl {
 
     /// `PUT /v1/responses/<topic>`.
     public struct Response: Codable, Sendable {
-        /// Which alert it is a response to.
+        /// The identifier of the alert.
         public var identifier: String
-        /// The action that was chosen; nil: the alert itself.
+        /// The action that was chosen; nil for the alert itself.
         public var action: String?
-        /// What was written.
+        /// The text that was written.
         public var text: String?
 
         /// A response from its parts.
@@ -108,7 +108,8 @@ public enum AgentControl {
     public struct Decision: Codable, Sendable {
         /// Whether the app may notify.
         public var isAllowed: Bool
-        /// What the app may of what it asks for: `alert`, `sound`, `badge`, `critical`, `settings`; nil: all of it.
+        /// Which of the options that it asks for the app gets: `alert`, `sound`, `badge`, `critical`, `settings`; nil
+        /// for all.
         public var options: [String]?
 
         /// A decision from its parts.
@@ -118,9 +119,9 @@ public enum AgentControl {
         }
     }
 
-    /// The answer to anything that was not done: one sentence.
+    /// The answer if a command was refused: one sentence.
     public struct Refusal: Codable, Sendable {
-        /// What was wrong, where, what to do.
+        /// What is wrong, where, and what to do.
         public var sentence: String
     }
 }

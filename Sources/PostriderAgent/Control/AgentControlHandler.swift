@@ -4,8 +4,8 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
-/// Where the commands of the device's owner are worked off: what `postrider agent status` and the like ask on the app
-/// socket. Only the agent's own user and root are heard.
+/// Answers the commands of the device's owner, such as `postrider agent status`, on the app socket. Only the agent's
+/// own user and root may use them.
 final class AgentControlHandler {
     typealias Answer = (status: Int, body: [UInt8])
 
@@ -14,12 +14,12 @@ final class AgentControlHandler {
     private let keeper: AppLifecycle
     private let log: Log
     private let user: UInt32
-    /// What shows alerts; its owner, which also owns this, sets it.
+    /// Shows alerts. The owner of both sets it.
     weak var presenter: Presenter?
     /// Whether the link to the relay is up.
     var isLinked: () -> Bool = { false }
 
-    /// - Parameter user: who is heard besides root.
+    /// - Parameter user: who may use the commands, besides root.
     init(
         _ state: AgentState, desk: AppRouter, keeper: AppLifecycle, log: Log, user: UInt32 = UserAccount.own
     ) {
@@ -30,7 +30,7 @@ final class AgentControlHandler {
         self.user = user
     }
 
-    /// Works off one request of a process of this user.
+    /// Answers one request of a process of this user.
     func handle(_ method: String, _ path: String, body: [UInt8], from caller: UInt32) -> Answer {
         guard caller == user || caller == 0 else {
             log.warning(
@@ -62,7 +62,7 @@ final class AgentControlHandler {
         }
     }
 
-    // MARK: What there is
+    // MARK: Queries
 
     func status() throws(StoreError) -> AgentControl.Status {
         let apps = try apps()
@@ -102,7 +102,7 @@ final class AgentControlHandler {
         return apps
     }
 
-    /// How an app without a manifest is.
+    /// The state of an app without a manifest.
     private func word(of record: AppRecord?) -> String {
         guard let record else { return "not seen yet" }
         return desk.attachments[record.topic.text] == nil ? "not running" : "active"
@@ -150,7 +150,7 @@ final class AgentControlHandler {
         }
     }
 
-    // MARK: What is to be done
+    // MARK: Orders
 
     private func respond(_ topic: String, _ body: [UInt8]) throws(StoreError) -> Answer {
         guard let response = try? JSONDecoder().decode(AgentControl.Response.self, from: Data(body)) else {
@@ -203,7 +203,7 @@ final class AgentControlHandler {
         guard keeper.handle(event, topic) else {
             return Self.refusal(404, "No manifest declares an app \(topic).")
         }
-        // Whoever turns to an app uses the device.
+        // An owner who activates an app uses the device, so held-back notifications are fetched.
         if event == .activate { desk.line?.send(.fetch) }
         return Self.done
     }
@@ -231,7 +231,7 @@ final class AgentControlHandler {
 }
 
 extension AgentControl.Letter {
-    /// What lies in a row.
+    /// The entry for what a row holds.
     fileprivate init(_ row: Int64, _ parcel: Parcel, attempts: Int) {
         let kind =
             switch parcel {
@@ -246,7 +246,7 @@ extension AgentControl.Letter {
 }
 
 extension AppSupervisor {
-    /// The word for its state.
+    /// The name of its state.
     fileprivate var word: String {
         switch state {
         case .idle: "not running"
@@ -259,7 +259,7 @@ extension AppSupervisor {
 }
 
 extension AuthorizationStatus {
-    /// The word for it, as in the agent's setting.
+    /// Its name, as in the agent's settings.
     fileprivate var word: String {
         switch self {
         case .notDetermined: "ask"

@@ -2,20 +2,20 @@ import PostriderCourier
 import PostriderJSON
 import PostriderNotifications
 
-/// What a handler is started for, as the handler is told.
+/// One start of a handler: what it is told.
 struct HandlerJob {
     /// The delivery on the handler's stream.
     let delivery: UInt64
-    /// Which notification it is; no two of the topic have the same.
+    /// The notification's identity, which is unique within the topic.
     let identity: NotificationIdentity
     /// What the program reads as its standard input.
     let input: [UInt8]
-    /// What stands in its environment, besides what every program of the agent's is told.
+    /// Environment variables in addition to those that every program of the agent's gets.
     private(set) var variables: [String: String] = [:]
-    /// Why it is started, as an app is told.
+    /// The launch reason, as an app is told.
     let reason: String
 
-    /// What came for a handler; nil: nothing that it is started for.
+    /// Nil if the message is not one that a handler is started for.
     init?(_ message: AgentMessage) {
         switch message {
         case .deliver(let deliver): self.init(deliver)
@@ -65,7 +65,7 @@ struct HandlerJob {
         set("BODY", fired.notice.request.content.body)
     }
 
-    /// Tells the program which attempt it is, from 1.
+    /// Sets the number of the attempt, from 1.
     mutating func set(attempt: Int) { set("ATTEMPT", "\(attempt)") }
 
     /// The fields of `aps` that have a name of their own (Apple's "Generating a remote notification").
@@ -86,7 +86,7 @@ struct HandlerJob {
         set("CONTENT_AVAILABLE", aps["content-available"]?.wholeNumber.map(String.init))
     }
 
-    /// An environment has no U+0000, and no value of a megabyte.
+    /// An environment variable cannot hold U+0000, and a value is cut at a bound.
     private mutating func set(_ name: String, _ value: String?) {
         guard let value else { return }
         let scalars = value.unicodeScalars.map { $0.value == 0 ? "\u{FFFD}" : $0 }
@@ -98,12 +98,12 @@ struct HandlerJob {
     private static func seconds(_ moment: Moment) -> String { "\(moment.milliseconds / 1000)" }
 }
 
-/// The end of what a handler has written, for people.
+/// The end of a handler's output, for people to read.
 struct HandlerTail {
-    /// The last lines, none of them empty.
+    /// The last lines that are not empty.
     let lines: [String]
 
-    /// The end of these bytes, whatever they are.
+    /// The end of these bytes, which need not be text.
     init(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         lines = text.split(whereSeparator: \.isNewline)
@@ -112,7 +112,7 @@ struct HandlerTail {
             .suffix(Limits.handlerTailLines.count)
     }
 
-    /// The lines in one, the last bytes of them.
+    /// The lines joined to one, at most this many bytes from the end.
     func text(atMost bytes: Int) -> String {
         let text = lines.joined(separator: " | ")
         guard text.utf8.count > bytes else { return text }

@@ -15,9 +15,9 @@ protocol HandlerLauncher: AnyObject {
     ) throws -> any AppProcess
 }
 
-/// Starts the programs of handlers as processes of this machine, through prlimit(1) and setpriv(1), which become the
-/// program: they set its bounds, its user and what it may not do. A program ends with the agent that has started it
-/// (`PR_SET_PDEATHSIG`): the next agent starts it anew for what was not handled.
+/// Starts the programs of handlers as processes of this machine. prlimit(1) and setpriv(1) set the bounds, the user and
+/// the privileges, and replace themselves with the program. A program ends with the agent that started it
+/// (`PR_SET_PDEATHSIG`); the next agent starts it again for notifications that were not handled.
 final class ProgramHandlers: HandlerLauncher {
     private unowned let loop: EventLoop
     private let launcher: ProcessLauncher
@@ -33,7 +33,7 @@ final class ProgramHandlers: HandlerLauncher {
         _ handler: AppManifest.Handler, of manifest: AppManifest, for job: HandlerJob,
         ended: @escaping (ProgramResult) -> Void
     ) throws -> any AppProcess {
-        // The files may be others than when the manifest was read.
+        // The file may have changed since the manifest was read.
         if let mistake = Self.mistake(in: handler, of: manifest) {
             throw AgentFailure(description: mistake)
         }
@@ -42,7 +42,8 @@ final class ProgramHandlers: HandlerLauncher {
             ended: ended)
     }
 
-    /// Why a handler's program cannot be started, as a sentence; nil if it can, and nobody else can have put it there.
+    /// Why a handler's program cannot be started, as a sentence; nil if it can, and nobody but its user and root can
+    /// change it.
     static func mistake(in handler: AppManifest.Handler, of manifest: AppManifest) -> String? {
         do throws(FileAccessError) {
             try FileAccessRule.unchangeable(by: manifest.user).checkProgram(manifest.program)
@@ -55,7 +56,7 @@ final class ProgramHandlers: HandlerLauncher {
         return isDirectory ? nil : "The directory \(handler.directory) is not there."
     }
 
-    /// What is to be started, by whom and with what environment.
+    /// The program to start, its user and its environment.
     func program(
         _ handler: AppManifest.Handler, _ manifest: AppManifest, _ job: HandlerJob
     ) throws -> ProgramStart {
@@ -64,7 +65,7 @@ final class ProgramHandlers: HandlerLauncher {
         start.directory = handler.directory
         var words = [ProcessLauncher.setpriv, "--pdeathsig", "KILL"]
         if handler.sandbox.hasNoNewPrivileges { words.append("--no-new-privs") }
-        // For another user there is a call of setpriv(1) already.
+        // For another user, the command line has a call of setpriv(1) already.
         words +=
             start.path == ProcessLauncher.setpriv ? start.arguments : ["--", start.path] + start.arguments
         let limits = handler.sandbox.limits

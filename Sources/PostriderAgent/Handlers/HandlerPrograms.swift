@@ -2,13 +2,13 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
 
-/// Starts the handlers of topics whose manifests have one: a program or a unit for each notification. To the router
-/// each topic's handler is an app with one stream.
+/// Starts the handlers of topics whose manifests have one: a program or a unit for each notification. To the router,
+/// the handler of a topic is an app with one stream.
 ///
 ///     AppRouter ─ delivers ─▶ AppStream ─▶ HandlerQueue ─▶ program: payload on stdin, POSTRIDER_* ─▶ exit code
 ///         ▲─ handled (0) · postponed (75) · failed (any other, or a signal) ─────────────────────────┘
 ///
-/// What a handler has not handled stays in the inbox, whatever becomes of the agent.
+/// A notification that its handler has not handled stays in the inbox, even if the agent is killed.
 final class HandlerPrograms {
     private unowned let desk: AppRouter
     private let programs: any HandlerLauncher
@@ -41,11 +41,11 @@ final class HandlerPrograms {
         topics[manifest.topic] = topic
     }
 
-    /// Registers the topics: what waits for them is handled from now on.
+    /// Registers the topics and begins to handle what waits for them.
     func start() { for topic in topics.values { topic.begin() } }
 
-    /// These are the manifests from now on. A handler whose manifest has changed follows it from its next run on; the
-    /// runs of one whose manifest is gone are ended. The answer is who was added, and who removed.
+    /// Takes new manifests. A changed manifest is followed from the handler's next run on; the runs of a handler whose
+    /// manifest is gone are ended. Returns the topics that were added and removed.
     func declare(_ manifests: [AppManifest]) -> (added: [String], removed: [String]) {
         let present = Set(topics.keys)
         let declared = manifests.filter { $0.handler != nil }
@@ -71,7 +71,7 @@ final class HandlerPrograms {
         checkEnd()
     }
 
-    /// Asks all programs to end, and lets units go on; `whenStopped` is called when no program is left.
+    /// Asks all programs to end, and leaves units running; calls `whenStopped` when no program is left.
     func stop(_ whenStopped: @escaping () -> Void) {
         for topic in topics.values { topic.stop() }
         self.whenStopped = whenStopped
@@ -91,12 +91,12 @@ final class HandlerPrograms {
     /// The manifest of a topic that has a handler.
     func manifest(of topic: String) -> AppManifest? { topics[topic]?.manifest }
 
-    /// Whether only another stream than this may have a topic: its handler's.
+    /// Whether a stream must not have a topic, because the topic's handler has it.
     func excludes(_ stream: AppStream, from topic: String) -> Bool {
         topics[topic].map { $0.stream !== stream } ?? false
     }
 
-    /// What a topic's handler does: a word; nil if it has none.
+    /// What a topic's handler is doing, as a word; nil if it has none.
     func state(of topic: String) -> String? {
         topics[topic].map { $0.isIdle ? "handler" : "handler runs" }
     }

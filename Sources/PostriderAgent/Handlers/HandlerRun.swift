@@ -1,14 +1,14 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// One run of a handler, from its start to what its end means. A state machine: events in, actions out, no clock and no
+/// One run of a handler, from its start to the result. A state machine: events in, actions out, no clock and no
 /// process.
 ///
 ///     running ─ time is up, or the agent ends ─▶ terminated ─ a farewell later ─▶ killed ─▶ over
 struct HandlerRun {
     enum Event: Equatable {
         case started
-        /// The time has come that was asked for last.
+        /// The timer that was set by ``Action/arm(milliseconds:)`` has fired.
         case timeIsUp
         /// The agent ends, or the manifest is gone.
         case stop
@@ -16,23 +16,23 @@ struct HandlerRun {
     }
 
     enum Action: Equatable {
-        /// Say ``Event/timeIsUp`` after so long.
+        /// Set the timer for ``Event/timeIsUp``.
         case arm(milliseconds: Int)
-        /// Ask the program to end (SIGTERM), or end it with its process group (SIGKILL).
+        /// Ask the program to end (SIGTERM), or kill it with its process group (SIGKILL).
         case terminate, kill
-        /// The run is over.
+        /// The run is over, with this result.
         case settle(Verdict)
     }
 
     /// What the end of a run means for its notification.
     enum Verdict: Equatable {
-        /// It is handled.
+        /// The notification is handled.
         case done
-        /// The handler is to be started for it later, and this attempt does not count (EX_TEMPFAIL of sysexits(3)).
+        /// The handler is to be started again later, and this attempt does not count (EX_TEMPFAIL of sysexits(3)).
         case postponed
-        /// This attempt counts as failed, for this reason: one phrase.
+        /// This attempt has failed, for this reason: one phrase.
         case failed(String)
-        /// Nothing is known: the agent has ended the run. It does not count.
+        /// The agent has ended the run, so its result is unknown. It does not count.
         case interrupted
     }
 
@@ -46,10 +46,10 @@ struct HandlerRun {
     /// EX_TEMPFAIL.
     static let temporaryFailure: Int32 = 75
 
-    /// A run that may take so long.
+    /// A run that may take this long.
     init(seconds: Int) { self.seconds = seconds }
 
-    /// What is to be done upon an event, in order.
+    /// Handles an event and returns the actions, in order.
     mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .started: return [.arm(milliseconds: seconds * 1000)]
@@ -78,7 +78,7 @@ struct HandlerRun {
         return [.terminate, .arm(milliseconds: Limits.farewellMilliseconds)]
     }
 
-    /// The exit code counts, also of a handler that was asked to end: it may have been about to.
+    /// The exit code counts even if the handler was asked to end: it may have finished by itself.
     private func verdict(on ending: ProcessEnding) -> Verdict {
         switch ending {
         case .exited(0): .done
@@ -90,19 +90,19 @@ struct HandlerRun {
     }
 }
 
-/// The notifications that wait for their handler's turn, in order, and those for which it runs.
+/// The notifications that wait for their handler, in order, and the number of runs.
 struct HandlerQueue<Job> {
     private var waiting: [Job] = []
     /// How many runs there are.
     private(set) var running = 0
 
-    /// How many wait.
+    /// How many notifications wait.
     var count: Int { waiting.count }
 
-    /// A notification has come. There are never more than an app's window of them.
+    /// Adds a notification. There are never more than an app's window of them.
     mutating func add(_ job: Job) { waiting.append(job) }
 
-    /// The one whose turn it is, if another may run.
+    /// Removes and returns the next notification, if another run is allowed.
     mutating func next(atOnce most: Int) -> Job? {
         guard running < most, !waiting.isEmpty else { return nil }
         running += 1
@@ -112,6 +112,6 @@ struct HandlerQueue<Job> {
     /// A run is over.
     mutating func ended() { running -= 1 }
 
-    /// Those that wait are not run.
+    /// Removes the notifications that wait.
     mutating func drop() { waiting = [] }
 }

@@ -2,7 +2,7 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
 
-/// The handler of one topic: what waits for its turn, and what runs.
+/// The handler of one topic: its waiting notifications and its runs.
 final class HandlerTopic {
     /// One run.
     private final class Run {
@@ -21,9 +21,9 @@ final class HandlerTopic {
 
     private(set) var manifest: AppManifest
     private var handler: AppManifest.Handler
-    /// Where the router puts what the handler is started for.
+    /// The stream on which the router delivers to the handler.
     private(set) lazy var stream = AppStream(user: manifest.user) { [unowned self] in receive($0) }
-    /// Called when a run is over and no other runs.
+    /// Called when the last run has ended.
     var whenIdle: () -> Void = {}
 
     private unowned let desk: AppRouter
@@ -32,7 +32,7 @@ final class HandlerTopic {
     private let log: Log
     private var queue = HandlerQueue<HandlerJob>()
     private var runs: [UInt64: Run] = [:]
-    /// How often a notification's handler has asked for another time, since it last failed or since the agent started.
+    /// How often the handler has postponed each notification, since it last failed or since the agent started.
     private var postponements: [NotificationIdentity: Int] = [:]
     private var isStopping = false
     private lazy var turn = scheduler.makeTimer { [unowned self] in startNext() }
@@ -55,7 +55,7 @@ final class HandlerTopic {
     /// The process of the oldest run.
     var process: Int32? { runs.min { $0.key < $1.key }?.value.process?.identifier }
 
-    /// Takes on another manifest from the next run on; false: that takes another stream or launcher.
+    /// Takes a new manifest, which counts from the next run on. Returns false if it needs another stream or launcher.
     func accepts(_ manifest: AppManifest, _ handler: AppManifest.Handler) -> Bool {
         guard manifest.user == self.manifest.user, handler.environment == self.handler.environment,
             (handler.unit == nil) == (self.handler.unit == nil)
@@ -66,8 +66,8 @@ final class HandlerTopic {
         return true
     }
 
-    /// Asks for the topic's notifications, as an app does. A program that cannot be started is told of at once, and no
-    /// reason not to: it may be there when something comes.
+    /// Registers the topic, as an app does. If the program cannot be started, that is logged now; the topic is
+    /// registered all the same, because the program may be there when a notification arrives.
     func begin() {
         if handler.unit == nil, let mistake = ProgramHandlers.mistake(in: handler, of: manifest) {
             log.warning("\(manifest.topic): its handler cannot be started as things are: \(mistake)")
@@ -80,7 +80,7 @@ final class HandlerTopic {
         desk.register(manifest.topic, in: handler.environment, for: stream)
     }
 
-    /// Takes on nothing more. Programs are asked to end; units are the system's, and go on.
+    /// Starts nothing more. Programs are asked to end; units belong to systemd and go on.
     func stop() {
         guard !isStopping else { return }
         isStopping = true
@@ -109,7 +109,7 @@ final class HandlerTopic {
         default:
             guard let job = HandlerJob(message) else { return }
             queue.add(job)
-            // The router is in the midst of handing over.
+            // The router is in the middle of handing over, so this waits for the next turn.
             turn.arm(afterMilliseconds: 0)
         }
     }
@@ -181,7 +181,7 @@ final class HandlerTopic {
             tell(.info, "has handled \(identity) \(after)", tail)
             _ = desk.handled([delivery], by: stream, output: report)
         case .postponed:
-            // Rows that were replaced meanwhile are never settled.
+            // The rows of replaced notifications are never settled, so their counts are dropped here.
             if postponements.count >= Limits.postponedPerTopic { postponements = [:] }
             let times = (postponements[identity] ?? 0) + 1
             postponements[identity] = times

@@ -4,9 +4,9 @@ import PostriderDBus
 import PostriderNotifications
 import PostriderTransport
 
-/// Starts systemd units as handlers: an instance of a template for each notification, whose name is the notification's
-/// identity. systemd(1) has one instance of a name, so that an agent that comes back joins a run that an earlier one
-/// has started. A unit is the system's, not the agent's: it goes on when the agent ends.
+/// Starts systemd units as handlers: for each notification an instance of a template, whose name is the notification's
+/// identity. systemd has at most one instance of a name, so a restarted agent joins a run that an earlier one began.
+/// Units belong to systemd: they go on when the agent ends.
 final class UnitHandlers: HandlerLauncher {
     private let bus: ReconnectingBus
     private let directory: String
@@ -17,10 +17,10 @@ final class UnitHandlers: HandlerLauncher {
     fileprivate static let service = "org.freedesktop.systemd1"
     fileprivate static let path = "/org/freedesktop/systemd1"
     fileprivate static let manager = "org.freedesktop.systemd1.Manager"
-    /// Bytes of a unit's name (systemd.unit(5)).
+    /// The longest name of a unit, in bytes (systemd.unit(5)).
     private static let nameBytes = 255
 
-    /// - Parameter directory: where the payloads lie for the units, a folder for each.
+    /// - Parameter directory: where the payloads are put for the units, in a folder for each.
     init(_ bus: ReconnectingBus, directory: String, scheduler: any Scheduler, log: Log) {
         self.bus = bus
         self.directory = directory
@@ -30,7 +30,7 @@ final class UnitHandlers: HandlerLauncher {
         bus.lost = { [unowned self] in for run in Array(runs.values) { run.lose() } }
     }
 
-    /// The bus is not needed any more. Units go on.
+    /// Gives up the bus. Units go on.
     func stop() {
         bus.stop()
         runs = [:]
@@ -46,7 +46,7 @@ final class UnitHandlers: HandlerLauncher {
             throw AgentFailure(description: "The name of the unit \(name) is longer than 255 bytes.")
         }
         guard runs[name] == nil else {
-            // Two topics may have a notification of the same identity, and the same unit.
+            // Two topics may have notifications of the same identity, and therefore the same unit.
             let run = UnitRun(name, bus, scheduler, ended)
             run.lose()
             return run
@@ -58,7 +58,7 @@ final class UnitHandlers: HandlerLauncher {
         }
         try write(job, to: instance)
         runs[name] = run
-        // What is called before the connection is ready is sent when it is.
+        // Calls that are made before the connection is ready are sent when it is.
         if bus.current != nil { run.begin() } else { bus.start() }
         if !run.hasBegun { run.wait() }
         return run
@@ -102,7 +102,7 @@ final class UnitHandlers: HandlerLauncher {
             }
             let subscription = BusCall(
                 Self.service, path: Self.path, interface: Self.manager, member: "Subscribe", arguments: [])
-            // Without it, signals come to those alone who have called.
+            // Without this subscription, systemd sends its signals only to those who made the call.
             try connection.call(subscription) { [weak self] in
                 if case .failure(let error) = $0 {
                     self?.log.info("systemd was not subscribed to: \(error)", kind: "systemd subscription")
@@ -115,16 +115,16 @@ final class UnitHandlers: HandlerLauncher {
     }
 }
 
-/// One run of a unit: a job of systemd, and what came of it.
+/// One run of a unit: a job of systemd and its result.
 private final class UnitRun: AppProcess {
     let identifier: Int32 = 0
     let startedAt: UInt64 = 0
     private let name: String
     private let bus: ReconnectingBus
     private var ended: ((ProgramResult) -> Void)?
-    /// The job, once systemd has said which it is.
+    /// The job; nil until systemd has answered.
     private var job: String?
-    /// The unique name of the one who has said so: anybody can send a signal.
+    /// The unique bus name of the answer's sender. Signals of others are ignored, because anybody can send one.
     private var manager = ""
     private var timer: (any LoopTimer)?
 
@@ -146,10 +146,10 @@ private final class UnitRun: AppProcess {
     /// Whether systemd was asked to start the unit.
     private(set) var hasBegun = false
 
-    /// Waits for the bus, for a moment.
+    /// Waits for the bus, for a bounded time.
     func wait() { timer?.arm(afterMilliseconds: Self.patienceMilliseconds) }
 
-    /// Nothing is known of the run: it is asked for again later.
+    /// The connection to the bus is gone, so the result of the run is unknown: it is tried again later.
     func lose() { timer?.arm(afterMilliseconds: 0) }
 
     func terminate() { call("StopUnit", [.string(name), .string("replace")]) { _ in } }
@@ -159,7 +159,7 @@ private final class UnitRun: AppProcess {
         end(.unknown, "")
     }
 
-    /// Has the unit started. One that runs already is not started twice: its job is this run's.
+    /// Has the unit started. If it runs already, systemd does not start it twice, and its job is this run's.
     func begin() {
         guard ended != nil, !hasBegun else { return }
         hasBegun = true
@@ -180,10 +180,10 @@ private final class UnitRun: AppProcess {
         (self.job, self.manager) = (job, manager)
     }
 
-    /// A job of the unit's has ended. That is said after the call which began it was answered.
+    /// A job of the unit has ended. systemd says so after it has answered the call that began the job.
     func removed(_ job: String, _ result: String, by sender: String) {
         guard job == self.job, sender == manager else { return }
-        // One whose condition does not hold is skipped, and was to be.
+        // A unit whose condition does not hold is skipped, as its author intended.
         guard result != "done", result != "skipped" else { return end(.exited(0), "") }
         call("GetUnit", [.string(name)]) { [weak self] reply in
             guard case .success(let reply) = reply, case .objectPath(let unit)? = reply.values.first else {
@@ -211,7 +211,7 @@ private final class UnitRun: AppProcess {
                 default: .unknown
                 }
             guard let self else { return }
-            // What has failed stays in systemd's memory otherwise.
+            // Otherwise systemd keeps a failed unit in memory.
             call("ResetFailedUnit", [.string(name)]) { _ in }
             end(ending, "systemd says: \(result)")
         }

@@ -2,22 +2,22 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
 
-/// What is to be shown, and what is shown where: so that an alert outlives the agent, and a response to one that an
-/// earlier agent has shown finds its app.
+/// The alerts that wait to be shown or are shown: a table on the disk, so that an alert survives the agent, and a
+/// response to an alert of an earlier agent finds its app.
 final class AlertRegister {
-    /// Where an alert is: under this number, at this server of notifications.
+    /// Where an alert is shown: under this number, by this notification server.
     struct Place: Equatable {
         let number: UInt32
-        /// The bus, and the server's connection to it.
+        /// The bus, and the server's unique name on it.
         let server: String
     }
 
-    /// An alert as it is kept.
+    /// An alert as it is stored.
     struct Record: Equatable {
         let alert: Alert
-        /// Where it is, or where the one is that it replaces.
+        /// Where it is shown, or where the alert that it replaces is.
         let place: Place?
-        /// Whether nothing is left to be done for it to be shown.
+        /// Whether it has been shown, so that nothing is left to do.
         let isShown: Bool
     }
 
@@ -61,7 +61,7 @@ final class AlertRegister {
             """)
     }
 
-    /// All that there is, the oldest first.
+    /// All alerts, the oldest first.
     func records() throws(StoreError) -> [Record] {
         var records: [Record] = []
         defer { list.reset() }
@@ -77,7 +77,7 @@ final class AlertRegister {
                     identity: message.identity, subject: message.subject,
                     reported: list.integer(3) == 0
                         ? nil
-                        // An earlier version has noted the identity only.
+                        // An earlier version has stored the identity only.
                         : ReportedPush(bytes: list.bytes(7))
                             ?? ReportedPush(identity: message.identity, push: 0),
                     at: message.at, isChanged: list.integer(8) != 0)
@@ -91,7 +91,7 @@ final class AlertRegister {
         return records
     }
 
-    /// Adds an alert, in the place of the one that it replaces.
+    /// Adds an alert, which replaces the one of its key.
     func put(_ alert: Alert) throws(StoreError) {
         insert.bind(alert.app)
         insert.bind(alert.key.identifier)
@@ -101,7 +101,7 @@ final class AlertRegister {
         try insert.run()
     }
 
-    /// A service extension has changed an alert.
+    /// Stores an alert that a service extension has changed.
     func change(_ alert: Alert) throws(StoreError) {
         change.bind(message(of: alert))
         change.bind(alert.app)
@@ -118,7 +118,7 @@ final class AlertRegister {
         return bytes
     }
 
-    /// Nothing is left to be done for an alert to be shown; nil: there is nowhere to show it.
+    /// Notes that an alert is shown; `place` is nil if there is no screen.
     func shown(_ alert: Alert, at place: Place?) throws(StoreError) {
         self.place.bind(place.map { Int64($0.number) })
         self.place.bind(place?.server)

@@ -1,12 +1,12 @@
 import PostriderNotifications
 import PostriderStorage
 
-/// Notifications that were handed over as often as may be and never handled. The owner of the device sees them, and has
-/// them tried again or dropped.
+/// Notifications that were handed over as often as allowed and never handled. The owner of the device sees them, and
+/// has them tried again or dropped.
 final class DeadLetters {
-    /// One of them.
+    /// A dead letter.
     struct Letter {
-        /// Its row, which it had in the inbox.
+        /// Its row, which is the one that it had in the inbox.
         let row: Int64
         let app: Int64
         let parcel: Parcel
@@ -64,7 +64,7 @@ final class DeadLetters {
         look = try database.prepare("SELECT attempts FROM inbox WHERE row = ?")
     }
 
-    /// How often what lies in a row of the inbox has failed.
+    /// How often the notification in a row has failed.
     func attempts(at row: Int64) throws(StoreError) -> Int {
         look.bind(row)
         var attempts = 0
@@ -72,8 +72,8 @@ final class DeadLetters {
         return attempts
     }
 
-    /// Counts a failure, within a transaction of the caller's. The answer is how often the row's notification has
-    /// failed, and whether that was once too often: then it lies here. Nil: there is no such row.
+    /// Counts a failure, within a transaction of the caller. Returns how often the row's notification has failed, and
+    /// whether it became a dead letter; nil if there is no such row.
     func fail(
         _ row: Int64, reason: String, mostAttempts: Int, now: Moment
     ) throws(StoreError) -> (attempts: Int, isDead: Bool)? {
@@ -94,7 +94,7 @@ final class DeadLetters {
         return (found.attempts, true)
     }
 
-    /// All of them, in the order in which they came to the device.
+    /// All dead letters, in the order in which the notifications arrived.
     func letters() throws(StoreError) -> [Letter] {
         var letters: [Letter] = []
         defer { list.reset() }
@@ -116,7 +116,7 @@ final class DeadLetters {
         return letters
     }
 
-    /// Has one tried again, in its place of the inbox, as if it had never failed. The answer is its app's number; nil:
+    /// Moves a dead letter back to its place in the inbox, as if it had never failed. Returns its app's number; nil if
     /// there is none of this row.
     func retry(_ row: Int64) throws(StoreError) -> Int64? {
         guard let app = try app(of: row) else { return nil }
@@ -129,7 +129,7 @@ final class DeadLetters {
         return app
     }
 
-    /// Drops one; false: there is none of this row.
+    /// Drops a dead letter. Returns false if there is none of this row.
     func drop(_ row: Int64) throws(StoreError) -> Bool {
         guard try app(of: row) != nil else { return false }
         remove.bind(row)

@@ -3,20 +3,19 @@ import PostriderCrypto
 import PostriderNotifications
 import PostriderStorage
 
-/// Notifications that the device has made safe and no app has handled yet, and the identities of those that came
-/// before.
+/// Notifications that are stored on the device and that no app has handled yet, and the identities of earlier ones.
 ///
-/// A row is drawn for each identity of an app that was never seen; the message lies under that number until the app
-/// has handled it, the identity stays longer. So "seen" outlives "handled", and a copy that comes late is known as
-/// one. A push with the `apns-id` of another, but other content, is no copy: it gets an identity of its own.
+/// Every new identity of an app gets a row number. The message is stored under that number until the app has handled
+/// it; the identity is kept longer, so that a late copy is recognised. A push with a known `apns-id` but other content
+/// is not a copy: it gets an identity of its own.
 final class Inbox {
-    /// Something for the app of this number.
+    /// A message for the app of this number.
     struct Arrival {
         let app: Int64
         let parcel: Parcel
     }
 
-    /// Told of everything that is stored, within the transaction.
+    /// Called for every message that is stored, within the transaction.
     var whenStored: ((Arrival) throws(StoreError) -> Void)?
 
     private let database: Database
@@ -32,8 +31,8 @@ final class Inbox {
     private let forget: Statement
     private let pending: Statement
 
-    /// The collapse identifier of what is replaced by a newer one. Rows that are older than this step have none, and
-    /// are handed over.
+    /// Adds the collapse identifier, by which a newer message replaces an older one. Rows from before this step have
+    /// none, and are handed over.
     static let collapseStep = """
         ALTER TABLE inbox ADD COLUMN collapse TEXT;
         ALTER TABLE dead_letters ADD COLUMN collapse TEXT;
@@ -77,8 +76,8 @@ final class Inbox {
             "SELECT row, message, kind, attempts FROM inbox WHERE app = ? AND row > ? ORDER BY row")
     }
 
-    /// Stores what arrived, removes the rows that were handled, and counts those that failed, in one transaction: all
-    /// is safe, or nothing has happened. A row that is not there is no error.
+    /// Stores arrivals, removes handled rows and counts failures in one transaction: either all of it is committed, or
+    /// nothing has changed. A row that does not exist is not an error.
     func commit(
         _ arrivals: [Arrival], handled: [Int64], failures: [Failure] = [],
         mostAttempts: Int = Limits.deliveryAttempts.usual, now: Moment
@@ -104,7 +103,7 @@ final class Inbox {
         return outcome
     }
 
-    /// Stores what arrived, within a transaction of the caller's.
+    /// Stores arrivals, within a transaction of the caller.
     func store(_ arrivals: [Arrival]) throws(StoreError) -> Outcome {
         var outcome = Outcome()
         for arrival in arrivals {
@@ -117,7 +116,7 @@ final class Inbox {
         return outcome
     }
 
-    /// Visits what waits for an app after a row, in order, until `body` answers false.
+    /// Visits the messages that wait for an app after a row, in order, until `body` returns false.
     func forEachPending(
         of app: Int64, after row: Int64, _ body: (_ row: Int64, _ parcel: Parcel) -> Bool
     ) throws(StoreError) {
@@ -136,7 +135,7 @@ final class Inbox {
         }
     }
 
-    /// How much waits for an app.
+    /// How many messages wait for an app.
     func count(of app: Int64) throws(StoreError) -> Int {
         count.bind(app)
         var waiting = 0
@@ -144,7 +143,7 @@ final class Inbox {
         return waiting
     }
 
-    /// How often what lies in an app's rows has failed, by row.
+    /// How often each of an app's rows has failed.
     func attempts(of app: Int64) throws(StoreError) -> [Int64: Int] {
         pending.bind(app)
         pending.bind(0)
@@ -154,7 +153,7 @@ final class Inbox {
         return attempts
     }
 
-    /// Stores an arrival that was not seen before.
+    /// Stores an arrival that is new.
     private func store(_ arrival: Arrival, _ outcome: inout Outcome) throws(StoreError) {
         guard case .remote(let deliver) = arrival.parcel else {
             let row = try see(arrival.parcel.identity, of: arrival.app, content: nil, push: 0)
@@ -172,8 +171,8 @@ final class Inbox {
         }
         var known = try recalled(deliver.identity, of: arrival.app)
         if known.content != content.bytes {
-            // Another push with the same `apns-id`, or perhaps one that an earlier version has seen: rather twice
-            // than not at all.
+            // Another push with the same `apns-id`, or perhaps one that an earlier version has seen: it is better to
+            // hand it over twice than not at all.
             let other = deliver.renamed(by: content)
             let row = try see(other.identity, of: arrival.app, content: content, push: deliver.push)
             if let row {
@@ -182,13 +181,13 @@ final class Inbox {
             known = try recalled(other.identity, of: arrival.app)
         }
         outcome.repeated += 1
-        // Under the same number it is no push of its own: the link was lost before it was acknowledged.
+        // With the same number it is the same push, sent again because the link was lost before the acknowledgement.
         if let push = arrival.parcel.reported, push.push != 0, known.push != 0, push.push != known.push {
             outcome.merged.append(MergedPush(push: push, other: known.push))
         }
     }
 
-    /// The row that is drawn for an identity; nil: it was seen before.
+    /// The row number for a new identity; nil if the identity is known.
     private func see(
         _ identity: NotificationIdentity, of app: Int64, content: SHA256Digest?, push: UInt64
     ) throws(StoreError) -> Int64? {
@@ -201,8 +200,8 @@ final class Inbox {
         return row
     }
 
-    /// What is known of a push that was seen: its content, and the relay's number for it. Nil: an earlier version has
-    /// seen it, and nobody knows what it said.
+    /// What is stored about a known push: its content, and the relay's number for it. Nil if an earlier version has
+    /// stored it, so that its content is unknown.
     private func recalled(
         _ identity: NotificationIdentity, of app: Int64
     ) throws(StoreError) -> (content: [UInt8]?, push: UInt64) {
@@ -214,7 +213,7 @@ final class Inbox {
             if !recall.isNull(0) {
                 known.content = recall.bytes(0)
             } else if !recall.isNull(2) {
-                // An earlier version has seen it, and it still waits.
+                // An earlier version has stored it, and it still waits.
                 known.content = recall.withBytes(2) { bytes in try? Deliver(decoding: bytes) }?.content.bytes
             }
         }
@@ -240,8 +239,8 @@ final class Inbox {
         try whenStored?(arrival)
     }
 
-    /// Removes what an arrival replaces: what waits, and the dead letters. What is under way to the app is not
-    /// recalled, but if the app fails at it, it does not come again. The relay does the same with what is in flight.
+    /// Removes what an arrival replaces: waiting messages and dead letters. A message that is under way to the app is
+    /// not recalled; but if the app fails, it is not handed over again. The relay does the same with what is in flight.
     private func makeWay(for arrival: Arrival, _ collapse: String) throws(StoreError) -> [Replaced] {
         var replaced: [Replaced] = []
         for statement in replace {
@@ -257,7 +256,7 @@ final class Inbox {
         return replaced
     }
 
-    /// Keeps an app to its bounds; the answer is how many notifications that cost.
+    /// Drops messages of an app above its bound. Returns how many.
     private func bound(_ app: Int64) throws(StoreError) -> Int {
         forget.bind(app)
         forget.bind(Int64(Limits.seenPerTopic))

@@ -1,41 +1,41 @@
 // The result of committing a turn's changes to the inbox, for the log and the relay's reports.
 extension Inbox {
-    /// An app could not handle what lies in a row.
+    /// A row that an app could not handle.
     struct Failure: Equatable {
         let row: Int64
         let topic: String
         /// One sentence.
         let reason: String
-        /// The push whose relay wants to know that; nil: there is none.
+        /// The push to report about; nil if the relay did not ask for reports.
         var reported: ReportedPush?
-        /// How often it has failed, once it is counted.
+        /// How often it has failed, set once the failure is counted.
         var attempts = 0
     }
 
-    /// What became of arrivals, and of what could not be handled.
+    /// What became of arrivals and failures.
     struct Outcome: Equatable {
-        /// Stored, to be handed over.
+        /// How many were stored, to be handed over.
         var stored = 0
-        /// Known already, and not stored again.
+        /// How many were known already, and not stored again.
         var repeated = 0
-        /// Of these, the ones that the relay took for pushes of their own and that were sent twice by their provider.
+        /// Those of them that their provider sent twice and the relay took for two pushes.
         var merged: [MergedPush] = []
-        /// Dropped for want of room in an app's part of the inbox, by the app's number.
+        /// How many were dropped because an app's part of the inbox was full, by the app's number.
         var dropped: [Int64: Int] = [:]
-        /// To be handed over again.
+        /// Failures that are to be handed over again.
         var again: [Failure] = []
-        /// Handed over as often as may be.
+        /// Failures that became dead letters.
         var dead: [Failure] = []
-        /// Rows of failures that are not there any more.
+        /// The rows of failures that no longer exist.
         var gone: [Int64] = []
-        /// Gave way to newer ones with their collapse identifiers.
+        /// Messages that were replaced by newer ones of the same collapse identifier.
         var replaced: [Replaced] = []
     }
 
-    /// A notification that gave way to a newer one.
+    /// A message that was replaced by a newer one.
     struct Replaced: Equatable {
         let row: Int64
-        /// The push whose relay wants to know that; nil: there is none.
+        /// The push to report about; nil if the relay did not ask for reports.
         let reported: ReportedPush?
     }
 }

@@ -1,16 +1,16 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// What lies in the inbox and is handed over to an app: once, in order, until the app has handled it.
+/// What a row of the inbox holds. It is handed over to an app, in order, until the app has handled it.
 enum Parcel: Hashable {
     /// A push.
     case remote(Deliver)
     /// A local notification whose moment has come.
     case fired(Fired)
-    /// What the user has done with a notification.
+    /// What the user did with a notification.
     case responded(Responded)
 
-    /// How the inbox's table says which it is.
+    /// Its kind in the inbox's table.
     var kind: Int64 {
         switch self {
         case .remote: Self.remoteKind
@@ -19,10 +19,10 @@ enum Parcel: Hashable {
         }
     }
 
-    /// The kind of what ends with the registration at the relay.
+    /// The kind of messages that end with the registration at the relay.
     static let remoteKind: Int64 = 0
 
-    /// Which parcel it is; an app is given one of each identity.
+    /// The identity; an app is given one message of each identity.
     var identity: NotificationIdentity {
         switch self {
         case .remote(let deliver): deliver.identity
@@ -31,7 +31,7 @@ enum Parcel: Hashable {
         }
     }
 
-    /// The app.
+    /// The topic of the app.
     var topic: String {
         switch self {
         case .remote(let deliver): deliver.topic
@@ -40,7 +40,7 @@ enum Parcel: Hashable {
         }
     }
 
-    /// The parcel as the reason of its app's start.
+    /// The parcel as the launch reason of its app.
     var launch: LaunchReason {
         switch self {
         case .remote(let deliver): .remote(deliver)
@@ -49,7 +49,7 @@ enum Parcel: Hashable {
         }
     }
 
-    /// The push whose relay wants to know what becomes of it; nil: it is none.
+    /// The push to report about; nil if it is not a push, or the relay did not ask for reports.
     var reported: ReportedPush? {
         switch self {
         case .remote(let deliver):
@@ -58,17 +58,17 @@ enum Parcel: Hashable {
         }
     }
 
-    /// Of two of an app and kind with the same of these, the newer replaces the older; nil: it replaces nothing.
+    /// A parcel replaces an older one of its app and kind with the same value; nil if it replaces nothing.
     var collapse: String? {
         switch self {
         case .remote(let deliver): deliver.channel == nil ? deliver.collapseIdentifier : nil
         case .fired(let fired): fired.notice.request.identifier
-        // Each is something that the user has done.
+        // Each response is an act of its own.
         case .responded: nil
         }
     }
 
-    /// What is dropped last when an app's part of the inbox is full.
+    /// When an app's part of the inbox is full, the lowest priority is dropped first.
     var priority: Priority {
         switch self {
         case .remote(let deliver): deliver.priority
@@ -76,7 +76,7 @@ enum Parcel: Hashable {
         }
     }
 
-    /// The parcel as the inbox keeps it.
+    /// The parcel as the inbox stores it.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         switch self {
@@ -87,7 +87,7 @@ enum Parcel: Hashable {
         return bytes
     }
 
-    /// A parcel that the inbox has kept.
+    /// Decodes a parcel that the inbox has stored.
     init(kind: Int64, decoding bytes: Span<UInt8>) throws(CourierError) {
         switch kind {
         case 1: self = .fired(try Fired(decoding: bytes))
@@ -96,7 +96,7 @@ enum Parcel: Hashable {
         }
     }
 
-    /// What the app is told, as the delivery of this number.
+    /// The message to the app, as the delivery of this number.
     func message(_ number: UInt64) -> AgentMessage {
         switch self {
         case .remote(let deliver): .deliver(deliver.numbered(number))

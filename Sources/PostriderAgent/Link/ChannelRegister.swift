@@ -2,8 +2,8 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
 
-/// The channels that the apps of this device want, with the last broadcast of each that is safe. The relay knows of
-/// them for as long as a link lives only.
+/// The channels that the apps of this device want, with the last stored broadcast of each. The relay forgets
+/// subscriptions when a link ends.
 final class ChannelRegister {
     private let insert: Statement
     private let delete: Statement
@@ -26,10 +26,10 @@ final class ChannelRegister {
         counts = try database.prepare("SELECT count(*), count(*) FILTER (WHERE app = ?) FROM subscriptions")
     }
 
-    /// Adds a channel to those of an app; one that is there stays as it is. An app may have as many as it leaves to
-    /// the others: so one that comes later finds some, however many those before it want.
+    /// Adds a channel to those of an app; nothing changes if it is there already. Each app may take only a part of the
+    /// places that are free, so that there are always some left for apps that come later.
     ///
-    /// - Returns: why the app can have no more, one sentence; nil: it has the channel.
+    /// - Returns: nil, or one sentence that says why the app can have no more.
     func add(_ channel: ChannelIdentity, to app: Int64) throws(StoreError) -> String? {
         var (present, own) = (0, 0)
         counts.bind(app)
@@ -49,7 +49,7 @@ final class ChannelRegister {
         return nil
     }
 
-    /// Removes a channel of an app; one that is not there is no error.
+    /// Removes a channel of an app. A channel that does not exist is not an error.
     func remove(_ channel: ChannelIdentity, from app: Int64) throws(StoreError) {
         delete.bind(app)
         delete.bind(channel.bytes)
@@ -64,7 +64,7 @@ final class ChannelRegister {
         return apps
     }
 
-    /// Every app's channels with the last broadcast of each.
+    /// The channels of every app, with the last broadcast of each.
     func subscriptions() throws(StoreError) -> [(
         app: Int64, channel: ChannelIdentity, last: SubscribedBroadcast?
     )] {
@@ -77,10 +77,11 @@ final class ChannelRegister {
     }
 }
 
-/// The last broadcast of a channel that is safe. Providers may use one identity for several: the time tells them apart.
+/// The last broadcast of a channel that was stored. A provider may use one `apns-id` for several broadcasts, so the
+/// time is kept too.
 struct SubscribedBroadcast: Equatable {
     let identity: NotificationIdentity
-    /// When the relay accepted it; nil: an earlier version of the agent has noted it.
+    /// When the relay accepted it; nil if an earlier version of the agent has stored it.
     let acceptedAt: Moment?
 
     init(_ deliver: Deliver) {
@@ -88,7 +89,7 @@ struct SubscribedBroadcast: Equatable {
         acceptedAt = deliver.acceptedAt
     }
 
-    /// What a row of the state holds: the identity, and behind it the time.
+    /// Decodes what a row holds: the identity, followed by the time.
     init?(bytes: [UInt8]) {
         guard let identity = NotificationIdentity(bytes: Array(bytes.prefix(NotificationIdentity.byteCount)))
         else { return nil }
@@ -99,7 +100,7 @@ struct SubscribedBroadcast: Equatable {
             ? Moment(milliseconds: Int64(bitPattern: rest.reduce(0) { $0 << 8 | UInt64($1) })) : nil
     }
 
-    /// Both for a row of the state.
+    /// Encodes both for a row.
     var bytes: [UInt8] {
         let milliseconds = UInt64(bitPattern: acceptedAt?.milliseconds ?? 0)
         return identity.bytes

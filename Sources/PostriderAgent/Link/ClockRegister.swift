@@ -1,25 +1,25 @@
 import PostriderNotifications
 import PostriderStorage
 
-/// What a device's clocks show: by two readings one sees whether the wall clock was set in between.
+/// A reading of the device's clocks. From two readings one can tell whether the wall clock was set in between.
 struct ClockReading: Equatable {
-    /// Which start of the machine it is (`/proc/sys/kernel/random/boot_id`).
+    /// Identifies one boot of the machine (`/proc/sys/kernel/random/boot_id`).
     let bootIdentifier: String
-    /// Milliseconds by which the wall clock (CLOCK_REALTIME) is ahead of the time since the start of the machine
-    /// (CLOCK_BOOTTIME). Only setting the clock changes it.
+    /// The wall clock (CLOCK_REALTIME) minus the time since boot (CLOCK_BOOTTIME), in milliseconds. It changes only
+    /// when the clock is set.
     let offsetMilliseconds: Int64
 }
 
-/// By which clock the moments of the timetable were written: one row on the disk.
+/// The clock by which the moments of the schedule were computed: one row on the disk.
 final class ClockRegister {
-    /// A clock, as it was when the timetable was told of it last.
+    /// A clock, as it was when the schedule was last adjusted to it.
     struct Record: Equatable {
-        /// nil while it is not known whether the clock was set over a start of the machine.
+        /// Nil while it is not known whether the clock was set across a reboot.
         var reading: ClockReading?
         /// Milliseconds by which the relay's clock was ahead of the device's; nil if that is not known.
         var relayAheadMilliseconds: Int64?
 
-        /// Whether this says what another record says, but for the second or so by which clocks and networks waver.
+        /// Whether two records are equal, apart from the second or so by which clocks and networks vary.
         func isClose(to other: Record?) -> Bool {
             guard let other, reading?.bootIdentifier == other.reading?.bootIdentifier,
                 (relayAheadMilliseconds == nil) == (other.relayAheadMilliseconds == nil)
@@ -30,7 +30,7 @@ final class ClockRegister {
         }
     }
 
-    /// What was read or put last; nil if there is none.
+    /// The record that was read or stored last; nil if there is none.
     private(set) var kept: Record?
 
     static let schemaStep = """
@@ -70,20 +70,21 @@ final class ClockRegister {
     }
 }
 
-/// Finds out how far the wall clock was set while no agent ran.
+/// Finds out by how much the wall clock was set while no agent ran.
 ///
-/// Within one run of the machine the time since its start tells that. Over a restart of the machine nothing on it does:
-/// then the relay's clock is the judge, at the next link. Pure.
+/// Within one boot of the machine, the time since boot tells that. Across a reboot nothing on the machine does, so it
+/// is computed from the relay's clock when the next link is up. Pure.
 struct ClockJudge {
-    /// What is known of the clock now.
+    /// The clock as it is now.
     private(set) var record: ClockRegister.Record
-    /// How far the clock was ahead of the relay's before the machine's start, while the relay has yet to be asked.
+    /// How far the clock was ahead of the relay's before the reboot; nil once the relay's clock has been compared.
     private var isUncertain: Bool
 
     /// Clocks that differ by less than this are the same.
     private static let toleranceMilliseconds: Int64 = 5 * 60 * 1000
 
-    /// A start of the agent. Answers by how much the clock was set since the last record, as far as the device knows.
+    /// At a start of the agent. Returns by how much the clock was set since the last record, as far as the device can
+    /// know.
     static func start(after last: ClockRegister.Record?, reading: ClockReading) -> (ClockJudge, step: Int64) {
         guard let last else {
             return (ClockJudge(record: .init(reading: reading, relayAheadMilliseconds: nil)), 0)
@@ -108,17 +109,18 @@ struct ClockJudge {
         self.isUncertain = isUncertain
     }
 
-    /// The clock was set by so much.
+    /// The clock was set by this much.
     mutating func clockChanged(byMilliseconds step: Int64, reading: ClockReading) {
         if let ahead = record.relayAheadMilliseconds { record.relayAheadMilliseconds = ahead - step }
         if !isUncertain { record.reading = reading }
     }
 
-    /// The relay has said how far its clock is ahead. Answers by how much the device's clock was put forward over the
-    /// start of the machine; 0 if it was not, or that was known already.
+    /// Compares with the relay's clock. Returns by how much the device's clock was put forward across a reboot; 0 if it
+    /// was not, or that was known already.
     ///
-    /// That it was put back is not believed of the relay alone, whose own clock may have been behind for a while: what
-    /// is due would be taken for missed. An interval is never longer than it is, whatever the clock shows.
+    /// A clock that seems to have been put back is not believed on the relay's word alone, because the relay's own
+    /// clock may have been behind: notifications that are due would count as missed. Intervals are not at risk: none is
+    /// ever longer than it was asked for.
     mutating func relayIsAhead(byMilliseconds ahead: Int64, reading: ClockReading) -> Int64 {
         let step = isUncertain ? (record.relayAheadMilliseconds ?? ahead) - ahead : 0
         record = .init(reading: reading, relayAheadMilliseconds: ahead)

@@ -2,24 +2,24 @@ import PostriderClients
 import PostriderCourier
 import PostriderNotifications
 
-/// What an agent does when its relay does not take its identity: it enrols anew where it has an enrolment key, and
-/// otherwise waits, longer each time. It never ends for that: the apps' local notifications go on, and the relay may be
-/// put right. An operator who wants to keep a device out takes the enrolment key away, too.
+/// Decides what an agent does when its relay does not accept its identity. It enrols again if it has an enrolment key,
+/// and otherwise waits, with growing pauses. It never ends for that: local notifications go on, and the relay may be
+/// repaired. An operator who wants to keep a device out removes the enrolment key too.
 ///
 /// Pure: time is monotonic nanoseconds and comes in as an argument.
 struct IdentityPolicy {
-    /// What is to be done.
+    /// The decision.
     enum Verdict: Equatable {
-        /// The identity is given up: enrol anew, after a pause.
+        /// Give up the identity, and enrol again after a pause.
         case enrolAnew
-        /// Come back with the same identity, after a pause.
+        /// Connect again with the same identity, after a pause.
         case wait
     }
 
     private let hasKey: Bool
     private let onClone: ClonePolicy
     private let stateDirectory: String
-    /// When the log was told last that another machine uses the identity.
+    /// When the log was last told that another machine uses the identity.
     private var toldOfCloneAt: UInt64?
 
     init(_ configuration: AgentConfiguration) {
@@ -28,7 +28,7 @@ struct IdentityPolicy {
         stateDirectory = configuration.stateDirectory
     }
 
-    /// The relay does not know the identity. `wasConnected`: it did until now, so that its operator has removed the
+    /// The relay does not know the identity. `wasConnected`: it knew it a moment ago, so its operator has removed the
     /// device.
     func unknown(_ end: LinkEnd, wasConnected: Bool, log: Log) -> Verdict {
         let cause = wasConnected ? "\(end)" : "\(end), as after the relay was restored from an older backup"
@@ -44,7 +44,7 @@ struct IdentityPolicy {
         return .enrolAnew
     }
 
-    /// Another connection of the identity has taken the place of this one, or keeps it.
+    /// Another connection with the same identity has replaced this one, or is preferred to it.
     mutating func replaced(_ end: LinkEnd, now: UInt64, log: Log) -> Verdict {
         guard end.isDuplicate else { return .wait }
         if hasKey, onClone == .enrolAnew {
@@ -65,7 +65,7 @@ struct IdentityPolicy {
 }
 
 extension EnrolmentError {
-    /// Whether asking again with the same key is of no use until somebody corrects it, here or at the relay.
+    /// Whether asking again is of no use until somebody corrects the key, here or at the relay.
     var isVerdict: Bool {
         switch self {
         case .refused(let status, _):

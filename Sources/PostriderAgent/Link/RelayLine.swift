@@ -2,10 +2,11 @@ import PostriderCourier
 
 /// What the app router asks of the link to the relay.
 protocol RelayLine: AnyObject {
-    /// Tells the relay something, now or with the next welcome, and returns whether it was sent now: see
-    /// ``DeviceClient/send(_:)``. Acknowledgements are those of the present link.
+    /// Sends something to the relay, now or after the next welcome, and returns whether it was sent now: see
+    /// ``DeviceClient/send(_:)``. Acknowledgements belong to the current link.
     @discardableResult
     func send(_ message: DeviceMessage) -> Bool
-    /// Ends the present link, on which something cannot be acknowledged: with the next one it comes again.
+    /// Ends the current link, because something on it cannot be acknowledged: the relay sends it again over the next
+    /// one.
     func startAnew()
 }

@@ -5,8 +5,8 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
-/// The agent's link to its relay: enrols the device if it must, then holds the connection for as long as the agent
-/// lives.
+/// The agent's link to its relay: it enrols the device if necessary, and then keeps the connection for as long as the
+/// agent runs.
 final class RelayLink: RelayLine {
     private let configuration: AgentConfiguration
     private let relay: Server
@@ -18,35 +18,35 @@ final class RelayLink: RelayLine {
     private let failed: (AgentFailure) -> Void
 
     private var client: DeviceClient?
-    /// The link on which deliveries came last.
+    /// The number of the link on which deliveries arrived last.
     private var number: LinkNumber?
     private var isPausing = false
     private(set) var isStopping = false
-    /// Whether the relay has welcomed the device and not gone since.
+    /// Whether the relay has welcomed the device and the link has not ended since.
     private(set) var isUp = false
-    /// Whether the device sleeps: nobody connects.
+    /// Whether the device sleeps: nothing connects.
     private var isAsleep = false
     private var isEnrolling = false
-    /// Whether the identity is of no use any more, and the device enrols anew before it connects.
+    /// Whether the identity is given up, so that the device enrols again before it connects.
     private var needsEnrolment = false
     private var policy: IdentityPolicy
     /// Whether the relay has welcomed the device on the last link.
     private var wasWelcomed = false
-    /// By which the relay knows this process.
+    /// Identifies this process to the relay.
     private lazy var processInstance = max(1, entropy.next())
-    /// Who the device is, while the disk refuses to keep it: the relay knows it already.
+    /// The new identity, while the disk refuses to store it: the relay knows it already.
     private var unkept: EnrollResponse?
     private var reception = Reception.usual
-    /// Whether there is no going on; somebody has been told why.
+    /// Whether the link has given up for good, which has been reported.
     private(set) var hasFailed = false
     private var backoff = Backoff()
-    /// For what does not get better in a minute: the relay refuses the identity or the enrolment key.
+    /// The pauses after failures that last longer than a minute: the relay refuses the identity or the enrolment key.
     private var slowBackoff = Backoff(
         baseMilliseconds: Limits.refusedPauseMilliseconds.least,
         capMilliseconds: Limits.refusedPauseMilliseconds.most, stableMilliseconds: .max)
     private lazy var retry = loop.makeTimer { [unowned self] in start() }
 
-    /// How long the link rests while the disk refuses what comes down it.
+    /// The pause of the link while the disk refuses what arrives over it.
     private static let pauseMilliseconds = 5_000
 
     init(
@@ -63,7 +63,7 @@ final class RelayLink: RelayLine {
         self.failed = failed
     }
 
-    /// Connects, after enrolling where the device has no identity yet.
+    /// Connects, after it has enrolled a device without an identity.
     func start() {
         guard !isStopping, !isAsleep else { return }
         isPausing = false
@@ -80,7 +80,7 @@ final class RelayLink: RelayLine {
         }
     }
 
-    /// Says goodbye; `whenStopped` is called when nothing is left of the link.
+    /// Says goodbye; calls `whenStopped` when the link has ended.
     func stop(_ whenStopped: @escaping () -> Void) {
         isStopping = true
         retry.disarm()
@@ -88,7 +88,7 @@ final class RelayLink: RelayLine {
         if let client { client.stop(whenStopped) } else { whenStopped() }
     }
 
-    /// Says goodbye: nothing reaches a device that sleeps.
+    /// Says goodbye, because a device that sleeps can receive nothing.
     func sleep() {
         guard !isStopping, !isAsleep else { return }
         isAsleep = true
@@ -97,7 +97,7 @@ final class RelayLink: RelayLine {
         client?.stop()
     }
 
-    /// Goes for the relay at once: the device is awake.
+    /// Connects at once, because the device is awake.
     func wake() {
         guard !isStopping, isAsleep else { return }
         isAsleep = false
@@ -210,7 +210,8 @@ extension RelayLink: DeviceClientDelegate {
 
     func linkDidConnect(_ welcome: Welcome) {
         let line = "connected to \(relay.destination), \(welcome.pending) notifications wait there"
-        // While the disk refuses what comes, there is a new link every few seconds.
+        // While the disk refuses what arrives, there is a new link every few seconds, so the line is only for
+        // debugging.
         if desk.trouble.isPresent { log.debug(line) } else { log.notice(line) }
         isUp = true
         wasWelcomed = true
@@ -224,7 +225,7 @@ extension RelayLink: DeviceClientDelegate {
 
     func linkWillDisconnect(_ end: LinkEnd) { willDisconnect("\(end)") }
 
-    /// Told once of a link that was up.
+    /// Called once for a link that was up.
     private func willDisconnect(_ reason: String) {
         guard isUp else { return }
         isUp = false

@@ -2,23 +2,23 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
 
-/// What the relay's trace is told of what became of notifications: collected for a moment, and sent in one message.
+/// Reports to the relay's trace what became of notifications: collected for a moment, and sent in one message.
 ///
-/// It is for whoever looks for a push, and nothing depends on it: nothing is kept on the disk, and where the link is
-/// away for long the oldest are forgotten.
+/// The reports help whoever looks for a push, and nothing depends on them: they are not stored on the disk, and if the
+/// link is down for long, the oldest are dropped.
 final class Reporter {
-    /// What carries it; its owner, which also owns this, sets it.
+    /// The link. The owner of both sets it.
     weak var line: (any RelayLine)?
-    /// Whether the owner of the device lets the relay know.
+    /// Whether the owner of the device allows reports.
     var isOn = true
 
     private let scheduler: any Scheduler
     private var events: [Told] = []
-    /// What was sent last, which a link that is lost soon afterwards takes with it.
+    /// The reports that were sent last: if the link is lost soon after, so are they, perhaps.
     private var sent: [Told] = []
     private lazy var timer = scheduler.makeTimer { [unowned self] in send() }
 
-    /// Something that is told, and has perhaps been told before.
+    /// A report that was sent at least once.
     private struct Told {
         let event: Report.Event
         /// When it was sent last, in nanoseconds.
@@ -29,11 +29,11 @@ final class Reporter {
 
     init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
 
-    /// This became of a notification of which the relay wishes to be told.
+    /// Reports what became of a notification, if the relay asked for that.
     ///
     /// - Parameters:
-    ///   - other: the relay's number for the push with which it was merged.
-    ///   - text: what there is to say about it.
+    ///   - other: the relay's number of the push with which it was merged.
+    ///   - text: what else there is to say about it.
     func note(_ kind: Report.Kind, of push: ReportedPush, mergedWith other: UInt64 = 0, text: String = "") {
         guard isOn else { return }
         if events.count == Limits.reportsWaiting { events.removeFirst() }
@@ -45,11 +45,11 @@ final class Reporter {
         if !timer.isArmed { timer.arm(afterMilliseconds: Limits.reportDelayMilliseconds) }
     }
 
-    /// The link is back: what has waited for it is sent.
+    /// The link is up: sends the reports that wait.
     func linkIsUp() { send() }
 
-    /// The link is gone, and may have taken with it what was sent last: that waits again. The relay's trace tells what
-    /// comes twice once.
+    /// The link has ended, perhaps together with the reports that were sent last: these are sent again. The relay's
+    /// trace shows a report that arrives twice only once.
     func linkEnded() {
         let milliseconds = UInt64(Limits.reportRepeatMilliseconds)
         let doubtful = sent.compactMap { told -> Told? in

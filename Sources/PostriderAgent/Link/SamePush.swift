@@ -2,11 +2,11 @@ import PostriderCourier
 import PostriderCrypto
 import PostriderNotifications
 
-/// A push by the names that its relay knows: what becomes of it is reported under them.
+/// A push by the two numbers under which the relay is told about it.
 struct ReportedPush: Hashable {
     /// Its `apns-id`.
     let identity: NotificationIdentity
-    /// The relay's number for it; 0 where the relay is older than these.
+    /// The relay's number for it; 0 if the relay's version has none.
     let push: UInt64
 
     init(identity: NotificationIdentity, push: UInt64) {
@@ -14,7 +14,7 @@ struct ReportedPush: Hashable {
         self.push = push
     }
 
-    /// What a row of the state holds.
+    /// Decodes what a row of the state holds.
     init?(bytes: [UInt8]) {
         guard bytes.count == NotificationIdentity.byteCount + 8,
             let identity = NotificationIdentity(bytes: Array(bytes.prefix(NotificationIdentity.byteCount)))
@@ -24,26 +24,26 @@ struct ReportedPush: Hashable {
             push: bytes[NotificationIdentity.byteCount...].reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// The names for a row of the state.
+    /// Encodes both for a row of the state.
     var bytes: [UInt8] {
         identity.bytes
             + stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: push >> UInt64($0)) }
     }
 }
 
-/// A push that was sent twice, and is handed over once.
+/// A push that was sent twice and is handed over once.
 struct MergedPush: Equatable {
-    /// The one that came later.
+    /// The one that arrived later.
     let push: ReportedPush
     /// The relay's number for the one that is handed over.
     let other: UInt64
 }
 
-// Some providers use one `apns-id` for all of their pushes. So the agent tells pushes apart by all that they say, and
-// apps by an identity that no other push of theirs has.
+// Some providers use one `apns-id` for all of their pushes. So the agent compares the whole content of pushes, and
+// gives each push of an app an identity of its own.
 extension Deliver {
-    /// A digest of what makes the push itself: `apns-id`, topic, channel, payload and every header. It is kept on the
-    /// disk: what goes into it may not change from one version to the next.
+    /// A digest of everything that makes the push: `apns-id`, topic, channel, payload and every header. It is stored on
+    /// the disk, so what it covers must not change from one version to the next.
     var content: SHA256Digest {
         let latest = (channel == nil ? Limits.storedDays * 24 : Limits.broadcastStoredHours) * 60 * 60 * 1000
         let stated = expiration.stated(acceptedAt: acceptedAt, latestAfterMilliseconds: latest)
@@ -56,7 +56,7 @@ extension Deliver {
         return SHA256.digest(bytes.span)
     }
 
-    /// The same push under an identity of its own, made of its content: a UUID of version 8 (RFC 9562, 5.8).
+    /// The same push with an identity that is derived from its content: a UUID of version 8 (RFC 9562, 5.8).
     func renamed(by content: SHA256Digest) -> Deliver {
         Deliver(
             delivery: delivery,

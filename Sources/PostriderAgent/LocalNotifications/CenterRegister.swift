@@ -2,27 +2,28 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
 
-/// What is known of an app's user notification centre, besides its notifications.
+/// The state of an app's user notification centre, without its notifications.
 struct CenterRecord: Equatable {
-    /// What the owner of the device has said.
+    /// The decision of the device's owner.
     var status = AuthorizationStatus.notDetermined
-    /// What the app has asked to be allowed so far, as bits of the `.proto`; nil: it has not asked.
+    /// The options that the app has asked for so far, as bits of the `.proto`; nil if it has not asked.
     var asked: UInt32?
-    /// What the user can do with its notifications.
+    /// The categories, which say what the user can do with its notifications.
     var categories: [LocalCategory] = []
-    /// What the owner of the device grants of what the app asks for; nil: all of it.
+    /// Which of the options that the app asks for the owner grants; nil for all.
     var granted: UInt32?
     /// The number on the app's icon.
     var badge: UInt32 = 0
 
-    /// What the app has asked for. One that has named nothing has asked for what earlier agents let everyone do.
+    /// The options that the app has asked for. An app that has named none counts as having asked for those that earlier
+    /// agents allowed every app.
     var wishes: NotificationOptions {
         guard status != .notDetermined || asked != nil else { return [] }
         let named = NotificationOptions(rawValue: asked ?? 0).intersection(.grantable)
         return named.isEmpty ? .unnamed : named
     }
 
-    /// What the app may do now.
+    /// The options that the app has now.
     var options: NotificationOptions {
         switch status {
         case .notDetermined, .denied: []
@@ -34,16 +35,16 @@ struct CenterRecord: Equatable {
     /// Whether the app may notify, but not by alerts.
     var isKeptFromAlerting: Bool { status.allowsNotifications && !options.contains(.alert) }
 
-    /// What an agent tells an app of it.
+    /// The settings as an app is told them.
     var settings: CenterSettings {
         CenterSettings(status: status, asked: wishes, granted: options, badge: badge)
     }
 }
 
-/// The user notification centres of the device's apps, by the apps' numbers: a table on the disk and its picture in
+/// The user notification centres of the device's apps, by the apps' numbers: a table on the disk, and a copy of it in
 /// memory. An app that has one stays known to the agent when it gives up its registration at the relay.
 final class CenterRegister {
-    /// All of them.
+    /// All centres.
     private(set) var records: [Int64: CenterRecord] = [:]
 
     private let insert: Statement
@@ -64,7 +65,7 @@ final class CenterRegister {
         ALTER TABLE centers ADD COLUMN badge INTEGER NOT NULL DEFAULT 0;
         """
 
-    /// Reads what the file holds.
+    /// Reads the table.
     func load() throws(StoreError) {
         records = [:]
         let all = try database.prepare(
@@ -87,13 +88,13 @@ final class CenterRegister {
         }
     }
 
-    /// The centre of the app with this number; nil: it has none.
+    /// The centre of the app with this number; nil if it has none.
     subscript(app: Int64) -> CenterRecord? { records[app] }
 
-    /// Forgets a centre that is not on the disk any more.
+    /// Forgets a centre that has been removed from the disk.
     func forget(_ app: Int64) { records[app] = nil }
 
-    /// Replaces what is known of an app's centre.
+    /// Replaces the state of an app's centre.
     func put(_ record: CenterRecord, of app: Int64) throws(StoreError) {
         guard records[app] != record else { return }
         var categories: [UInt8] = []

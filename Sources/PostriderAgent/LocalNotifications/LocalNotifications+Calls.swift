@@ -5,9 +5,9 @@ import PostriderNotifications
 import PostriderSchedules
 import PostriderStorage
 
-// What apps ask of their user notification centres.
+// The calls of apps to their user notification centres.
 extension LocalNotifications {
-    /// An app wants what there is for its topic, without asking for a token.
+    /// An app attaches to its topic without asking for a token.
     func attach(_ topic: String, for stream: AppStream) {
         do {
             let record = try admit(topic, for: stream)
@@ -18,14 +18,14 @@ extension LocalNotifications {
         }
     }
 
-    /// Tells an app that registers what the owner of the device says about its alerts, if it has used its centre.
+    /// Tells an app that registers the owner's decision about its alerts, if it has used its centre.
     func tellStatus(of record: AppRecord, to stream: AppStream) {
         guard let center = state.centers[record.number] else { return }
         let topic = record.topic.text
         stream.tell(.authorization(Authorization(topic: topic, status: center.status)))
     }
 
-    /// An app asks for something.
+    /// An app makes a call.
     func take(_ call: CenterCall, from stream: AppStream) {
         do {
             guard stream.isListening else { throw CenterRefusal.deaf }
@@ -42,7 +42,7 @@ extension LocalNotifications {
         }
     }
 
-    /// An app's stream is gone, and with it whoever waited there.
+    /// An app's stream has ended, and with it its calls that wait.
     func left(_ stream: AppStream) {
         waiting = waiting.mapValues { $0.filter { $0.stream !== stream } }.filter { !$0.value.isEmpty }
     }
@@ -54,7 +54,7 @@ extension LocalNotifications {
         return record
     }
 
-    /// Nil: it is answered later, or by what was said already.
+    /// The answer to a call; nil if it is answered later, or was answered by another message.
     private func answer(
         _ order: CenterOrder, of record: AppRecord, to stream: AppStream, call: UInt64
     ) throws -> CenterAnswer.Content? {
@@ -139,7 +139,7 @@ extension LocalNotifications {
         }
     }
 
-    /// Puts a number on an app's icon; false: it may not have one.
+    /// Sets the badge of an app's icon. Returns false if the app may not have one.
     func setBadge(_ count: UInt32, of record: AppRecord) throws(StoreError) -> Bool {
         guard var center = state.centers[record.number], center.options.contains(.badge) else { return false }
         center.badge = count
@@ -156,7 +156,7 @@ extension LocalNotifications {
         _ options: UInt32, _ record: AppRecord, _ stream: AppStream, _ call: UInt64
     ) throws -> CenterAnswer.Content? {
         var center = state.centers[record.number] ?? CenterRecord()
-        // What an app has asked for once it may, as far as the owner lets it.
+        // What an app asked for earlier stays asked for, as far as the owner allows it.
         center.asked = (center.asked ?? 0) | options
         try state.centers.put(center, of: record.number)
         let topic = record.topic.text
@@ -186,7 +186,7 @@ extension LocalNotifications {
     }
 }
 
-/// Why a user notification centre cannot do what an app asks.
+/// Why a user notification centre refuses a call.
 private enum CenterRefusal: Error {
     case forbidden
     case identifier(bytes: Int)

@@ -4,10 +4,10 @@ import PostriderStorage
 
 // Authorization decisions made before an app has run, and the desktop's answers.
 extension LocalNotifications {
-    /// Whose app a topic is; nil: nobody knows of such an app.
+    /// The user of a topic; nil if the app is unknown.
     func owner(of topic: String) -> UInt32? { state.apps[topic].map { desk.owner(of: $0) } }
 
-    /// Keeps what the owner says of an app that has not come yet; false: there is no room for that.
+    /// Keeps the owner's decision about an app that has never attached. Returns false if there is no room for it.
     func decideInAdvance(
         _ status: AuthorizationStatus, about topic: String, granting granted: NotificationOptions?
     ) throws(StoreError) -> Bool {
@@ -20,8 +20,8 @@ extension LocalNotifications {
         return true
     }
 
-    /// An app has come, or its manifest: where nobody has decided, what the owner has said in advance counts, or else
-    /// what the manifest says.
+    /// Applies decisions to an app that has appeared, or whose manifest has. If nobody has decided about it since, the
+    /// owner's decision in advance counts, or else the manifest's.
     func applyDecision(about record: AppRecord) throws(StoreError) {
         guard status(of: record) == .notDetermined else { return }
         let topic = record.topic.text
@@ -37,7 +37,7 @@ extension LocalNotifications {
         _ = try decide(status, about: topic, granting: granted)
     }
 
-    /// All manifests may be others.
+    /// Manifests have changed: applies decisions to all apps.
     func applyDecisions() {
         do throws(StoreError) {
             for record in state.apps.records.values { try applyDecision(about: record) }
@@ -46,7 +46,7 @@ extension LocalNotifications {
         }
     }
 
-    /// The user has closed the question about an app without an answer: calls that wait are answered that nothing has
+    /// The user has closed the question about an app without an answer. Calls that wait are answered that nothing has
     /// changed, and the app may ask again.
     func unanswered(_ topic: String) {
         let status = state.apps[topic].map { self.status(of: $0) } ?? .notDetermined

@@ -5,40 +5,40 @@ import PostriderSchedules
 import PostriderStorage
 import PostriderTransport
 
-/// Where apps ask for local notifications, and where their moments come: the agent's side of `UserNotificationCenter`.
+/// The agent's side of `UserNotificationCenter`: apps schedule local notifications here, and here they become due.
 ///
-///     app ──call──▶ timetable ──moment comes──▶ settle: one transaction ─▶ inbox ─▶ hand-over, as all else
+///     app ──call──▶ schedule ──moment comes──▶ settle: one transaction ─▶ inbox ─▶ hand-over, as all else
 ///
-/// What an app is answered is safe. What is due becomes a parcel in the inbox in the same transaction in which the
-/// timetable moves on, so a kill at any step neither loses nor doubles it.
+/// An app is answered once its change is stored. A notification that is due moves from the schedule to the inbox in one
+/// transaction, so that a kill at any step neither loses nor doubles it.
 final class LocalNotifications {
     let state: AgentState
     unowned let desk: AppRouter
     private let scheduler: any Scheduler
     let log: Log
-    /// What calls ``alarmRang()`` at the moment that it is set to.
+    /// The alarm clock that calls ``alarmRang()``.
     weak var alarm: (any AlarmClock)?
-    /// Milliseconds after its moment during which a notification is still delivered.
+    /// For how many milliseconds after its moment a notification is still delivered.
     var latenessMilliseconds = LocalNotifications.usualLatenessMilliseconds
-    /// What an app that asks is answered for the owner of the device; `notDetermined`: the owner is waited for.
+    /// The answer to apps that ask for authorization; `notDetermined` if the owner is asked.
     var answerToAll = AuthorizationStatus.notDetermined
-    /// The zone that the device is in.
+    /// The time zone of the device.
     var zone: () -> TimeZone = {
         NSTimeZone.resetSystemTimeZone()
         return TimeZone.current
     }
 
-    /// What the zone is called.
+    /// The name of the zone.
     var zoneName: String { zone().identifier }
 
-    /// Calls that wait for the owner's word, by topic.
+    /// Calls that wait for the owner's decision, by topic.
     var waiting: [String: [(call: UInt64, stream: AppStream)]] = [:]
-    /// Armed while the disk refuses what has to be written.
+    /// Armed while the disk refuses a commit.
     private lazy var retry = scheduler.makeTimer { [unowned self] in settle() }
-    /// Reads the clocks of the device; nil: nobody knows what happened to them while no agent ran.
+    /// Reads the device's clocks; nil if nobody can tell what happened to them while no agent ran.
     var readClock: (() -> ClockReading)?
     private var judge: ClockJudge?
-    /// How far the clock was set, where the timetable has yet to be told; nil: it knows.
+    /// By how much the clock was set, if the schedule has not been adjusted yet; nil if it has.
     private var shift: Int64? = 0
 
     /// A day.
@@ -56,13 +56,13 @@ final class LocalNotifications {
 
     // MARK: Time
 
-    /// Settles what came due while the agent was away, and sets the alarm.
+    /// Settles what became due while no agent ran, and sets the alarm.
     func start() {
         do throws(StoreError) { try judgeClock() } catch { log.error("\(error)") }
         settle()
     }
 
-    /// How far was the clock set while no agent ran?
+    /// Finds out by how much the clock was set while no agent ran.
     private func judgeClock() throws(StoreError) {
         guard let reading = readClock?() else { return }
         let (judge, step) = ClockJudge.start(after: try state.clock.record(), reading: reading)
@@ -71,12 +71,12 @@ final class LocalNotifications {
         tellStep(step)
     }
 
-    /// The relay has welcomed the device, and says what its clock shows.
+    /// The relay has welcomed the device, and told what its clock shows.
     func relayShows(_ moment: Moment) {
         guard let reading = readClock?(), moment.milliseconds > 0 else { return }
         let ahead = moment.milliseconds - now.milliseconds
         guard let step = judge?.relayIsAhead(byMilliseconds: ahead, reading: reading) else { return }
-        // Most welcomes show what is kept already: they cost no write, which a full disk might refuse.
+        // Most welcomes confirm what is stored already. They cost no write, which a full disk might refuse.
         let isKnown = judge?.record.isClose(to: state.clock.kept) ?? true
         guard step != 0 || shift != nil || !isKnown else { return }
         tellStep(step)
@@ -90,21 +90,21 @@ final class LocalNotifications {
             "the clock was set by \(step / 1000) s while no agent ran: intervals count the time that went by")
     }
 
-    /// The moment that the alarm was set to has come.
+    /// The alarm has gone off.
     func alarmRang() { settle() }
 
-    /// The clock was set by so much, or the device has slept, or may be in another zone.
+    /// The clock was set by this much, or the device has slept, or its time zone may have changed.
     func clockChanged(byMilliseconds shift: Int64) {
         self.shift = (self.shift ?? 0) + shift
         if let reading = readClock?() { judge?.clockChanged(byMilliseconds: shift, reading: reading) }
         settle()
     }
 
-    /// Finds the moments anew where the clock was set, or may have been. Until that is safe none of them counts.
+    /// Computes the moments anew after the clock was set, or may have been. Until that is stored, no moment counts.
     ///
-    /// An interval moves along with the clock, also where that was set while no agent ran, as far as ``ClockJudge``
-    /// finds out; and it is no longer than it is. What clock and calendar decide may have another zone or another date
-    /// by now. What a clock that ran ahead has made missed waits again.
+    /// The end of an interval moves along with the clock, even if that was set while no agent ran, as far as
+    /// ``ClockJudge`` can tell; an interval never becomes longer than it was asked for. Calendar triggers may fall on
+    /// another date or in another zone now. Notifications that count as missed because the clock ran ahead wait again.
     func lookAgain() throws(StoreError) {
         guard let shift else { return }
         let (now, zone) = (now, zone())
@@ -126,7 +126,7 @@ final class LocalNotifications {
         self.shift = nil
     }
 
-    /// Makes parcels of what is due, as far as their apps may alert, and sets the alarm for what is due next.
+    /// Moves due notifications to the inbox, for apps that may alert, and sets the alarm for the next moment.
     private func settle() {
         do throws(StoreError) {
             try lookAgain()
@@ -148,10 +148,10 @@ final class LocalNotifications {
         }
     }
 
-    /// Sets the alarm for what is due next.
+    /// Sets the alarm for the next moment.
     func setAlarm() throws(StoreError) { alarm?.set(try state.timetable.firstMoment()) }
 
-    /// The topic for which there is a parcel now, if there is one.
+    /// Settles one due notification. Returns its topic if there is a parcel for it now.
     private func settle(_ entry: NotificationSchedule.Entry, _ now: Moment, _ zone: TimeZone)
         throws(StoreError)
         -> [String]
@@ -173,7 +173,7 @@ final class LocalNotifications {
         return [record.topic.text]
     }
 
-    /// Makes a parcel of a notification, within a transaction.
+    /// Puts a notification into the inbox, within a transaction.
     func deliver(_ notice: LocalNotice, to record: AppRecord, _ now: Moment) throws(StoreError) {
         if state.centers[record.number]?.isKeptFromAlerting != true {
             try state.timetable.put(notice, of: record.number, as: .delivered)
@@ -185,10 +185,10 @@ final class LocalNotifications {
 
     // MARK: The owner of the device
 
-    /// The owner of the device lets an app alert, or does not. What is said of an app that has not come yet is kept for
-    /// it; false: there is no room for that.
+    /// The owner of the device decides whether an app may alert. A decision about an app that has never attached is
+    /// kept for it. Returns false if there is no room for that.
     ///
-    /// - Parameter granted: what the owner grants of what the app asks for; nil: all of it.
+    /// - Parameter granted: which of the options that the app asks for the owner grants; nil for all.
     func decide(
         _ status: AuthorizationStatus, about topic: String, granting granted: NotificationOptions? = nil
     ) throws(StoreError) -> Bool {
@@ -196,7 +196,7 @@ final class LocalNotifications {
             return try decideInAdvance(status, about: topic, granting: granted)
         }
         var center = state.centers[record.number] ?? CenterRecord()
-        // Whoever asks to disturb waits for the owner still, and so does the question.
+        // Permission to notify quietly is no answer to an app that asked for alerts: the question stays.
         let isAnswer = status != .provisional
         defer { if isAnswer { desk.presenter?.consent.withdraw(topic) } }
         guard center.status != status || center.granted != granted?.rawValue else { return true }
@@ -217,7 +217,7 @@ final class LocalNotifications {
         return true
     }
 
-    /// The user has done something with a notification of an app that was shown. It is in the inbox when this returns.
+    /// The user has responded to a notification that was shown. The response is in the inbox when this returns.
     func respond(
         to subject: Responded.Subject, of topic: String, action: String, text: String?,
         identifier: String = "", at: Moment? = nil
@@ -239,14 +239,14 @@ final class LocalNotifications {
     }
 }
 
-/// What rings when the first of all moments has come.
+/// Goes off when the next notification is due.
 protocol AlarmClock: AnyObject {
-    /// Rings once, at this moment; nil: never.
+    /// Sets the alarm to this moment, in place of an earlier one; nil for none.
     func set(_ moment: Moment?)
 }
 
 extension NotificationIdentity {
-    /// An identity that nobody has had before.
+    /// A new random identity.
     fileprivate static func drawn() -> NotificationIdentity {
         NotificationIdentity(random: .random(in: .min ... .max), .random(in: .min ... .max))
     }

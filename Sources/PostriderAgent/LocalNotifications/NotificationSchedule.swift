@@ -2,8 +2,8 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
 
-/// The local notifications of the device's apps: those that are pending, with the moment at which they are due next,
-/// and the last that were delivered or missed. Of one identifier an app has at most one of each kind.
+/// The local notifications of the device's apps: those that are pending, each with the moment at which it is due next,
+/// and the last that were delivered or missed. An app has at most one of each kind with the same identifier.
 final class NotificationSchedule {
     /// A notification that is pending.
     struct Entry {
@@ -79,34 +79,35 @@ final class NotificationSchedule {
             "UPDATE OR IGNORE notices SET kind = \(Self.pendingKind) WHERE kind = \(missed) AND moment > ?")
     }
 
-    /// The moment at which the first of all is due; nil: nothing is pending.
+    /// The moment at which the first notification is due; nil if none is pending.
     func firstMoment() throws(StoreError) -> Moment? {
         defer { first.reset() }
         guard try first.step(), !first.isNull(0) else { return nil }
         return Moment(milliseconds: first.integer(0))
     }
 
-    /// What is due at a moment, the earliest first, so many at most.
+    /// The notifications that are due, the earliest first, at most this many.
     func due(at now: Moment, limit: Int) throws(StoreError) -> [Entry] {
         upTo.bind(now.milliseconds)
         upTo.bind(Int64(limit))
         return try entries(of: upTo)
     }
 
-    /// What is due after a moment.
+    /// The notifications that become due after a moment.
     func pending(after now: Moment) throws(StoreError) -> [Entry] {
         after.bind(now.milliseconds)
         return try entries(of: after)
     }
 
-    /// The notifications of an app, by their moments.
+    /// The notifications of an app, ordered by their moments.
     func notices(of app: Int64, _ kind: NoticeKind) throws(StoreError) -> [LocalNotice] {
         list.bind(app)
         list.bind(Int64(kind.rawValue))
         return try entries(of: list).map(\.notice)
     }
 
-    /// Whether an app has as many pending as it may, one of this identifier left out, which would be replaced.
+    /// Whether an app has as many pending as allowed. One with this identifier is not counted, because it would be
+    /// replaced.
     func isFull(_ app: Int64, for identifier: String) throws(StoreError) -> Bool {
         countOthers.bind(app)
         countOthers.bind(Self.pendingKind)
@@ -116,8 +117,8 @@ final class NotificationSchedule {
         return others >= Int64(Limits.pendingPerTopic)
     }
 
-    /// Adds a notification to those of its kind, in the place of the one of its identifier. The oldest that were
-    /// delivered or missed go where there are too many.
+    /// Adds a notification, in place of one of its kind with its identifier. If there are too many delivered or missed
+    /// ones, the oldest are removed.
     func put(_ notice: LocalNotice, of app: Int64, as kind: NoticeKind) throws(StoreError) {
         var request: [UInt8] = []
         notice.request.encode(into: &request)
@@ -137,7 +138,7 @@ final class NotificationSchedule {
         try removeOldest.run()
     }
 
-    /// Says when a pending one is due next; nil: never again, and it goes.
+    /// Sets when a pending notification is due next; nil removes it.
     func move(_ entry: Entry, to moment: Moment?) throws(StoreError) {
         if let moment {
             move.bind(moment.milliseconds)
@@ -149,20 +150,20 @@ final class NotificationSchedule {
         }
     }
 
-    /// Moves what counts the time that goes by along with a clock that was set, pending or missed.
+    /// Moves interval triggers, pending or missed, along with a clock that was set.
     func shiftIntervals(byMilliseconds milliseconds: Int64) throws(StoreError) {
         shift.bind(milliseconds)
         try shift.run()
     }
 
-    /// Has what was missed, but is not due yet by the clock as it is now, wait again; where its app has another one of
-    /// the identifier pending, that one counts.
+    /// Makes missed notifications pending again that are not due by the corrected clock; unless their app has another
+    /// pending one with the identifier.
     func recallMissed(after now: Moment) throws(StoreError) {
         recall.bind(now.milliseconds)
         try recall.run()
     }
 
-    /// Takes notifications of an app away.
+    /// Removes notifications of an app.
     func remove(
         _ identifiers: CenterOrder.Identifiers, of app: Int64, _ kind: NoticeKind
     ) throws(StoreError) {

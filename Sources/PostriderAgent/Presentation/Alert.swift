@@ -2,9 +2,10 @@ import PostriderCourier
 import PostriderJSON
 import PostriderNotifications
 
-/// Something that an app's user is to see: a local notification whose moment has come, or a push with an alert.
+/// Something that an app's user shall see: a local notification that is due, or a push with an alert.
 struct Alert: Equatable {
-    /// By what it is replaced and revoked: the app's name for it, the collapse identifier of a push, or its `apns-id`.
+    /// What identifies an alert when it is replaced or revoked: the app's identifier, the collapse identifier of a
+    /// push, or its `apns-id`.
     struct Key: Hashable {
         let topic: String
         let identifier: String
@@ -13,17 +14,17 @@ struct Alert: Equatable {
     let key: Key
     /// The app's number.
     let app: Int64
-    /// Which parcel it came with.
+    /// The identity of its parcel.
     let identity: NotificationIdentity
-    /// What a response is a response to.
+    /// What a response to it refers to.
     let subject: Responded.Subject
-    /// The push whose relay wants to know what becomes of it; nil: there is no such.
+    /// The push to report about; nil if it is not a push, or the relay did not ask for reports.
     let reported: ReportedPush?
     /// What is shown.
     let content: LocalContent
     /// How much it may disturb.
     private(set) var level: InterruptionLevel
-    /// How it may be presented at most.
+    /// The presentation options that the app may use.
     private(set) var permitted = PresentationOptions.all
     /// Whether a button leads to the app's own settings.
     private(set) var offersSettings = false
@@ -34,7 +35,7 @@ struct Alert: Equatable {
     /// Whether its provider wants a service extension to change it (`mutable-content`).
     let isMutable: Bool
 
-    /// Nil: there is nothing in it for a user.
+    /// Nil if there is nothing in it for a user to see.
     init?(
         app: Int64, topic: String, identifier: String, identity: NotificationIdentity,
         subject: Responded.Subject, reported: ReportedPush?, at: Moment? = nil, isChanged: Bool = false
@@ -54,11 +55,11 @@ struct Alert: Equatable {
         guard content.isVisible || content.badge != nil else { return nil }
     }
 
-    /// What a parcel shows; nil: nothing.
+    /// The alert of a parcel; nil if it has none.
     init?(_ parcel: Parcel, of app: Int64, at: Moment? = nil) {
         switch parcel {
         case .remote(let deliver):
-            // Other types of pushes are for the app's eyes only.
+            // Other push types are for the app only.
             guard (deliver.pushType ?? PushType.alert.rawValue) == PushType.alert.rawValue else { return nil }
             self.init(
                 app: app, topic: deliver.topic,
@@ -73,7 +74,7 @@ struct Alert: Equatable {
         }
     }
 
-    /// The alert as an app may present it that is granted this.
+    /// The alert with the options that its app has.
     func allowed(by center: CenterRecord) -> Alert {
         let granted = center.options
         var alert = self
@@ -86,7 +87,7 @@ struct Alert: Equatable {
         return alert
     }
 
-    /// The alert with the payload that its service extension has made; nil: there is nothing to read in it.
+    /// The alert with the payload that its service extension has made; nil if that has no text.
     func changed(to payload: [UInt8]) -> Alert? {
         let alert = Alert(
             app: app, topic: key.topic, identifier: key.identifier, identity: identity,
@@ -94,8 +95,8 @@ struct Alert: Equatable {
         return alert?.content.isVisible == true ? alert : nil
     }
 
-    /// What a payload has under `aps` ("Generating a remote notification"). Texts that only the app's own bundle has
-    /// (`loc-key`) cannot be shown. A member of another type than Apple says counts as missing.
+    /// Reads the `aps` object of a payload ("Generating a remote notification"). Texts that are only in the app's
+    /// bundle (`loc-key`) cannot be shown. A member of a type that Apple does not allow counts as missing.
     static func content(of payload: [UInt8]) -> (LocalContent, isMutable: Bool) {
         var content = LocalContent()
         content.userInfo = payload
@@ -105,7 +106,7 @@ struct Alert: Equatable {
         content.subtitle = alert?["subtitle"]?.string ?? ""
         content.body = (alert.map { $0["body"] } ?? aps["alert"])?.string ?? ""
         content.badge = aps["badge"]?.wholeNumber.map { UInt32(clamping: $0) }
-        // A critical alert's sound is an object.
+        // The sound of a critical alert is an object.
         content.sound = (aps["sound"]?.object.map { $0["name"] } ?? aps["sound"])?.string ?? ""
         content.category = aps["category"]?.string ?? ""
         content.thread = aps["thread-id"]?.string ?? ""
@@ -116,12 +117,12 @@ struct Alert: Equatable {
 }
 
 extension LocalContent {
-    /// Whether there is something to read.
+    /// Whether there is text to show.
     var isVisible: Bool { !title.isEmpty || !subtitle.isEmpty || !body.isEmpty }
 }
 
 extension InterruptionLevel {
-    /// The level of this word under `interruption-level`; nil: there is none.
+    /// The level for a value of `interruption-level`; nil if there is no such level.
     fileprivate init?(word: String) {
         switch word {
         case "passive": self = .passive

@@ -2,22 +2,22 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
 
-/// What is known of the owner's will about apps that have no notification centre yet, and of how users were asked: a
-/// table on the disk and its picture in memory, by topic.
+/// Decisions of the owner about apps that have no notification centre yet, and how often users were asked: a table on
+/// the disk, and a copy of it in memory, by topic.
 final class ConsentRegister {
-    /// Of one topic.
+    /// The record of one topic.
     struct Record: Equatable {
-        /// What was decided before the app came; `notDetermined`: nothing.
+        /// What was decided before the app attached; `notDetermined` if nothing was.
         var status = AuthorizationStatus.notDetermined
-        /// What of the app's wishes it grants; nil: all of them.
+        /// Which of the options that the app asks for the decision grants; nil for all.
         var granted: NotificationOptions?
         /// How often its user was asked on the desktop.
         var prompts = 0
-        /// Where the question is that has no answer yet.
+        /// Where the unanswered question is shown.
         var place: AlertRegister.Place?
     }
 
-    /// All of them.
+    /// All records.
     private(set) var records: [String: Record] = [:]
     private let database: Database
     private let insert: Statement
@@ -40,7 +40,7 @@ final class ConsentRegister {
         try load()
     }
 
-    /// Reads what the file holds.
+    /// Reads the table.
     func load() throws(StoreError) {
         records = [:]
         let all = try database.prepare("SELECT topic, status, prompts, number, server, granted FROM consents")
@@ -56,13 +56,13 @@ final class ConsentRegister {
         }
     }
 
-    /// What is known of a topic.
+    /// The record of a topic.
     subscript(topic: String) -> Record { records[topic] ?? Record() }
 
     /// The topics about which something was decided in advance.
     var decided: [String] { records.filter { $0.value.status != .notDetermined }.map(\.key) }
 
-    /// Replaces what is known of a topic.
+    /// Replaces the record of a topic.
     func put(_ record: Record, of topic: String) throws(StoreError) {
         guard self[topic] != record else { return }
         if record == Record() {

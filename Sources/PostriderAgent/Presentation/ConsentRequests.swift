@@ -3,14 +3,14 @@ import PostriderDBus
 import PostriderNotifications
 import PostriderStorage
 
-/// Asks the user of the desktop whether an app may notify, and hears the answer: a notification with Allow and Deny.
-/// Users are asked about apps of their own.
+/// Asks the user of the desktop whether an app may notify, with a notification that has the buttons Allow and Deny.
+/// Users are asked only about apps of their own.
 ///
-///     LocalNotifications ─ask─▶ due ─▶ sent ─▶ shown ─chosen─▶ LocalNotifications.decide       closed: asked at the
-/// next request
+///     LocalNotifications ─ask─▶ due ─▶ sent ─▶ shown ─chosen─▶ LocalNotifications.decide
+///                                               └─closed─▶ asked at the next request
 final class ConsentRequests {
     private enum State: Equatable {
-        /// Waits for a screen; or is on its way to one; or is there.
+        /// The question waits for a screen, or was sent to one.
         case due, sent
         case shown(AlertRegister.Place)
     }
@@ -19,16 +19,17 @@ final class ConsentRequests {
     private unowned let center: LocalNotifications
     private weak var screen: (any PromptScreen)?
     private let log: Log
-    /// The questions that have no answer yet, by topic.
+    /// The unanswered questions, by topic.
     private var questions: [String: State] = [:]
-    /// Those that the user has been asked, and not only shown again.
+    /// Topics whose question was counted in ``ConsentRegister/Record/prompts``: a question that is only shown again is
+    /// not counted twice.
     private var counted: Set<String> = []
     private var server: String?
     private let name: (_ topic: String) -> String
 
     /// - Parameters:
-    ///   - screen: where users are asked; nil: nowhere.
-    ///   - name: what an app is called on a screen.
+    ///   - screen: where users are asked; nil if there is none.
+    ///   - name: the name of an app on a screen.
     init(
         _ consents: ConsentRegister, center: LocalNotifications, screen: (any PromptScreen)?, log: Log,
         name: @escaping (_ topic: String) -> String
@@ -46,9 +47,9 @@ final class ConsentRequests {
         }
     }
 
-    /// An app of this user asks, and nobody has decided. A user who has closed the question without an answer is asked
-    /// again at a later request, ``Notifications/Limits/promptsPerTopic`` times in all; from then on the app is
-    /// answered at once that nobody has decided.
+    /// An app of this user asks for authorization, and nobody has decided. A user who closes the question without an
+    /// answer is asked again at a later request, ``Notifications/Limits/promptsPerTopic`` times in all. After that the
+    /// app is told at once that nobody has decided.
     func ask(about topic: String, of user: UInt32) {
         guard questions[topic] == nil, let screen else { return }
         guard consents[topic].prompts < Limits.promptsPerTopic else {
@@ -57,21 +58,21 @@ final class ConsentRequests {
                     + "again; see 'postrider agent allow'", kind: "not asked: \(topic)")
             return center.unanswered(topic)
         }
-        // Where nothing is there yet, it is looked at when it comes.
+        // If there is no screen yet, its user is checked when it appears.
         if let other = screen.user, other != user { return }
         questions[topic] = .due
         show(topic)
     }
 
-    /// The question has an answer, or none is wanted any more.
+    /// Withdraws the question, because it has an answer or none is wanted any more.
     func withdraw(_ topic: String) {
         guard let state = questions.removeValue(forKey: topic) else { return }
         if case .shown(let place) = state, place.server == server { screen?.close(place.number) }
-        // One on its way is closed when its number is known.
+        // A question that was just sent is closed when its number is known.
         forgetPlace(of: topic)
     }
 
-    /// Something happens on the screen; false: it is about something else.
+    /// Handles an event of the screen. Returns false if it is about something else.
     func heard(_ event: DesktopScreen.Event) -> Bool {
         switch event {
         case .came(let server):
@@ -90,7 +91,7 @@ final class ConsentRequests {
 
     // MARK: -
 
-    /// What another server showed went with it.
+    /// Questions that another server showed have gone with it.
     private func came(_ server: String, _ topic: String) {
         if case .shown(let place) = questions[topic], place.server != server { questions[topic] = .due }
         show(topic)
@@ -115,13 +116,13 @@ final class ConsentRequests {
 
     private func shown(_ number: UInt32?, _ topic: String, _ server: String) {
         guard let number else {
-            // The server has not shown it: the app is told that nobody has decided, and may ask again.
+            // The server has not shown the question: the app is told that nobody has decided, and may ask again.
             guard questions[topic] == .sent else { return }
             questions[topic] = nil
             center.unanswered(topic)
             return
         }
-        // It was answered elsewhere meanwhile.
+        // The question was answered elsewhere meanwhile.
         guard questions[topic] == .sent else {
             screen?.close(number)
             return
@@ -145,7 +146,7 @@ final class ConsentRequests {
         guard let isAllowed = answers[key] else { return }
         do throws(StoreError) {
             log.notice("the user has \(isAllowed ? "allowed" : "denied") \(topic) to notify")
-            // This takes the question away, too.
+            // This withdraws the question too.
             _ = try center.decide(isAllowed ? .authorized : .denied, about: topic)
         } catch {
             center.desk.trouble.note(error)
@@ -167,7 +168,7 @@ final class ConsentRequests {
         keep(record, of: topic)
     }
 
-    /// What is not on the disk costs a question more after the agent's next start.
+    /// If the record cannot be stored, the next agent asks once more than allowed.
     private func keep(_ record: ConsentRegister.Record, of topic: String) {
         do throws(StoreError) { try consents.put(record, of: topic) } catch {
             center.desk.trouble.note(error)
@@ -175,16 +176,16 @@ final class ConsentRequests {
     }
 }
 
-/// Where users are asked.
+/// A screen on which users are asked.
 protocol PromptScreen: AnyObject {
-    /// The user whose desktop it is; nil: it is not there.
+    /// The user of the desktop; nil if there is none.
     var user: UInt32? { get }
-    /// What the server says that it can do.
+    /// The capabilities that the server reports.
     var capabilities: Set<String> { get }
-    /// Shows something, as ``DesktopScreen`` does.
+    /// Shows a notification, as ``DesktopScreen`` does.
     func show(
         _ notification: DesktopNotification, replacing number: UInt32, _ shown: @escaping (UInt32?) -> Void)
-    /// Takes something away.
+    /// Closes a notification.
     func close(_ number: UInt32)
 }
 
@@ -205,7 +206,7 @@ extension DesktopNotification {
     static let allowKey = "allow"
     static let denyKey = "deny"
 
-    /// Whether an app may notify. It names the topic: what an app is called, another one may be called as well.
+    /// The question whether an app may notify. It contains the topic, because two apps may have the same name.
     static func question(about topic: String, called name: String, capabilities: Set<String>) -> Self {
         let name = line(name)
         var body = "\(topic) asks to show you notifications."

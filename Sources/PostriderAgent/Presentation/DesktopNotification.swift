@@ -2,31 +2,31 @@ import PostriderCourier
 import PostriderDBus
 import PostriderNotifications
 
-/// An alert in the words of a desktop: the arguments of `Notify` (Desktop Notifications Specification 1.2), as far as
-/// the server is capable of them.
+/// An alert as the arguments of `Notify` (Desktop Notifications Specification 1.2), as far as the server's capabilities
+/// allow.
 struct DesktopNotification: Equatable {
     var appName: String
     var icon = ""
     var summary: String
     var body: String
-    /// Keys and labels in turn.
+    /// Keys and labels, alternating.
     var actions: [String] = []
     var hints: [(name: String, value: BusValue)] = []
-    /// Milliseconds; -1 leaves it to the server, 0 is for ever.
+    /// Milliseconds; -1 leaves it to the server, 0 means for ever.
     var timeout: Int32 = -1
 
     /// The key of the alert itself.
     static let defaultKey = "default"
-    /// The key of an action that takes a text (KDE's and others' extension).
+    /// The key of an action that takes a text (an extension of KDE and others).
     static let replyKey = "inline-reply"
     /// The key of the button that leads to the app's own settings.
     static let settingsKey = "settings"
     private static let keyPrefix = "action."
 
     /// - Parameters:
-    ///   - category: what the app says that its user can do with it.
-    ///   - manifest: how the app is declared, if it is.
-    ///   - capabilities: what the server says of itself.
+    ///   - category: the actions that the app offers.
+    ///   - manifest: the manifest of the app, if it has one.
+    ///   - capabilities: what the server can do.
     init(
         _ alert: Alert, _ options: PresentationOptions, category: LocalCategory?, manifest: AppManifest?,
         capabilities: Set<String>
@@ -34,7 +34,7 @@ struct DesktopNotification: Equatable {
         let content = alert.content
         appName = Self.line(manifest?.name ?? alert.key.topic)
         icon = manifest?.icon ?? ""
-        // A summary there must be.
+        // The specification requires a summary.
         summary = content.title.isEmpty ? appName : Self.line(content.title)
         let lines = [content.subtitle, content.body].filter { !$0.isEmpty }.map(Self.plain)
         body = lines.joined(separator: "\n")
@@ -46,7 +46,7 @@ struct DesktopNotification: Equatable {
         if capabilities.contains("actions") { offer(category, capabilities, settings: alert.offersSettings) }
         hint("urgency", .byte(urgency(alert.level)))
         if alert.level == .critical { timeout = 0 }
-        // No server groups by it today; rules and extensions of a desktop can.
+        // No server groups by this hint today; rules and extensions of a desktop can use it.
         if !content.thread.isEmpty { hint("x-postrider-thread", .string(Self.line(content.thread))) }
         if !content.category.isEmpty {
             hint("category", .string("x-postrider." + Self.line(content.category)))
@@ -62,10 +62,11 @@ struct DesktopNotification: Equatable {
         }
     }
 
-    /// The identifier of the action that a key stands for; nil: the alert itself. Wrong: no key of ours.
+    /// The identifier of the action that a key stands for; nil for the alert itself. Fails if the key is not one of
+    /// ours.
     ///
-    /// - Parameter actions: those of the alert's category. An identifier with characters that a bus does not carry is
-    ///   found by its key; the key of an action that is not there any more is read.
+    /// - Parameter actions: the actions of the alert's category. If an identifier has characters that a bus does not
+    ///   carry, its action is found by its key; the key of an action that no longer exists is decoded.
     static func action(_ key: String, among actions: [LocalAction]) -> Result<String?, UnknownKey> {
         if key == defaultKey { return .success(nil) }
         guard key.hasPrefix(keyPrefix) else { return .failure(UnknownKey()) }
@@ -73,14 +74,14 @@ struct DesktopNotification: Equatable {
         return .success(known?.identifier ?? String(key.dropFirst(keyPrefix.count)))
     }
 
-    /// The key of an action, as the server repeats it.
+    /// The key of an action, which the server returns.
     private static func key(of identifier: String) -> String {
         BusValue.carried(keyPrefix + plain(identifier))
     }
 
     struct UnknownKey: Error, Equatable {}
 
-    /// The arguments, in order.
+    /// The arguments in their order.
     func arguments(replacing number: UInt32) -> [BusValue] {
         [
             .string(appName), .uint32(number), .string(icon), .string(summary), .string(body),
@@ -94,8 +95,8 @@ struct DesktopNotification: Equatable {
 
     // MARK: -
 
-    /// Actions are offered in their order. One that takes a text is where the server can take one, and only one of
-    /// them.
+    /// Offers actions in their order. An action that takes a text is offered only if the server supports that, and only
+    /// one of them.
     private mutating func offer(
         _ category: LocalCategory?, _ capabilities: Set<String>, settings: Bool
     ) {
@@ -125,19 +126,19 @@ struct DesktopNotification: Equatable {
         }
     }
 
-    /// Text without what is none: control characters, but for the ends of lines.
+    /// Text without control characters, except for line ends.
     static func plain(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 == "\n" || !$0.isControl }))
     }
 
-    /// Text of one line.
+    /// Text as a single line.
     static func line(_ text: String) -> String {
         String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? " " : $0 }))
     }
 
-    /// Text in a body that may have markup. By scalars: a sign that joins its neighbour in one letter is one all the
-    /// same to whoever reads markup.
+    /// Text for a body that may have markup. It works on Unicode scalars: a `<` that a combining mark joins to one
+    /// character is still markup to a parser.
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { escaped, scalar in
             switch scalar {

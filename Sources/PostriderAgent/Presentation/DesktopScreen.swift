@@ -1,19 +1,20 @@
 import PostriderDBus
 import PostriderNotifications
 
-/// The server of notifications on a desktop's bus: `org.freedesktop.Notifications`. It comes and goes with the session.
+/// The notification server on a desktop's session bus: `org.freedesktop.Notifications`. It comes and goes with the
+/// session.
 final class DesktopScreen {
-    /// What the user, or the server, has done.
+    /// An event of the user or of the server.
     enum Event {
-        /// A server is there, under this name; or none any more.
+        /// A server has appeared, with this unique name, or has gone.
         case came(server: String), went
-        /// The user has chosen something.
+        /// The user has chosen an action.
         case chosen(number: UInt32, key: String)
-        /// The user has written something.
+        /// The user has written a text.
         case replied(number: UInt32, text: String)
-        /// The user has written something that this process cannot read.
+        /// The user has written a text that this process cannot read.
         case repliedUnreadably(number: UInt32)
-        /// A notification is closed, for this reason.
+        /// A notification was closed, for this reason.
         case closed(number: UInt32, reason: UInt32)
     }
 
@@ -21,9 +22,9 @@ final class DesktopScreen {
     private let log: Log
     private let heard: (Event) -> Void
     private var bus = ""
-    /// The connection that has the name; what others say in its name is not heard.
+    /// The unique name of the connection that owns the server's name. Messages of others are ignored.
     private var owner: String?
-    /// What the server says that it can do.
+    /// The capabilities that the server reports.
     private(set) var capabilities: Set<String> = []
 
     private static let name = "org.freedesktop.Notifications"
@@ -39,17 +40,17 @@ final class DesktopScreen {
         line.lost = { [unowned self] in went() }
     }
 
-    /// The user whose desktop it is; nil: it is not there.
+    /// The user of the desktop; nil if there is none.
     var user: UInt32? { line.current?.user }
 
-    /// Goes for the bus.
+    /// Connects to the bus.
     func start() { line.start() }
 
-    /// Lets go of it; what is shown stays.
+    /// Disconnects from the bus; what is shown stays.
     func stop() { line.stop() }
 
-    /// Shows something; the answer is the server's number for it, or nil where it is not shown. There is none where the
-    /// screen goes first.
+    /// Shows a notification. `receive` gets the server's number for it, or nil if it is not shown; it is not called if
+    /// the screen goes first.
     func show(
         _ notification: DesktopNotification, replacing number: UInt32, _ shown: @escaping (UInt32?) -> Void
     ) {
@@ -58,10 +59,10 @@ final class DesktopScreen {
         }
     }
 
-    /// Takes something away.
+    /// Closes a notification.
     func close(_ number: UInt32) { call("CloseNotification", [.uint32(number)]) { _ in } }
 
-    /// Puts a number on the icon of an application (Unity's launcher interface, which docks have taken over).
+    /// Sets the badge of an application's icon (Unity's launcher interface, which docks have adopted).
     func setBadge(_ count: UInt32, of desktopFile: String) {
         let values: [(name: String, value: BusValue)] = [
             ("count", .int64(Int64(count))), ("count-visible", .boolean(count > 0)),
@@ -98,7 +99,7 @@ final class DesktopScreen {
         }
     }
 
-    /// Asks whoever has the name, or can be started for it, what it can do.
+    /// Asks the owner of the name, which the bus may have to start, for its capabilities.
     private func meet() {
         call("GetCapabilities", []) { [unowned self] reply in
             guard let reply else { return }
@@ -117,16 +118,16 @@ final class DesktopScreen {
     }
 
     private func ownerChanged(_ signal: BusSignal) {
-        // The bus itself is the one sender without a unique name.
+        // The bus itself is the only sender without a unique name.
         guard signal.sender == Self.busName, signal.arguments.count == 3 else { return }
         let next = signal.arguments[2].text ?? ""
-        // Also where another connection takes the name over at once: until it has said what it can do, nothing is shown
-        // there, and what is shown has no number of the one before.
+        // The owner may also change directly from one connection to another. The new one shows nothing until it has
+        // reported its capabilities, and the numbers of the old one mean nothing to it.
         if next != owner { went() }
         if !next.isEmpty { meet() }
     }
 
-    /// sd-bus refuses to read a text with a noncharacter, such as U+FFFF; the number before it is good.
+    /// sd-bus refuses to read a text with a noncharacter, such as U+FFFF; the number before it can be read.
     private func hearUnreadable(_ signal: BusSignal, _ error: BusError) {
         guard signal.sender == owner else { return }
         log.warning("\(signal.member) of the desktop was not understood: \(error)", kind: "unreadable")
@@ -151,8 +152,8 @@ final class DesktopScreen {
         }
     }
 
-    /// Asks the server something. Where the connection ends first nothing is received: the line says that it is lost,
-    /// and with it went whatever was under way.
+    /// Calls a method of the server. If the connection ends first, `receive` is not called: `lost` reports that, and
+    /// everything that was under way is gone.
     private func call(_ member: String, _ arguments: [BusValue], _ receive: @escaping (BusReply?) -> Void) {
         guard let connection = line.current else { return receive(nil) }
         do throws(BusError) {

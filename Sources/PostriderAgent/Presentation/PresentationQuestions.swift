@@ -2,13 +2,13 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
 
-/// What apps are asked about their alerts: by which stream it is answered, and until when.
+/// The questions to apps how an alert is to be presented: which stream may answer, and until when.
 final class PresentationQuestions {
     private let scheduler: any Scheduler
     private let timeIsUp: (UInt64) -> Void
     private var open: [UInt64: (stream: ObjectIdentifier, timer: any LoopTimer)] = [:]
 
-    /// - Parameter timeIsUp: is told of a question that nobody has answered in time, or could be asked.
+    /// - Parameter timeIsUp: gets a question that was not answered in time, or could not be asked.
     init(_ scheduler: any Scheduler, timeIsUp: @escaping (UInt64) -> Void) {
         self.scheduler = scheduler
         self.timeIsUp = timeIsUp
@@ -31,7 +31,7 @@ final class PresentationQuestions {
         stream.tell(.willPresent(message))
     }
 
-    /// An app has answered; false: it was not asked that.
+    /// An app has answered. Returns false if it was not asked.
     func close(_ question: UInt64, by stream: AppStream) -> Bool {
         guard open[question]?.stream == ObjectIdentifier(stream) else { return false }
         open[question] = nil

@@ -1,7 +1,7 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// Decides which alerts are shown, replaced and taken away, and what a user's response is a response to. A machine:
+/// Decides which alerts are shown, replaced and closed, and which alert a user's response refers to. A state machine:
 /// events in, actions out, no clock and no bus.
 ///
 ///     arrived ─▶ asked (an app that runs and decides) ─▶ due ─▶ sent ─▶ shown        without a screen: ─▶ noted
@@ -10,46 +10,46 @@ struct PresentationState {
     typealias Place = AlertRegister.Place
 
     enum Event: Equatable {
-        /// There is a new alert, in the place of the one of its key.
+        /// A new alert, which replaces the one of its key.
         case arrived(Alert, appDecides: Bool)
-        /// An earlier agent has left an alert.
+        /// An alert that an earlier agent has stored.
         case restored(AlertRegister.Record)
-        /// The app has decided.
+        /// The app has decided about a question.
         case decided(question: UInt64, PresentationOptions)
-        /// So much time has gone by as ``PresentationState/Action/ask(question:_:)`` allows.
+        /// The app has not answered the question of ``PresentationState/Action/ask(question:_:)`` in time.
         case timeIsUp(question: UInt64)
-        /// A server of notifications is there, or gone.
+        /// A notification server has appeared, or has gone.
         case screenCame(server: String), screenWent
-        /// What came of ``PresentationState/Action/show(ticket:_:_:replacing:)``; nil: nothing.
+        /// The server's number for ``PresentationState/Action/show(ticket:_:_:replacing:)``; nil if it is not shown.
         case sent(ticket: UInt64, number: UInt32?)
-        /// The user has chosen the alert itself (nil), an action, or has written something for one.
+        /// The user has chosen the alert itself (nil) or an action, or has written a text for one.
         case chosen(number: UInt32, action: String?, text: String?)
-        /// The user has responded, but nobody can tell what.
+        /// The user has responded, but the response cannot be read.
         case unanswered(number: UInt32)
-        /// The server has put an alert away; the user has, or its time was over.
+        /// The server has closed an alert: the user dismissed it, or its time was over.
         case dismissed(number: UInt32), expired(number: UInt32)
-        /// The user has responded in another way.
+        /// The user has responded in another way than on the screen.
         case responded(Key, action: String?, text: String?)
-        /// Alerts of an app are to go; nil: all of them.
+        /// Alerts of an app shall be removed; nil for all of them.
         case revoked(topic: String, identifiers: [String]?)
     }
 
     enum Action: Equatable {
-        /// Ask the app, and say when its time is up.
+        /// Ask the app how to present the alert, and set a timer for its answer.
         case ask(question: UInt64, Alert)
-        /// Show an alert, instead of the one of this number, and say what came of it.
+        /// Show an alert in place of the one of this number, and report the server's number.
         case show(ticket: UInt64, Alert, PresentationOptions, replacing: UInt32)
-        /// Take away what is shown.
+        /// Close what is shown under this number.
         case close(number: UInt32)
-        /// There is no screen: write a line.
+        /// There is no screen: log the alert.
         case note(Alert)
-        /// Put a number on the app's icon.
+        /// Set the badge of the app's icon.
         case badge(topic: String, UInt32)
-        /// The app's user has responded.
+        /// Tell the app its user's response.
         case respond(Alert, action: String?, text: String?)
-        /// Nothing is left to be done for an alert to be shown.
+        /// Store that the alert is shown.
         case keep(Alert, at: Place?)
-        /// The alert is over; the user has put it away, or somebody else has.
+        /// Remove the alert; `isDismissed`: the user has dismissed it.
         case forget(Alert, isDismissed: Bool)
     }
 
@@ -64,32 +64,32 @@ struct PresentationState {
         var alert: Alert
         var state: State
         var options = PresentationOptions.all
-        /// Where it is, or the one that it replaces.
+        /// Where it is shown, or where the alert that it replaces is.
         var place: Place?
-        /// Which of the app's is the oldest.
+        /// Orders the alerts of an app by age.
         let order: UInt64
     }
 
-    /// Whether there is never a screen.
+    /// Whether there will never be a screen.
     private let isHeadless: Bool
     private var entries: [Key: Entry] = [:]
     private var server: String?
-    /// What was said to the server and is not answered yet.
+    /// Requests to show an alert that the server has not answered yet.
     private var tickets: [UInt64: Key] = [:]
     private var lastNumber: UInt64 = 0
 
     init(isHeadless: Bool) { self.isHeadless = isHeadless }
 
-    /// What there is, the oldest first.
+    /// All alerts, the oldest first.
     var alerts: [Alert] { entries.values.sorted { $0.order < $1.order }.map(\.alert) }
 
-    /// What there is under a name.
+    /// The alert of a key.
     func alert(of key: Key) -> Alert? { entries[key]?.alert }
 
-    /// What is shown under a number.
+    /// The alert that is shown under a number.
     func alert(numbered number: UInt32) -> Alert? { key(of: number).flatMap { entries[$0]?.alert } }
 
-    /// What is to be done upon an event, in order.
+    /// Handles an event and returns the actions, in order.
     mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .arrived(let alert, let appDecides): return arrived(alert, appDecides)
@@ -109,7 +109,7 @@ struct PresentationState {
             return key(of: number).map { responded($0, action, text) } ?? []
         case .unanswered(let number): return key(of: number).map { showAgain($0) } ?? []
         case .dismissed(let number): return key(of: number).map { dismissed($0) } ?? []
-        // It can be called up again at many servers, and be chosen then.
+        // Many servers keep an expired alert in a list, where it can still be chosen.
         case .expired: return []
         case .responded(let key, let action, let text):
             return responded(key, action, text)
@@ -120,7 +120,7 @@ struct PresentationState {
         }
     }
 
-    // MARK: On its way to the screen
+    // MARK: Showing
 
     private mutating func arrived(_ alert: Alert, _ appDecides: Bool) -> [Action] {
         let question = draw()
@@ -167,7 +167,7 @@ struct PresentationState {
 
     private mutating func show(_ key: Key) -> [Action] {
         guard let server, let entry = entries[key], entry.state == .due else { return [] }
-        // An older one of this key is under way: the number that it gets is the one to replace.
+        // An older alert of this key was just sent: the number that it gets is the one to replace.
         guard !tickets.values.contains(key) else { return [] }
         let ticket = draw()
         let replaced = entry.place.flatMap { $0.server == server ? $0.number : nil } ?? 0
@@ -176,7 +176,7 @@ struct PresentationState {
         return [.show(ticket: ticket, entry.alert, entry.options, replacing: replaced)]
     }
 
-    /// Shows what was answered once more, as a new one: the server takes the other away.
+    /// Shows an alert again as a new one, because its response could not be read: the server closes the other.
     private mutating func showAgain(_ key: Key) -> [Action] {
         guard let place = entries[key]?.place else { return [] }
         entries[key]?.place = nil
@@ -190,7 +190,7 @@ struct PresentationState {
         var actions: [Action] = []
         for (key, entry) in entries.sorted(by: { $0.value.order < $1.value.order }) {
             if entry.state == .shown, entry.place?.server != server {
-                // What another server showed went with it.
+                // What another server showed has gone with it.
                 actions += forget(key, isDismissed: false)
             } else {
                 actions += show(key)
@@ -207,21 +207,21 @@ struct PresentationState {
         }
         let place = Place(number: number, server: server)
         entries[key]?.place = place
-        // A newer one of this key goes where this one is.
+        // A newer alert of this key replaces this one.
         guard entry.state == .sent(ticket: ticket) else { return show(key) }
         entries[key]?.state = .shown
         return [.keep(entry.alert, at: place)]
     }
 
-    // MARK: Away from it
+    // MARK: Closing
 
-    /// Some servers close what was chosen, others leave that to whoever has shown it.
+    /// Some servers close an alert that was chosen, others leave that to its sender.
     private mutating func responded(_ key: Key, _ action: String?, _ text: String?) -> [Action] {
         guard let alert = entries[key]?.alert else { return [] }
         return [.respond(alert, action: action, text: text)] + revoke(key, isDismissed: true)
     }
 
-    /// The server has taken it away already.
+    /// The server has closed it already.
     private mutating func dismissed(_ key: Key) -> [Action] {
         guard let alert = entries[key]?.alert else { return [] }
         let response = Action.respond(alert, action: Responded.dismissAction, text: nil)
@@ -239,7 +239,7 @@ struct PresentationState {
         return [.forget(entry.alert, isDismissed: isDismissed)]
     }
 
-    /// The oldest of an app go where there are too many.
+    /// Removes the oldest alerts of an app if there are too many.
     private mutating func excess(of topic: String) -> [Action] {
         let own = entries.filter { $0.key.topic == topic }
         guard own.count > Limits.alertsPerTopic else { return [] }

@@ -4,7 +4,7 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
-/// Shows what apps have for their users where there is somewhere to show it, and brings back what the users do with it.
+/// Shows the alerts of apps if there is a screen, and returns what users do with them.
 ///
 ///     inbox ─stored─▶ PresentationState ─▶ DesktopScreen ═ bus ═ server of notifications
 ///     app ◀─respond── LocalNotifications ◀───────────┘
@@ -16,7 +16,7 @@ final class Presenter {
     private var manifests: [String: AppManifest] = [:]
     private var machine: PresentationState
     private var screen: DesktopScreen?
-    /// What asks users whether apps may notify.
+    /// Asks users whether apps may notify.
     private(set) lazy var consent = ConsentRequests(
         state.consents, center: desk.center, screen: screen, log: log,
         name: { [unowned self] topic in
@@ -26,20 +26,20 @@ final class Presenter {
     private lazy var questions = PresentationQuestions(scheduler) { [unowned self] in
         handle(.timeIsUp(question: $0))
     }
-    /// What has programs of the apps change alerts; nil where none can be started.
+    /// Runs the service extensions of apps; nil if none can be started.
     private let extensions: ServiceExtensions?
-    /// What has happened while something else was being worked off.
+    /// Events that arrived while another event was being processed.
     private var events: [PresentationState.Event] = []
     private var isBusy = false
-    /// Responses, and alerts that are over, while the disk refuses them.
+    /// Responses and removals that the disk has refused.
     private var unstored: [PresentationState.Action] = []
     private lazy var retry = scheduler.makeTimer { [unowned self] in storeAgain() }
 
     private static let retryMilliseconds = 1000
 
     /// - Parameters:
-    ///   - line: the way to a desktop; nil: there is none, ever.
-    ///   - runner: starts the apps' service extensions; nil: alerts are shown as they came.
+    ///   - line: the connection to a desktop; nil if there will never be one.
+    ///   - runner: starts the apps' service extensions; nil if alerts are shown unchanged.
     init(
         _ state: AgentState, desk: AppRouter, manifests: [AppManifest], line: ReconnectingBus?,
         runner: (any ProgramRunner)? = nil, scheduler: any Scheduler, log: Log
@@ -55,12 +55,12 @@ final class Presenter {
         declare(manifests)
     }
 
-    /// How apps are declared from now on.
+    /// Takes new manifests.
     func declare(_ manifests: [AppManifest]) {
         self.manifests = Dictionary(manifests.map { ($0.topic, $0) }) { first, _ in first }
     }
 
-    /// Goes on with what an earlier agent has left, and for the desktop.
+    /// Continues with the alerts of an earlier agent, and connects to the desktop.
     func start() {
         do throws(StoreError) {
             for record in try state.alerts.records() { restore(record) }
@@ -70,7 +70,7 @@ final class Presenter {
         screen?.start()
     }
 
-    /// Goes on with an alert that an earlier agent has left.
+    /// Continues with an alert of an earlier agent.
     private func restore(_ record: AlertRegister.Record) {
         guard let alert = allowed(record.alert) else { return }
         guard !record.isShown else {
@@ -81,21 +81,21 @@ final class Presenter {
         }
     }
 
-    /// Lets go of the desktop; what it shows stays.
+    /// Disconnects from the desktop; what it shows stays.
     func stop() {
         extensions?.stop()
         screen?.stop()
     }
 
-    /// What there is for users to see, the oldest first.
+    /// All alerts, the oldest first.
     var alerts: [Alert] { machine.alerts }
 
-    // MARK: What apps have
+    // MARK: Alerts of apps
 
-    /// What was stored is safe: it may be shown.
+    /// The stored alerts are committed: they may be shown.
     func present() {
         for alert in intake.take() {
-            // A newer one of the same name goes in its place.
+            // A newer alert with the same key replaces it.
             extensions?.cancel { $0.key == alert.key }
             change(alert) { [unowned self] alert in
                 let decider = desk.attachments[alert.key.topic]?.streams.last
@@ -104,14 +104,14 @@ final class Presenter {
         }
     }
 
-    /// Has an alert changed by its app's service extension, where its provider wants that and the app has one; what
-    /// has changed is safe before it is shown.
+    /// Has an alert changed by its app's service extension, if its provider asks for that and the app has one. The
+    /// changed alert is stored before it is shown.
     private func change(_ alert: Alert, _ present: @escaping (Alert) -> Void) {
         guard alert.isMutable, !alert.isChanged, alert.content.isVisible, alert.permitted.contains(.banner),
             let extensions, let manifest = manifests[alert.key.topic], manifest.serviceExtension != nil
         else { return present(alert) }
         extensions.change(alert, of: manifest) { [unowned self] changed in
-            // A newer one has been stored in its place in this turn.
+            // A newer alert has replaced it in this turn.
             guard !intake.holds(alert.key) else { return }
             guard let changed = changed.flatMap({ allowed($0) }) else { return present(alert) }
             do throws(StoreError) { try intake.keep(changed) } catch { desk.trouble.note(error) }
@@ -119,18 +119,18 @@ final class Presenter {
         }
     }
 
-    /// An alert as its app may present it now; nil: the agent has forgotten the app.
+    /// An alert as its app may present it now; nil if the agent has forgotten the app.
     private func allowed(_ alert: Alert) -> Alert? { state.centers[alert.app].map { alert.allowed(by: $0) } }
 
-    /// An app has decided. What it was not asked it does not decide.
+    /// An app has decided about an alert. The answer to a question that the app was not asked is ignored.
     func take(_ presentation: Presentation, from stream: AppStream) {
         guard questions.close(presentation.question, by: stream) else { return }
         handle(.decided(question: presentation.question, presentation.options))
     }
 
-    /// Alerts of an app are to go; nil: all of them.
+    /// Removes alerts of an app; nil for all of them.
     func revoke(_ identifiers: [String]?, of topic: String) {
-        // Those too that came in this turn.
+        // Alerts that arrived in this turn are removed too.
         present()
         let cancelled = extensions?.cancel { alert in
             alert.key.topic == topic && identifiers?.contains(alert.key.identifier) ?? true
@@ -139,9 +139,9 @@ final class Presenter {
         handle(.revoked(topic: topic, identifiers: identifiers))
     }
 
-    // MARK: What users do
+    // MARK: Responses of users
 
-    /// The owner of the device responds in the user's place; false: there is no such alert.
+    /// The owner of the device responds in the user's place. Returns false if there is no such alert.
     func respond(to identifier: String, of topic: String, action: String?, text: String?) -> Bool {
         let key = Alert.Key(topic: topic, identifier: identifier)
         guard alerts.contains(where: { $0.key == key }) else { return false }
@@ -181,7 +181,7 @@ final class Presenter {
         }
     }
 
-    /// The reason of a notification that the user has put away.
+    /// The reason with which the server reports that the user dismissed a notification.
     private static let dismissed: UInt32 = 2
 
     // MARK: -
@@ -233,12 +233,12 @@ final class Presenter {
         }
     }
 
-    /// What the disk refuses again waits again, in order.
+    /// Tries again to store what the disk has refused, in order.
     private func storeAgain() {
         let actions = unstored
         unstored = []
         for action in actions {
-            // Another alert may have taken the place of one that is over.
+            // Another alert may have replaced one that is removed.
             if case .forget(let alert, _) = action, machine.alert(of: alert.key) != nil { continue }
             perform(action)
         }
@@ -254,15 +254,15 @@ final class Presenter {
         }
     }
 
-    /// Shows the number that is kept for an app; 0 where nothing is.
+    /// Shows the stored badge of an app; 0 if there is none.
     func showBadge(of topic: String) {
         guard let file = manifests[topic]?.desktopFile else { return }
         let count = state.apps[topic].flatMap { state.centers[$0.number]?.badge } ?? 0
         screen?.setBadge(count, of: file)
     }
 
-    /// The response is stored first, so that it is the reason for which the app is started; one that brings the app to
-    /// the front does so then. Of a dismissal an app is told only if the alert's category asks for it.
+    /// Stores the user's response, so that it becomes the launch reason of the app; an action that brings the app to
+    /// the front then activates it. An app is told of a dismissal only if the alert's category asks for that.
     private func respond(_ alert: Alert, _ action: String?, _ text: String?) throws(StoreError) {
         let category = category(of: alert)
         if action == Responded.dismissAction,

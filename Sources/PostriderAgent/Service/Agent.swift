@@ -75,21 +75,21 @@ public final class Agent: Sendable {
         }
     }
 
-    /// Takes on what can change while the agent runs: the declared apps, their users and manifests; the answer to apps
-    /// that will ask to notify; how often a delivery is attempted; the user of the keyboard. Everything else of the
-    /// configuration is as it was at the start.
+    /// Takes the settings that can change while the agent runs: the declared apps, their users and manifests; the
+    /// answer to apps that ask to notify; the number of delivery attempts; the user of the keyboard. All other settings
+    /// stay as they were at the start.
     ///
-    /// - Returns: what has changed, one phrase for the log.
+    /// - Returns: what has changed, as one phrase for the log.
     public func reload(_ configuration: AgentConfiguration) async -> String {
         await withCheckedContinuation { mailbox.postEvenIfFull(.reload(configuration, $0)) }
     }
 
-    /// Returns when the agent's loop has turned: never, where it hangs.
+    /// Returns when the agent's loop has made a turn; never if the loop hangs.
     public func answer() async {
         await withCheckedContinuation { mailbox.postEvenIfFull(.answer($0)) }
     }
 
-    /// Asks the agent's loop what `postrider agent status` tells. One that hangs never answers.
+    /// Asks the agent's loop for its status, for metrics. A loop that hangs never answers.
     ///
     /// - Parameter respond: called once, on the agent's thread.
     public func measure(
@@ -98,8 +98,8 @@ public final class Agent: Sendable {
         mailbox.postEvenIfFull(.measure(respond))
     }
 
-    /// Stops in good order: the relay is told goodbye, apps lose their connection. Everything acknowledged is on the
-    /// disk already.
+    /// Stops in good order: the relay gets a goodbye, and apps lose their connection. Everything that was acknowledged
+    /// is on the disk already.
     public func stop() async {
         mailbox.postEvenIfFull(.stop)
         _ = await ending.result()
@@ -107,11 +107,11 @@ public final class Agent: Sendable {
 
     /// Returns when the agent has been stopped.
     ///
-    /// - Throws: ``AgentFailure`` when it could not go on, which the log has been told.
+    /// - Throws: ``AgentFailure`` if it could not go on, which has been logged.
     public func untilEnd() async throws(AgentFailure) { try await ending.result().get() }
 }
 
-/// How an agent ended, for whoever waits for that.
+/// Holds how an agent ended, for whoever waits for that.
 private final class Ending: Sendable {
     private struct State {
         var failure: AgentFailure?

@@ -4,56 +4,56 @@ public import PostriderDBus
 import PostriderNotifications
 public import PostriderTransport
 
-/// What an agent is to do, as the command line and the configuration file say it.
+/// The configuration of an agent, from the command line and the configuration file.
 public struct AgentConfiguration: Sendable {
-    /// Where the relay waits for devices.
+    /// The relay's device port.
     public var relay: Destination
-    /// The authorities whose certificates the relay may have, PEM; nil: those that the system trusts.
+    /// The certificate authorities that the relay's certificate may be signed by, PEM; nil for those that the system
+    /// trusts.
     public var trustFile: String?
-    /// The name that the relay's certificate must carry; nil: the relay's host.
+    /// The name that the relay's certificate must carry; nil for the relay's host.
     public var serverName: String?
-    /// Where identity, apps and inbox are kept; made where it is missing.
+    /// The directory for identity, apps and inbox; it is created if it is missing.
     public var stateDirectory: String
     /// The Unix socket where apps connect.
     public var socketPath: String
-    /// What buys the device its identity; needed until it has one.
+    /// The key with which the device enrols; needed until it has an identity.
     public var enrolmentKey: String?
-    /// The file that was to hold it and does not, as of a device that has enrolled and was rid of its key.
+    /// The key's file, if it does not exist: for example because it was deleted after the device had enrolled.
     public var absentKeyFile: String?
-    /// The file that was to hold it and cannot be read, as of an agent that has enrolled as another user.
+    /// The key's file, if it cannot be read: for example because the agent has enrolled as another user.
     public var unreadableKeyFile: String?
-    /// What the device calls itself, for the operator's eyes.
+    /// The name of the device, for the operator.
     public var name: String
-    /// Program and version, likewise.
+    /// The program and its version, for the operator.
     public var version: String
-    /// The wished seconds between signs of life on the link; 0 leaves it to the relay.
+    /// Seconds between PINGs on the link; 0 leaves it to the relay.
     public var keepaliveSeconds: UInt32 = 0
-    /// What becomes of the device's identity when another machine uses it too.
+    /// What the agent does if another machine uses the device's identity too.
     public var onClone = ClonePolicy.wait
     /// The declared topics, each with the user whose processes may be that app.
     public var apps: [String: UInt32] = [:]
 
-    /// The apps that the agent starts, by their topics; their users are theirs as above.
+    /// The apps that the agent starts, by topic. ``apps`` has their users too.
     public var manifests: [AppManifest] = []
     /// The user whose processes, besides root's, may be the device's input method.
     public var keyboardUser = UserAccount.own
-    /// How often an app is handed over a notification that it does not handle.
+    /// How often a notification is handed over to an app that does not handle it.
     public var deliveryAttempts = Limits.deliveryAttempts.usual
 
-    /// The bus of the session in which alerts are shown; nil: there is nowhere to show them.
+    /// The session bus on which alerts are shown; nil if they are not.
     public var sessionBus: BusAddress?
 
     /// Whether the relay's trace is told what became of notifications.
     public var reports = true
 
-    /// What an app is answered that asks to be allowed to notify; `notDetermined`: the owner of the device is waited
-    /// for.
+    /// The answer to apps that ask for authorization to notify; `notDetermined` if the owner of the device is asked.
     public var authorization = AuthorizationStatus.notDetermined
-    /// Milliseconds after its moment during which a local notification is still delivered, where the device was off.
+    /// For how many milliseconds after its moment a local notification is still delivered, if the device was off.
     public var latenessMilliseconds: Int64 = 86_400_000
 
-    /// Has the agent hear of the device's sleep on the bus of the machine, where these variables or the system's custom
-    /// say that it is.
+    /// Makes the agent listen for sleep on the system bus, at the address that these variables or the system's default
+    /// name.
     public mutating func useSystemBus(in environment: [String: String]) {
         systemBus = BusAddress.system(in: environment)
     }
@@ -61,21 +61,21 @@ public struct AgentConfiguration: Sendable {
     /// The manifests of apps, without those that name handlers.
     var appManifests: [AppManifest] { manifests.filter { $0.handler == nil } }
 
-    /// Where units find what they are started for: beside the socket, which lies in the runtime directory.
+    /// Where units find the payloads that they are started for: beside the socket, which is in the runtime directory.
     var handlerDirectory: String { URL(filePath: socketPath).deletingLastPathComponent().path + "/handlers" }
 
-    /// Whose the declared topics are, with a manifest or without.
+    /// The user of each declared topic, with a manifest or without.
     var declarations: [String: UInt32] {
         apps.merging(manifests.map { ($0.topic, $0.user) }) { $1 }
     }
 
-    /// When the relay is asked to send in groups what is considerate of the device's power.
+    /// When the relay is asked to send notifications of priority 5 in groups.
     public var powerSaving = PowerSaving.whenOnBattery
 
-    /// The bus of the machine, on which its login manager tells when it sleeps; nil: nobody does.
+    /// The system bus, on which logind announces sleep; nil if the agent does not listen there.
     var systemBus: BusAddress?
 
-    /// A configuration from what has no default.
+    /// A configuration of the settings that have no default.
     public init(relay: Destination, stateDirectory: String, socketPath: String, name: String, version: String)
     {
         self.relay = relay
@@ -86,28 +86,28 @@ public struct AgentConfiguration: Sendable {
     }
 }
 
-/// What an agent does that the relay turns away because another machine uses the same identity.
+/// What an agent does if the relay rejects it because another machine uses the same identity.
 public enum ClonePolicy: String, CaseIterable, Sendable {
-    /// Enrols anew by its enrolment key: this machine becomes another device, with other tokens.
+    /// Enrol again with the enrolment key: this machine becomes another device, with other tokens.
     case enrolAnew = "enrol-anew"
-    /// Waits until the other machine is gone.
+    /// Wait until the other machine is gone.
     case wait
 }
 
-/// When a device saves power: the relay sends it notifications of priority 5 in groups.
+/// When a device saves power, so that the relay sends it notifications of priority 5 in groups.
 public enum PowerSaving: Sendable {
-    /// While it lives on its battery.
+    /// While the device runs on its battery.
     case whenOnBattery
     /// Always, and never.
     case always, never
 }
 
-/// Why an agent cannot go on. One sentence: what is wrong and what to do.
+/// Why an agent cannot go on, in one sentence: what is wrong and what to do.
 public struct AgentFailure: Error, Equatable, Sendable, CustomStringConvertible {
     /// The sentence.
     public let description: String
 
-    /// A device that has no identity, and nothing that buys one.
+    /// A device without an identity and without an enrolment key.
     static func notEnrolled(_ configuration: AgentConfiguration) -> AgentFailure {
         let absence = configuration.absentKeyFile.map { ", and there is no enrolment key in \($0)" }
         let obstacle = configuration.unreadableKeyFile.map {

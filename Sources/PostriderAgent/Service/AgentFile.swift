@@ -59,7 +59,7 @@ final class AgentFile: DatabaseFile {
             ) STRICT;
             CREATE INDEX inbox_order ON inbox(app);
             """,
-            // Apps of two environments: those that were there are in the one there was.
+            // Registrations got an environment; earlier ones are in production.
             "ALTER TABLE apps ADD COLUMN environment TEXT NOT NULL DEFAULT 'production'",
             NotificationSchedule.schemaStep,
             ChannelRegister.schemaStep,
@@ -69,7 +69,7 @@ final class AgentFile: DatabaseFile {
             Inbox.collapseStep,
             ConsentRegister.schemaStep,
             ClockRegister.schemaStep,
-            // What earlier versions have seen has no content: they told pushes by their identity alone.
+            // Entries of earlier versions have no content: those compared pushes by their identity alone.
             """
             ALTER TABLE seen ADD COLUMN content BLOB;
             ALTER TABLE seen ADD COLUMN push INTEGER NOT NULL DEFAULT 0;

@@ -5,7 +5,7 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
-/// Everything of an agent that lives on its loop, put together; how it starts, and how it ends.
+/// Everything that runs on an agent's loop, assembled; how it starts and how it ends.
 final class AgentLoop {
     private unowned let loop: EventLoop
     private let state: AgentState
@@ -30,25 +30,26 @@ final class AgentLoop {
 
     /// What must have ended before connections of apps are closed.
     private enum Party { case apps, handlers }
-    /// First from one look at the time zone to the next; at the end, until everybody must have gone.
+    /// While the agent runs: until the time zone is checked next. At the end: until everybody must have stopped.
     private lazy var timer = loop.makeTimer { [unowned self] in timeIsUp() }
 
-    /// The file that says in which time zone the device is (localtime(5)). It is replaced, not written.
+    /// The directory of the file with the device's time zone (localtime(5)). The file is replaced, not written, so its
+    /// directory is watched.
     private static let zoneDirectory = "/etc"
     private static let zoneFile = "localtime"
-    /// Armed while the disk refuses to have the state opened anew.
+    /// Armed while the state cannot be opened again because the disk refuses it.
     private lazy var renewal = loop.makeTimer { [unowned self] in renew() }
 
-    /// Milliseconds between two attempts to open the state anew.
+    /// Milliseconds between two attempts to open the state again.
     private static let renewalMilliseconds = 1000
-    /// Milliseconds between two looks at the time zone: an hour.
+    /// Milliseconds between two checks of the time zone: an hour.
     private static let lookMilliseconds = 3_600_000
     /// Milliseconds that apps and connections have to end when the agent stops.
     private static let stopMilliseconds = 3 * Limits.farewellMilliseconds
 
     /// Opens the state and lets apps connect.
     ///
-    /// - Parameter failed: is told why the agent ends, if it does not do so because it was stopped.
+    /// - Parameter failed: gets the reason if the agent ends without having been stopped.
     init(
         _ configuration: AgentConfiguration, relay: Server, on loop: EventLoop, log: Log,
         failed: @escaping (AgentFailure) -> Void
@@ -117,18 +118,18 @@ final class AgentLoop {
         try door.open(try SocketAddress(unixPath: configuration.socketPath), on: loop)
     }
 
-    /// Which start of the machine this is (random(4)).
+    /// Identifies this boot of the machine (random(4)).
     private static var bootIdentifier: String {
         let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
         return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
     }
 
-    /// How the agent is; a failure: the disk does not say.
+    /// The status of the agent; a failure if it cannot be read from the disk.
     var status: Result<AgentControl.Status, StoreError> {
         Result { () throws(StoreError) in try owner.status() }
     }
 
-    /// Goes for the relay.
+    /// Connects to the relay.
     func start() {
         timer.arm(afterMilliseconds: Self.lookMilliseconds)
         keeper.start()
@@ -136,7 +137,7 @@ final class AgentLoop {
         desk.center.applyDecisions()
         presenter.start()
         desk.center.start()
-        // The zone that the next one differs from.
+        // The zone that later changes are compared with.
         desk.system.clockChanged(byMilliseconds: 0, zone: desk.center.zoneName)
         desk.stirAll()
         login.start()
@@ -144,7 +145,7 @@ final class AgentLoop {
         link.start()
     }
 
-    /// What can change while the agent runs.
+    /// Takes the settings that can change while the agent runs.
     private func take(_ configuration: AgentConfiguration) {
         presenter.declare(configuration.manifests)
         desk.mostAttempts = configuration.deliveryAttempts
@@ -165,7 +166,7 @@ final class AgentLoop {
         if saves != desk.savesPower { desk.savesPower = saves }
     }
 
-    /// Takes on what has changed in the configuration, and says what that was.
+    /// Takes what has changed in the configuration, and returns a phrase about it.
     func reload(_ configuration: AgentConfiguration) -> String {
         take(configuration)
         desk.declare(configuration.declarations)
@@ -184,7 +185,7 @@ final class AgentLoop {
             + changes.map { "; \($0.0) \($0.1.joined(separator: ", "))" }.joined()
     }
 
-    /// Ends everything in good order, then the loop.
+    /// Stops everything in good order, then the loop.
     func stop() {
         guard !link.isStopping else { return }
         timer.arm(afterMilliseconds: Self.stopMilliseconds)
@@ -202,12 +203,12 @@ final class AgentLoop {
         door.close()
     }
 
-    /// Makes safe and hands over what the turn has brought.
+    /// Commits and hands over what the turn has brought.
     func endTurn() {
         if state.needsRenewal, !renewal.isArmed { renew() }
         desk.endTurn()
         if link.hasFailed { stop() }
-        // What apps have called for may still be shown, or taken away.
+        // The calls of apps may still show or remove something.
         guard haveAppsEnded, !door.hasCalls else { return }
         presenter.stop()
         if hasLinkEnded, loop.connectionCount == 0 { loop.stop() }
@@ -224,13 +225,13 @@ final class AgentLoop {
 
     private func timeIsUp() {
         guard !link.isStopping else { return loop.stop() }
-        // Of another time zone nobody tells where its file cannot be watched.
+        // If the zone's file cannot be watched, nobody reports a new time zone.
         desk.clockChanged(byMilliseconds: 0)
         timer.arm(afterMilliseconds: Self.lookMilliseconds)
     }
 }
 
-/// The loop's alarm clock, as the desk sets it.
+/// The loop's alarm clock, set by the router.
 final class WallAlarm: AlarmClock {
     private let timer: WallTimer
 

@@ -2,34 +2,34 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
 
-/// What an agent keeps across restarts: who the device is, its apps, and their inbox. One SQLite file in a directory
-/// that belongs to this process alone.
+/// What an agent keeps across restarts: the identity of the device, its apps, and their inbox. One SQLite file in a
+/// directory that only this process uses.
 ///
-/// Thread-confined. Whatever a verb here has changed survives power loss when the verb returns. Where the disk has
-/// failed under it nothing is changed any more, and everything can be read, until it is opened anew.
+/// Thread-confined. A change is durable when the method that made it returns. After the disk has failed, nothing is
+/// changed until the file is opened again; everything can still be read.
 final class AgentState {
     /// The apps that have registered.
     let apps: AppRegister
-    /// Their user notification centres.
+    /// The user notification centres of the apps.
     let centers: CenterRegister
-    /// Their local notifications.
+    /// The local notifications of the apps.
     let timetable: NotificationSchedule
-    /// Their channels.
+    /// The channels of the apps.
     let channels: ChannelRegister
-    /// What has arrived for them.
+    /// The messages that wait for the apps.
     let inbox: Inbox
-    /// What there is of it for users to see.
+    /// The alerts that wait to be shown or are shown.
     let alerts: AlertRegister
-    /// What they could not handle.
+    /// The messages that the apps could not handle.
     let deadLetters: DeadLetters
-    /// The processes of those that the agent has started.
+    /// The processes that the agent has started.
     let processes: ProcessRegister
-    /// What was decided before they came, and what users were asked.
+    /// Decisions about apps that have never attached, and how often users were asked.
     let consents: ConsentRegister
-    /// By which clock their moments were written.
+    /// The clock by which the schedule was computed.
     let clock: ClockRegister
 
-    /// Told at the end of each transaction whether its changes are made.
+    /// Called at the end of each transaction with whether it was committed.
     var whenTransactionEnds: ((_ isCommitted: Bool) -> Void)? {
         get { database.whenTransactionEnds }
         set { database.whenTransactionEnds = newValue }
@@ -38,14 +38,14 @@ final class AgentState {
     /// How many transactions have been committed.
     var commits: Int { database.commits }
 
-    /// How many pages the log had when it could not be copied.
+    /// The length of the write-ahead log, in pages, when it could last not be copied.
     private var uncopiedPages: Int?
 
     private let directory: OwnedDirectory
     let trusted: TrustedFile<AgentFile>
     private var database: Database { trusted.file.database }
 
-    /// Opens the state, and makes it where there is none.
+    /// Opens the state, and creates it if there is none.
     init(directory path: String, log: Log) throws(StoreError) {
         directory = try OwnedDirectory(path, log: log)
         trusted = try TrustedFile(path: path + "/agent.sqlite", thresholdPages: nil, log: log)
@@ -62,13 +62,13 @@ final class AgentState {
         clock = file.clock
     }
 
-    /// Whether the disk has failed, and nothing is changed before ``renew()`` has succeeded.
+    /// Whether the disk has failed, so that nothing is changed until ``renew()`` succeeds.
     var needsRenewal: Bool { trusted.needsRenewal }
 
-    /// Opens the file anew and writes once more what its log holds, now that the disk may be well again.
+    /// Opens the file again and writes what its write-ahead log holds once more, now that the disk may work again.
     func renew() throws(StoreError) { try trusted.renew() }
 
-    /// What the relay answered when the device enrolled; nil before that.
+    /// The identity that the relay gave the device; nil before it has enrolled.
     func device() throws(StoreError) -> EnrollResponse? {
         let statement = try database.prepare("SELECT identity, secret FROM device")
         defer { statement.reset() }
@@ -83,7 +83,7 @@ final class AgentState {
         return EnrollResponse(deviceIdentity: identity, deviceSecret: secret)
     }
 
-    /// Keeps who the device is from now on.
+    /// Stores the identity of the device.
     func setDevice(_ device: EnrollResponse) throws(StoreError) {
         let statement = try database.prepare("INSERT OR REPLACE INTO device VALUES (1, ?, ?)")
         statement.bind(device.deviceIdentity.bytes)
@@ -91,7 +91,8 @@ final class AgentState {
         try statement.run()
     }
 
-    /// Drops all that waits for an app and all that it has asked for; what the relay knows of it stays to be ended.
+    /// Drops everything that waits for an app or was scheduled by it. Its registration stays until the relay has ended
+    /// it.
     func clear(_ record: AppRecord) throws(StoreError) {
         try database.transaction { () throws(StoreError) in
             for table in ["inbox", "dead_letters", "notices", "centers", "alerts"] {
@@ -101,10 +102,10 @@ final class AgentState {
         centers.forget(record.number)
     }
 
-    /// Copies the log into the file if it has grown beyond its bound, or could not grow. A log that cannot be copied is
-    /// left alone until it has grown, or until `isAnotherAttempt`.
+    /// Copies the write-ahead log into the database if it is longer than its bound, or could not grow. A log that could
+    /// not be copied is not tried again until it has grown, or `isAnotherAttempt` is set.
     ///
-    /// - Returns: whether it still waits to be copied.
+    /// - Returns: whether it still has to be copied.
     @discardableResult
     func boundLog(isAnotherAttempt: Bool = false) -> Bool {
         if database.makeRoom() { uncopiedPages = nil }
@@ -116,7 +117,7 @@ final class AgentState {
         return !isCopied
     }
 
-    /// Runs the body in one transaction: all that it changes is safe when this returns, or nothing is changed.
+    /// Runs `body` in one transaction: either all of its changes are durable when this returns, or nothing has changed.
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         try database.transaction(body)
     }

@@ -1,16 +1,16 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// What the log is told while the agent's disk refuses changes. What fails is tried again and again, so a line for each
-/// failure would be the same line for ever.
+/// Logs that the agent's disk refuses changes. What failed is tried again and again, so a line for each failure would
+/// repeat for ever.
 final class StateTrouble {
     private let state: AgentState
     private let scheduler: any Scheduler
     private let log: Log
     private var episodes = FailureEpisodes()
-    /// Transactions that had succeeded when the last change failed.
+    /// How many transactions had succeeded when the last change failed.
     private var commits = 0
-    /// What was told last of what no attempt mends, such as a damaged row.
+    /// The last failure that was logged and that no further attempt mends, such as a damaged row.
     private var lasting: StoreError?
 
     init(_ state: AgentState, scheduler: any Scheduler, log: Log) {
@@ -37,7 +37,7 @@ final class StateTrouble {
         }
     }
 
-    /// Looks whether something has been stored since.
+    /// Checks whether something has been stored since.
     func look() {
         guard isPresent, state.commits > commits, let failures = episodes.succeeded(at: scheduler.now) else {
             return

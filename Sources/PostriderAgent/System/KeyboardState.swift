@@ -1,26 +1,26 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// The keyboard on screen: where an input method has it goes in, what apps are told comes out. A machine: no clock, no
-/// socket.
+/// The keyboard on screen: takes what an input method says about it, and returns what apps are told. A state machine:
+/// no clock, no socket.
 ///
 ///     hidden ─▶ will change frame, will show ─ it moves ─▶ did change frame, did show ─▶ shown
 ///     shown ──▶ will change frame ─────────── it moves ─▶ did change frame ─▶ shown elsewhere
 ///     shown ──▶ will change frame, will hide ─ it moves ─▶ did change frame, did hide ─▶ hidden
 ///
-/// A keyboard that takes another's place with the same frame is told nobody. Every "will" has its "did": a movement
-/// that another one interrupts is told as done before that begins.
+/// Apps are not told of a keyboard that replaces another one with the same frame. Every "will" has its "did": before a
+/// new movement begins, an unfinished one is reported as done.
 struct KeyboardState {
-    /// Where the keyboard is, or moves to; nil: it is hidden, or hides.
+    /// The frame of the keyboard, or the one that it moves to; nil if it is hidden or hides.
     private(set) var frame: KeyboardFrame?
-    /// What remains to be told of the present movement.
+    /// What apps are still to be told of the current movement.
     private var remaining: [KeyboardChange] = []
 
     /// Whether the keyboard moves.
     var isMoving: Bool { !remaining.isEmpty }
 
-    /// An input method moves its keyboard. The answer is what apps are told now; nothing where it is there already.
-    /// When the time of the movement is over, the rest is told: ``arrive()``.
+    /// An input method moves its keyboard. Returns what apps are told now; nothing if the keyboard is there already.
+    /// When the movement is over, ``arrive()`` returns the rest.
     mutating func move(_ order: KeyboardOrder) -> [KeyboardChange] {
         guard order.frame != frame else { return [] }
         let interrupted = arrive()
@@ -45,7 +45,7 @@ struct KeyboardState {
         return interrupted + will.map(told) + (order.durationMilliseconds == 0 ? arrive() : [])
     }
 
-    /// The keyboard is where it was to be.
+    /// The movement of the keyboard is over.
     mutating func arrive() -> [KeyboardChange] {
         defer { remaining = [] }
         return remaining
@@ -53,11 +53,11 @@ struct KeyboardState {
 }
 
 extension KeyboardFrame {
-    /// Where a keyboard of this frame comes from and goes to: below, by its own height.
+    /// The frame from which a keyboard appears, and to which it disappears: lower by its own height.
     var hidden: KeyboardFrame { KeyboardFrame(x: x, y: y + height, width: width, height: height) }
 
-    /// Why it cannot be one on a screen, one sentence that names the field; nil if it can: it has a size, and no sum of
-    /// its numbers overflows.
+    /// Why this cannot be the frame of a keyboard, as one sentence that names the field; nil if it can: it has a size,
+    /// and no sum of its numbers overflows.
     var flaw: String? {
         let bound = Limits.keyboardPoints
         let fields = [

@@ -1,27 +1,28 @@
 import Foundation
 import PostriderTransport
 
-/// Whether the device lives on its battery, as the kernel says below `/sys/class/power_supply`
-/// (Documentation/ABI/testing/sysfs-class-power). It tells of changes to those who listen to its own bus only, so
-/// somebody looks now and then.
+/// Whether the device runs on its battery, as the kernel says in `/sys/class/power_supply`
+/// (Documentation/ABI/testing/sysfs-class-power). The kernel announces changes only on its own bus, so the files are
+/// read once a minute.
 final class PowerSupply {
     private let directory: String
     private var changed: ((_ isOnBattery: Bool) -> Void)?
     private var isOnBattery = false
     private var timer: (any LoopTimer)?
 
-    /// Milliseconds between two looks.
+    /// Milliseconds between two readings.
     private static let period = 60_000
 
-    /// - Parameter directory: where the kernel shows what supplies the device.
+    /// - Parameter directory: the kernel's directory of power supplies.
     init(_ directory: String = "/sys/class/power_supply", on scheduler: any Scheduler) {
         self.directory = directory
         timer = scheduler.makeTimer { [unowned self] in look() }
     }
 
-    /// Looks, and goes on doing so. A device without a battery is not looked at again.
+    /// Reads the power supplies, and goes on doing so. A device without a battery is read only once.
     ///
-    /// - Parameter changed: is told whenever it is another way than before; at first it is not on its battery.
+    /// - Parameter changed: called whenever the answer changes; the first assumption is that the device is not on its
+    ///   battery.
     func start(changed: @escaping (_ isOnBattery: Bool) -> Void) {
         self.changed = changed
         if Self.hasBattery(directory) { look() }
@@ -40,15 +41,15 @@ final class PowerSupply {
         return names.sorted().map { (word(directory + "/\($0)/type"), directory + "/\($0)") }
     }
 
-    /// Whether there is a battery that supplies the device itself.
+    /// Whether the device itself has a battery.
     static func hasBattery(_ directory: String) -> Bool { supplies(directory).contains(where: isBattery) }
 
-    /// Whether this is a battery, and not that of a mouse.
+    /// Whether this is the device's battery, and not that of a mouse.
     private static func isBattery(_ supply: (type: String, path: String)) -> Bool {
         supply.type == "Battery" && word(supply.path + "/scope") != "Device"
     }
 
-    /// Whether a battery is being discharged and nothing else supplies the device.
+    /// Whether a battery is discharging and nothing else supplies the device.
     static func isOnBattery(_ directory: String) -> Bool {
         let supplies = supplies(directory)
         let batteries = supplies.filter(isBattery)

@@ -3,10 +3,10 @@ import PostriderDBus
 import PostriderNotifications
 import PostriderTransport
 
-/// A connection to a bus on the agent's loop, which is made again whenever it is gone: a desktop session comes and
-/// goes, and so does its bus.
+/// A connection to a bus on the agent's loop that reconnects whenever it is lost: a desktop session comes and goes, and
+/// so does its bus.
 final class ReconnectingBus {
-    /// Nil: there is no bus, ever.
+    /// Nil if there will never be a bus.
     private let address: BusAddress?
     private unowned let loop: EventLoop
     private let log: Log
@@ -16,14 +16,14 @@ final class ReconnectingBus {
     private var backoff = Backoff(baseMilliseconds: 1000, capMilliseconds: 60_000)
     private var readySince: UInt64?
     private var isInProcess = false
-    /// What was told last, so that a bus that is not there fills no log.
+    /// The last error that was logged, so that a missing bus does not fill the log.
     private var lastError: BusError?
-    /// Whether it is to be there.
+    /// Whether a connection is wanted.
     private var isWanted = false
 
-    /// Called with each new connection, before it is ready: here one listens and calls.
+    /// Called with each new connection before it is ready: the place to subscribe to signals and to make calls.
     var opened: ((BusConnection) -> Void)?
-    /// Called when a connection has ended. Whoever waited for an answer on it has been told so.
+    /// Called when a connection has ended, after the pending calls were told so.
     var lost: (() -> Void)?
 
     private lazy var timer = loop.makeTimer { [unowned self] in process() }
@@ -38,16 +38,16 @@ final class ReconnectingBus {
         self.random = random
     }
 
-    /// The connection, where there is one now.
+    /// The current connection, if there is one.
     var current: BusConnection? { connection }
 
-    /// Goes for the bus, until ``stop()``.
+    /// Connects to the bus, and reconnects until ``stop()``.
     func start() {
         isWanted = true
         connect()
     }
 
-    /// Lets go of the bus.
+    /// Disconnects from the bus.
     func stop() {
         isWanted = false
         retry.disarm()
@@ -87,7 +87,7 @@ final class ReconnectingBus {
         look()
     }
 
-    /// Waits for what the connection waits for.
+    /// Sets up the events and the timeout that the connection waits for.
     private func look() {
         guard let connection, let watch, self.connection === connection else { return }
         var interest: ExternalDescriptor.Interest = []

@@ -2,19 +2,18 @@ import PostriderDBus
 import PostriderNotifications
 import PostriderTransport
 
-/// Hears from the machine's login manager (logind, org.freedesktop.login1(5)) when the device sleeps, and keeps it from
-/// doing so until the apps have heard of it: with a delay lock, a descriptor that is held, and let go of when they are
-/// ready. Where there is no such manager, the device never tells that it sleeps.
+/// Listens to logind (org.freedesktop.login1(5)) for sleep, and delays it until the apps are ready. For that it holds a
+/// delay lock: a descriptor that is closed when they are. Without logind the agent never learns that the device sleeps.
 final class SleepMonitor: SleepLock {
     private let line: ReconnectingBus
     private unowned let system: SystemEvents
     private let log: Log
-    /// The unique name of the manager, whose signals alone count.
+    /// The unique bus name of logind; signals of others are ignored.
     private var manager: String?
     private var lock: BusDescriptor?
-    /// Whether the lock is to be held: not while the device sleeps, or is on its way.
+    /// Whether the lock shall be held: not while the device sleeps or is about to.
     private var isWanted = true
-    /// Whether the manager has said that the device sleeps, and not yet that it is awake.
+    /// Whether logind has announced sleep and not yet the end of it.
     private var isAsleep = false
 
     private static let bus = "org.freedesktop.DBus"
@@ -30,10 +29,10 @@ final class SleepMonitor: SleepLock {
         line.lost = { [unowned self] in manager = nil }
     }
 
-    /// Goes for the machine's bus.
+    /// Connects to the system bus.
     func start() { line.start() }
 
-    /// Lets go of everything: the device may sleep.
+    /// Releases everything: the device may sleep.
     func stop() {
         line.stop()
         isWanted = false
@@ -64,7 +63,7 @@ final class SleepMonitor: SleepLock {
     private func taken(_ result: Result<BusReply, BusError>) {
         switch result {
         case .success(let reply):
-            // The device may be asleep by now, or on its way: a lock that comes late is let go of at once.
+            // The device may be asleep by now, or about to be: a lock that arrives late is released at once.
             guard isWanted, case .descriptor(let descriptor)? = reply.values.first else { return }
             lock = descriptor
         case .failure(let error): log.notice("apps may be told too late that the device sleeps: \(error)")
@@ -89,7 +88,7 @@ final class SleepMonitor: SleepLock {
                 Self.bus, path: "/org/freedesktop/DBus", interface: Self.bus, member: "GetNameOwner",
                 arguments: [.string(Self.service)])
             try connection.call(owner) { [weak self] in
-                // Nobody may have the name: then it is told when somebody takes it.
+                // Nobody may own the name yet: the bus announces when somebody does.
                 if let name = (try? $0.get())?.values.first?.text { self?.found(name) }
             }
         } catch {
@@ -97,12 +96,12 @@ final class SleepMonitor: SleepLock {
         }
     }
 
-    /// Somebody is the manager from now on; an empty name: nobody is.
+    /// The owner of logind's name has changed; an empty name means that there is none.
     private func found(_ name: String) {
         manager = name.isEmpty ? nil : name
         guard manager != nil else { return }
         log.debug("the login manager tells when the device sleeps")
-        // What was said while nobody listened is not said again. A device on which this runs is awake.
+        // Signals that were sent while the connection was down are lost. A device on which this runs is awake.
         if isAsleep { wake() } else { take() }
     }
 

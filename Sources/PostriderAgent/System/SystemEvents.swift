@@ -3,27 +3,27 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
 
-/// Tells every app that is attached what happens to the device. One that attaches later is told what holds then.
+/// Tells every attached app what happens to the device. An app that attaches later is told the current state.
 final class SystemEvents {
     private unowned let desk: AppRouter
     private let scheduler: any Scheduler
     private let log: Log
-    /// What keeps the device from sleeping for a moment; its owner, which also owns this, sets it.
+    /// Delays the device's sleep. The owner of both sets it.
     weak var sleepLock: (any SleepLock)?
-    /// Called when the device is about to sleep and the apps are done with what they do before, and when it is awake.
+    /// Called when the device is about to sleep and the apps are ready, and when it is awake.
     var whenAsleep: () -> Void = {}
     var whenAwake: () -> Void = {}
 
     private var keyboard = KeyboardState()
-    /// The input method that the keyboard is of.
+    /// The input method that shows the keyboard.
     private weak var keyboardOwner: InputMethod?
     private lazy var movement = scheduler.makeTimer { [unowned self] in tell(keyboard.arrive()) }
 
-    /// What was last told of the link to the relay; nil: nothing yet.
+    /// The last state of the relay's link that was announced; nil if none was.
     private var link: LinkChange?
     private var zone: String?
     private var sleep: UInt64 = 0
-    /// Streams whose apps have yet to say that they are ready to sleep; nil: the device does not go to sleep.
+    /// Streams whose apps have not said yet that they are ready to sleep; nil if the device is not about to sleep.
     private var waiting: [ObjectIdentifier: AppStream]?
     private lazy var patience = scheduler.makeTimer { [unowned self] in letSleep() }
 
@@ -33,13 +33,13 @@ final class SystemEvents {
         self.log = log
     }
 
-    /// Tells one thing to all apps that take what they are told.
+    /// Sends an event to all apps that read what they are sent.
     func tell(_ event: SystemEvent) {
         if case .link(let change) = event { link = change }
         for stream in desk.streams where stream.isListening { stream.tell(.system(event)) }
     }
 
-    /// Tells an app what holds on the device, once on each of its streams.
+    /// Tells an app the state of the device, once on each of its streams.
     func greet(_ stream: AppStream) {
         guard !stream.isGreeted else { return }
         stream.isGreeted = true
@@ -50,7 +50,7 @@ final class SystemEvents {
 
     // MARK: Clock
 
-    /// The clock was set by so much, or somebody should see whether the zone is another.
+    /// The clock was set by this much, or the time zone may have changed.
     func clockChanged(byMilliseconds shift: Int64, zone name: String) {
         defer { zone = name }
         let newZone = zone != nil && zone != name ? name : nil
@@ -60,7 +60,7 @@ final class SystemEvents {
 
     // MARK: Sleep
 
-    /// The device sleeps as soon as the apps are ready for it, or have had their time.
+    /// The device is about to sleep. It sleeps as soon as the apps are ready, or their time is over.
     func willSleep() {
         sleep += 1
         let listeners = desk.streams.filter(\.isListening)
@@ -75,7 +75,7 @@ final class SystemEvents {
         if number == sleep { left(stream) }
     }
 
-    /// An app's stream is gone, or it need not be waited for.
+    /// An app's stream has ended, or it need not be waited for.
     func left(_ stream: AppStream) {
         guard waiting?.removeValue(forKey: ObjectIdentifier(stream)) != nil, waiting?.isEmpty == true else {
             return
@@ -105,15 +105,15 @@ final class SystemEvents {
 
     // MARK: Keyboard
 
-    /// An app is about to attach. It is told where the keyboard is, and not the second half of a movement whose first
-    /// half it has not been told: that is over for the others, too.
+    /// An app is about to attach. It will be told where the keyboard is. So that it does not get the second half of a
+    /// movement without the first, the movement ends now for all apps.
     func endMovement() {
         guard keyboard.isMoving else { return }
         movement.disarm()
         tell(keyboard.arrive())
     }
 
-    /// An input method moves its keyboard. False: it is there already.
+    /// An input method moves its keyboard. Returns false if the keyboard is there already.
     func move(_ order: KeyboardOrder, by owner: InputMethod?) -> Bool {
         keyboardOwner = owner
         let changes = keyboard.move(order)
@@ -126,7 +126,7 @@ final class SystemEvents {
         return !changes.isEmpty
     }
 
-    /// An input method is gone. Where its connection broke, its keyboard is not there any more.
+    /// An input method's stream has ended. If its connection broke, its keyboard is gone.
     func left(_ owner: InputMethod, isBroken: Bool) {
         guard isBroken, keyboardOwner === owner else { return }
         _ = move(KeyboardOrder(frame: nil), by: nil)
@@ -137,9 +137,9 @@ final class SystemEvents {
     }
 }
 
-/// One stream of an input method, which is known by being itself.
+/// One stream of an input method, compared by identity.
 final class InputMethod {
-    /// What is wrong with an order; nil: it can be done.
+    /// What is wrong with an order; nil if nothing is.
     static func mistake(in order: KeyboardOrder) -> String? {
         guard order.durationMilliseconds <= Limits.keyboardMilliseconds else {
             return
@@ -150,16 +150,16 @@ final class InputMethod {
     }
 }
 
-/// What keeps the device from going to sleep while it is held, for a few seconds at most.
+/// A lock that delays the sleep of the device, for a few seconds at most.
 protocol SleepLock: AnyObject {
-    /// Holds it, from now on.
+    /// Takes the lock.
     func take()
-    /// Lets the device sleep.
+    /// Releases the lock: the device may sleep.
     func release()
 }
 
 extension AppRouter {
-    /// The clock was set by so much, or the device has slept, or may be in another zone.
+    /// The clock was set by this much, or the device has slept, or its time zone may have changed.
     func clockChanged(byMilliseconds shift: Int64) {
         center.clockChanged(byMilliseconds: shift)
         system.clockChanged(byMilliseconds: shift, zone: center.zoneName)
