@@ -2,7 +2,7 @@ import PostriderCaptures
 import PostriderNotifications
 import PostriderRules
 
-/// What tests ask of a relay (docs/reference/captures.md, docs/reference/rules.md).
+/// What tests ask of a relay with a test bench (docs/reference/captures.md, docs/reference/rules.md).
 extension ControlHandler {
     /// `GET /v1/captures?topic=…&wait=5s&count=2`.
     func captures(_ query: Substring, _ respond: @escaping Respond) {
@@ -46,13 +46,13 @@ extension ControlHandler {
 }
 
 extension Control {
-    /// One of `GET /v1/rules`.
+    /// An element of `GET /v1/rules`.
     public struct RuleCount: Codable, Sendable {
         /// The rule's number in its list, from 1 on.
         public var rule: Int
-        /// Its name; nil: it has none.
+        /// Its name; nil if it has none.
         public var name: String?
-        /// Pushes for which its conditions held, but for `nth`, `per` and `probability`.
+        /// Pushes for which its conditions hold, before `nth`, `per` and `probability` are considered.
         public var considered: Int
         /// Pushes that it decided about.
         public var matched: Int

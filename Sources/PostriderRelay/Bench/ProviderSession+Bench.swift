@@ -5,20 +5,20 @@ import PostriderNotifications
 import PostriderRules
 import PostriderTransport
 
-/// The way of a request on a relay with a test bench.
+/// The path of a request on a relay with a test bench.
 extension ProviderSession {
-    /// What comes of a push that no rule decides about.
+    /// What happens to a push that no rule decides about.
     private enum Fate {
         /// It goes to the home of its device.
         case post(Notification)
         /// It is refused.
         case reject(Rejection)
-        /// It is answered with 200; its token is nobody's.
+        /// It is answered with 200, although the relay never gave out its token.
         case capture
     }
 
-    /// Captures a complete request, and has rules decide about a push that the relay would take on, or that is refused
-    /// for its token alone: what is wrong with a request is said before anything that a rule has to say.
+    /// Captures a complete request. Rules decide about a push only if the relay would accept it, or would refuse it for
+    /// its token alone: any other fault of a request is answered first.
     func take(_ request: PushRequest, _ stream: Int32, observedBy observer: RequestObserver) {
         noteAbandoned(observer)
         observer.began(request, stream, in: environment, from: endpoint.peer, at: context.now)
@@ -39,7 +39,7 @@ extension ProviderSession {
         }
     }
 
-    /// Tells the provider what became of its push at the home of its device.
+    /// Tells the provider the result from the home of its device.
     func answer(_ stream: Int32, _ verdict: PushResult, observedBy observer: RequestObserver) {
         guard let request = exchanges[stream], case .observed = request.phase else { return }
         let goaway = observer.goaways.removeValue(forKey: stream)
@@ -52,7 +52,7 @@ extension ProviderSession {
         if let goaway { say(goaway) }
     }
 
-    /// Notes what an order about channels, or a broadcast, was answered.
+    /// Notes how a request about channels or a broadcast was answered.
     func noteAnswered(_ stream: Int32, status: Int, reason: Rejection?) {
         guard let observer else { return }
         let answer = Capture.Answer(at: context.now, status: status, reason: reason?.rawValue)
@@ -60,7 +60,7 @@ extension ProviderSession {
         announce(observer)
     }
 
-    /// Requests that the provider has given up are told.
+    /// Notes requests whose streams the provider has closed.
     func noteAbandoned(_ observer: RequestObserver) {
         if observer.abandon(allBut: { exchanges[$0] != nil }) { announce(observer) }
     }
@@ -85,7 +85,7 @@ extension ProviderSession {
             switch goaway.time {
             case .before:
                 say(goaway)
-                // The answer is not in the same write: the provider reads the GOAWAY first.
+                // The answer is sent in a later write, so that the provider reads the GOAWAY first.
                 delay = max(delay, 1)
             case .after: observer.goaways[stream] = goaway
             }
@@ -96,7 +96,7 @@ extension ProviderSession {
         }
     }
 
-    /// Does what a rule, or nobody, has decided.
+    /// Carries out the decision of a rule, or the relay's own if no rule decided.
     private func settle(
         _ stream: Int32, _ observer: RequestObserver, _ outcome: RuleEffect.Outcome, _ fate: Fate
     ) {
@@ -108,7 +108,7 @@ extension ProviderSession {
                 if let rejection = post(notification, stream) {
                     answer(stream, .rejected(rejection), observedBy: observer)
                 }
-                // Its home answers, and a GOAWAY follows then.
+                // The home answers, and the GOAWAY follows its answer.
                 return
             }
             if case .reject(let rejection) = fate {
@@ -130,7 +130,7 @@ extension ProviderSession {
         if let goaway = observer.goaways.removeValue(forKey: stream) { say(goaway) }
     }
 
-    /// Answers as the relay always does, and notes it.
+    /// Answers as the relay always does, and captures the answer.
     private func conclude(
         _ stream: Int32, _ observer: RequestObserver, _ verdict: PushResult, _ outcome: Capture.Outcome,
         _ request: PushRequest
@@ -152,7 +152,7 @@ extension ProviderSession {
         announce(observer)
     }
 
-    // MARK: What rules say
+    // MARK: Actions of rules
 
     private func say(
         _ scripted: ScriptedAnswer, on stream: Int32, _ observer: RequestObserver, _ request: PushRequest
@@ -181,7 +181,7 @@ extension ProviderSession {
         announce(observer)
     }
 
-    /// Sends the second half of a body when its time has come.
+    /// Sends the second half of a body later.
     private func finishLater(
         _ body: [UInt8], _ stream: Int32, _ milliseconds: Int, _ observer: RequestObserver
     ) {
@@ -198,7 +198,7 @@ extension ProviderSession {
 
     // MARK: Parts
 
-    /// Whether a token has a form that tokens have, and this relay never gave it out.
+    /// Whether a token is well-formed but was never given out by this relay.
     private func hasStrangeToken(_ request: PushRequest) -> Bool {
         let digits = Array((request.deviceToken ?? "").utf8)
         guard digits.count >= Limits.strangeTokenDigits, PushValidator.isToken(digits.span) else {
@@ -207,7 +207,7 @@ extension ProviderSession {
         return DeviceToken(hex: digits.span).flatMap { context.codec.open($0) } == nil
     }
 
-    /// Tells whoever waits for captures that there are news.
+    /// Tells those who wait for captures that there are new ones.
     private func announce(_ observer: RequestObserver) {
         if observer.bench.isAwaited { context.outbox.send(.control(.capturesChanged), to: 0) }
     }

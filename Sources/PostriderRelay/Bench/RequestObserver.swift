@@ -5,24 +5,24 @@ import PostriderNotifications
 import PostriderRules
 import PostriderTransport
 
-/// What one provider's connection keeps for the test bench: which of its open requests has which number there, and what
-/// is still to be done about them.
+/// The test bench's records of one provider connection: the capture numbers of its open requests, and what is still to
+/// be done to them.
 final class RequestObserver {
     let bench: TestBench
-    /// The connection, as captures have it: those that never bring a request have no number.
+    /// The connection's number in captures; a connection without a request gets none.
     private(set) lazy var connection = bench.drawConnection()
-    /// The numbers of captured requests that are open.
+    /// The capture numbers of open requests, by stream.
     private var numbers: [Int32: Int] = [:]
     /// GOAWAYs that follow the answers on these streams.
     var goaways: [Int32: Goaway] = [:]
-    /// What is put off, by stream.
+    /// Delayed actions, by stream.
     private var timers: [Int32: any LoopTimer] = [:]
-    /// Answers that are sent in part, by stream.
+    /// Answers of which only a part was sent, by stream.
     private var stalls: [Int32: any LoopTimer] = [:]
 
     init(_ bench: TestBench) { self.bench = bench }
 
-    /// A complete request: captures it.
+    /// A request is complete: captures it.
     func began(
         _ request: PushRequest, _ stream: Int32, in environment: Environment, from peer: Peer?, at now: Moment
     ) {
@@ -35,18 +35,18 @@ final class RequestObserver {
         numbers[stream] = bench.add(capture)
     }
 
-    /// A rule decides about a request.
+    /// Notes a rule's decision about a request.
     func decided(_ decision: RuleDecision, on stream: Int32) {
         guard let number = numbers[stream] else { return }
         bench.note(number) { $0.rule = Capture.Rule(number: decision.rule, name: decision.name) }
     }
 
-    /// A push is about to be given to the home of its device.
+    /// A push is about to be sent to the home of its device.
     func posting(_ stream: Int32) {
         if let number = numbers[stream] { bench.expectLife(of: number) }
     }
 
-    /// A request comes to its end: with this answer, or with none.
+    /// Notes the end of a request, with its answer if there was one.
     func ended(_ stream: Int32, _ outcome: Capture.Outcome, answer: Capture.Answer? = nil) {
         timers[stream] = nil
         guard let number = numbers.removeValue(forKey: stream) else { return }
@@ -56,7 +56,7 @@ final class RequestObserver {
         }
     }
 
-    /// The streams that the provider has closed before they were answered are given up.
+    /// Gives up the streams that the provider has closed before they were answered. Returns whether there were any.
     func abandon(allBut isOpen: (Int32) -> Bool) -> Bool {
         let gone = numbers.keys.filter { !isOpen($0) }
         for stream in gone {
@@ -66,7 +66,7 @@ final class RequestObserver {
         return !gone.isEmpty
     }
 
-    /// Does something later, unless the stream comes to its end before.
+    /// Does something later, unless the stream ends before.
     func later(
         _ milliseconds: Int, _ stream: Int32, on scheduler: any Scheduler, _ work: @escaping () -> Void
     ) {
@@ -75,7 +75,7 @@ final class RequestObserver {
         timers[stream] = timer
     }
 
-    /// Sends the rest of an answer later; the request itself is done with.
+    /// Sends the rest of an answer later; the request itself has ended.
     func stall(
         _ milliseconds: Int, _ stream: Int32, on scheduler: any Scheduler, _ work: @escaping () -> Void
     ) {
@@ -97,14 +97,14 @@ final class RequestObserver {
 }
 
 extension PushRequest {
-    /// All fields as text, which costs.
+    /// All fields as text; slow.
     var headers: [Capture.Field] {
         var fields: [Capture.Field] = []
         forEachField { name, value in fields.append(Capture.Field(name: name.text, value: value.text)) }
         return fields
     }
 
-    /// The device token that the path names, in lower case; nil: the path is no device's.
+    /// The device token in the path, in lower case; nil if the path is not one of a device.
     var deviceToken: String? {
         guard let path = text(.path), path.hasPrefix("/3/device/") else { return nil }
         return String(path.dropFirst("/3/device/".count)).lowercased()

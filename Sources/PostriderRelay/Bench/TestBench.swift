@@ -3,19 +3,19 @@ import PostriderNotifications
 public import PostriderRules
 import Synchronization
 
-/// What a relay has for tests besides what it always does: it captures the requests of providers, and does to pushes
-/// what rules say. All shards share it. A relay in production has none, and pays for none.
+/// The part of a relay that serves tests: it captures the requests of providers, and does to pushes what rules say. All
+/// shards share it. A relay in production has none, and pays nothing for it.
 public final class TestBench: Sendable {
-    /// Why a text is no list of rules, as one sentence with its place.
+    /// Why a text is not a list of rules, as one sentence with its place.
     public struct RuleMistake: Error {
-        /// What is wrong, where, what to do.
+        /// What is wrong, where, and what to do.
         public let sentence: String
 
         /// A mistake from its sentence.
         public init(_ sentence: String) { self.sentence = sentence }
     }
 
-    /// Reads a list of rules, as somebody sends it to a running relay.
+    /// Reads a list of rules that is sent to a running relay.
     public typealias ReadRules = @Sendable (String) throws(RuleMistake) -> RuleList
 
     private struct State {
@@ -25,18 +25,19 @@ public final class TestBench: Sendable {
 
     /// Whether pushes to device tokens that the relay never gave out are answered with 200.
     let acceptsAnyToken: Bool
-    /// Whether captures hold what `authorization` says, its secret included.
+    /// Whether captures contain the whole `authorization` field, with its secret.
     private let keepsSecrets: Bool
     private let readRules: ReadRules
     private let state: Mutex<State>
     private let lastConnection = Atomic(0)
     private let waiting = Atomic(0)
 
-    /// A bench with rules, and nothing captured.
+    /// A bench with these rules and no captures.
     ///
     /// - Parameters:
-    ///   - acceptsAnyToken: whether pushes to tokens of 64 to 200 digits that are nobody's are answered with 200.
-    ///   - keepsSecrets: whether captures hold the signatures of provider tokens.
+    ///   - acceptsAnyToken: whether pushes to tokens of 64 to 200 digits that the relay never gave out are answered
+    ///     with 200.
+    ///   - keepsSecrets: whether captures contain the signatures of provider tokens.
     ///   - readRules: reads rules that replace the first ones later.
     public init(
         rules: RuleList = RuleList(), acceptsAnyToken: Bool = false, keepsSecrets: Bool = false,
@@ -50,10 +51,10 @@ public final class TestBench: Sendable {
 
     // MARK: Captures
 
-    /// The number of a provider's connection that begins.
+    /// A number for a provider's connection.
     func drawConnection() -> Int { lastConnection.add(1, ordering: .relaxed).newValue }
 
-    /// Takes a request on, and answers its number.
+    /// Adds a captured request, and returns its number.
     func add(_ capture: Capture) -> Int {
         var capture = capture
         if !keepsSecrets {
@@ -65,41 +66,40 @@ public final class TestBench: Sendable {
         return state.withLock { $0.ring.add(kept) }
     }
 
-    /// Notes something about a request.
+    /// Changes a captured request.
     func note(_ number: Int, _ change: (inout Capture) -> Void) {
         state.withLock { $0.ring.update(number, change) }
     }
 
-    /// A push is about to be given to the home of its device.
+    /// A push is about to be sent to the home of its device: the capture waits for the push's trace.
     func expectLife(of number: Int) { state.withLock { $0.ring.expectLife(of: number) } }
 
-    /// Takes in what the trace says of pushes.
+    /// Adds what the trace records about pushes.
     func noteLives(_ records: [TraceRecord]) { state.withLock { $0.ring.note(records) } }
 
-    /// The JSON that answers a question.
+    /// The JSON answer to a query.
     func json(_ query: CaptureQuery) -> [UInt8] { state.withLock { $0.ring.json(query) } }
 
-    /// Whether what a question waits for is there.
+    /// Whether the captures that a query waits for are there.
     func isComplete(_ query: CaptureQuery) -> Bool { state.withLock { $0.ring.isComplete(query) } }
 
     /// Forgets all captures.
     func removeCaptures() { state.withLock { $0.ring.removeAll() } }
 
-    /// Whether somebody waits for captures.
+    /// Whether anybody waits for captures.
     var isAwaited: Bool { waiting.load(ordering: .acquiring) > 0 }
 
-    /// One more, or one fewer, waits.
+    /// Counts one more, or one fewer, who waits.
     func countWaiting(_ change: Int) { waiting.add(change, ordering: .acquiringAndReleasing) }
 
     // MARK: Rules
 
-    /// What the rules say about a push that has just come; nil: nothing.
+    /// What the rules decide about a new push; nil if no rule applies.
     func decide(_ push: PushFacts, at now: Moment) -> RuleDecision? {
         state.withLock { $0.book.decide(push, at: now) }
     }
 
-    /// Puts the rules of a text in the place of those that are there. Counts begin anew, and tokens that rules have
-    /// unregistered are good again.
+    /// Replaces the rules. Counts begin anew, and tokens that rules had unregistered are valid again.
     func replaceRules(_ text: String) throws(RuleMistake) {
         let list = try readRules(text)
         state.withLock { $0.book = RuleBook(list) }

@@ -1,7 +1,7 @@
 import PostriderNotifications
 
-/// The channels of one app, oldest first. A request of a few bytes asks for the list of all of them: it costs nothing
-/// as long as none has come or gone.
+/// The channels of one app, the oldest first. The list of all of them is cached, because a request of a few bytes asks
+/// for it: it costs nothing while no channel is created or removed.
 struct AppChannels {
     private struct Entry: Comparable {
         let createdAt: Moment
@@ -14,15 +14,15 @@ struct AppChannels {
         }
     }
 
-    /// How many there are, those included that are being created.
+    /// How many there are, including those that are being created.
     var count = 0
     private var entries: [Entry] = []
-    /// Whether the entries are in their order. They come so mostly, but not from the disk.
+    /// Whether the entries are sorted. They mostly are added in order, but not when they are read from the disk.
     private var isInOrder = true
-    /// What was listed last, unless something has changed since.
+    /// The cached list; nil after a change.
     private var listed: [ChannelIdentity]?
 
-    /// One is created.
+    /// A channel is created.
     mutating func add(_ record: ChannelRecord) {
         let entry = Entry(record)
         isInOrder = isInOrder && entries.last.map { $0 < entry } ?? true
@@ -30,14 +30,14 @@ struct AppChannels {
         listed = nil
     }
 
-    /// One is removed.
+    /// A channel is removed.
     mutating func remove(_ record: ChannelRecord) {
         putInOrder()
         entries.remove(at: entries.firstPlace(from: Entry(record)))
         listed = nil
     }
 
-    /// The names of all.
+    /// The identities of all channels.
     mutating func list() -> [ChannelIdentity] {
         if let listed { return listed }
         putInOrder()

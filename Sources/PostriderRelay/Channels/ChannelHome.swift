@@ -1,11 +1,12 @@
 import PostriderNotifications
 
-/// The channels whose home one shard is: providers' requests about them, and the way of a broadcast to all shards.
+/// The channels whose home is this shard: it handles providers' requests about them, and sends broadcasts to all
+/// shards.
 final class ChannelHome {
     private let context: ShardContext
     private let changes: RegistryChanges
     var registry = ChannelRegistry()
-    /// Broadcasts that were accepted here.
+    /// How many broadcasts were accepted here.
     private(set) var accepted: UInt64 = 0
 
     init(_ context: ShardContext, _ changes: RegistryChanges) {
@@ -13,7 +14,7 @@ final class ChannelHome {
         self.changes = changes
     }
 
-    /// Takes on the stored channels whose home this is.
+    /// Adds the stored channels whose home this is.
     func restore(_ stored: Registry) {
         for record in stored.channels
         where record.owner.home(among: context.outbox.shardCount) == context.index {
@@ -37,18 +38,18 @@ final class ChannelHome {
         }
     }
 
-    /// Tells a device's home whether there is the channel that the device asks for, and what it stores.
+    /// Answers a device's home whether the channel exists that the device asks for, and which broadcast it stores.
     func find(_ request: SubscriptionRequest) {
         let (isKnown, stored) = registry.find(request, now: context.now)
         context.outbox.send(
             .channel(.subscribed(request, isKnown: isKnown, stored)), to: request.shard)
     }
 
-    /// Gives up stored broadcasts that have passed their expiration.
+    /// Removes stored broadcasts that have expired.
     func sweep() { perform { registry.sweep(now: context.now, &$0) } }
 
-    /// Removes the channels of apps that the operator does not let have any, or not any more; also those that a full
-    /// disk or the end of the relay has kept from being removed.
+    /// Removes the channels of apps that the operator does not allow to have any. This also repeats removals that a
+    /// full disk or the relay's stop has prevented.
     func removeForbidden() {
         let policy = context.policy
         perform { registry.removeChannels(where: { !policy.broadcastTopics.contains($0.topic) }, &$0) }

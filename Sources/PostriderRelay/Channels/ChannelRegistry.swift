@@ -1,28 +1,28 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// The channels of the apps whose home a shard is: the single writer of which there are, of what they have stored and
-/// of the order of their broadcasts.
+/// The channels of the apps whose home is one shard. This is the only writer of the set of channels, of their stored
+/// broadcasts and of the order of broadcasts.
 ///
-/// Pure: orders come in as method calls with the time, what is to be done about them goes out as effects, in order.
-/// Changes are in force when the ledger has made them durable, and are announced then.
+/// Pure: requests come in as method calls with the time; what is to be done goes out as effects, in order. A change
+/// takes effect, and is announced, once the ledger has made it durable.
 struct ChannelRegistry {
-    /// What the home has to do.
+    /// What the home has to do for the registry.
     enum Effect {
-        /// Tell the provider.
+        /// Answer the provider.
         case answer(ReplyAddress, ChannelAnswer)
-        /// Make it durable, then say ``ChannelRegistry/applied(_:failure:_:)``.
+        /// Have the ledger make the change durable, then call ``ChannelRegistry/applied(_:failure:_:)``.
         case apply(RegistryChange, Step)
-        /// Send it to every shard.
+        /// Send the broadcast to every shard.
         case publish(Broadcast, Environment, ProviderProof)
         /// Tell every shard that the channel is gone.
         case announceEnd(ChannelIdentity)
     }
 
-    /// What was waiting for the ledger.
+    /// A change that waits for the ledger.
     enum Step: Sendable {
         case creation(ChannelRecord, ReplyAddress)
-        /// Nobody waits for the answer where the receipt is nil.
+        /// The address is nil if nobody waits for an answer.
         case removal(ChannelIdentity, ReplyAddress?)
         case broadcast(Broadcast, Environment, ProviderProof, ReplyAddress)
         case expiry
@@ -31,7 +31,7 @@ struct ChannelRegistry {
     private struct Channel {
         let record: ChannelRecord
         var stored: Broadcast?
-        /// Broadcasts that are with the ledger.
+        /// How many broadcasts wait for the ledger.
         var storing = 0
     }
 
@@ -44,19 +44,19 @@ struct ChannelRegistry {
 
     // MARK: Start-up
 
-    /// Takes on a channel that was found on the disk.
+    /// Adds a channel that was read from the disk.
     mutating func restore(_ record: ChannelRecord) {
         channels[record.identity] = Channel(record: record)
         rosters[record.owner, default: AppChannels()].count += 1
         rosters[record.owner]?.add(record)
     }
 
-    /// Takes on a stored broadcast that was found on the disk, after the channels.
+    /// Adds a stored broadcast that was read from the disk, after all channels were.
     mutating func restore(_ broadcast: Broadcast) { channels[broadcast.channel]?.stored = broadcast }
 
-    // MARK: Orders
+    // MARK: Requests
 
-    /// Works off a provider's order. `draw` draws the name of a channel.
+    /// Carries out a provider's request. `draw` makes a new channel identity.
     mutating func work(
         off order: ChannelOrder, of owner: ChannelOwner, for receipt: ReplyAddress, now: Moment,
         draw: () -> ChannelIdentity, _ effects: inout [Effect]
@@ -109,7 +109,7 @@ struct ChannelRegistry {
             effects += [.publish(broadcast, owner.environment, proof), .answer(receipt, .accepted)]
         case .mostRecent:
             channels[broadcast.channel]?.storing += 1
-            // One that is not to be kept still ends what was kept: nothing old comes after something new.
+            // A broadcast that is not to be stored still removes the stored one: nothing old may follow something new.
             let change: RegistryChange =
                 broadcast.expiration == .nowOrNever
                 ? .removeBroadcast(of: broadcast.channel) : .putBroadcast(broadcast)
@@ -117,11 +117,11 @@ struct ChannelRegistry {
         }
     }
 
-    // MARK: What the ledger has done
+    // MARK: Answers of the ledger
 
-    /// The ledger has made a step durable, or has failed to. Steps come back in the order in which they were taken.
+    /// The ledger has made a change durable, or has failed to. Answers come in the order of the changes.
     ///
-    /// - Parameter failure: what the provider is told where it has failed.
+    /// - Parameter failure: the answer to the provider if it has failed.
     mutating func applied(_ step: Step, failure: Rejection?, _ effects: inout [Effect]) {
         switch step {
         case .creation(let record, let receipt):
@@ -156,7 +156,7 @@ struct ChannelRegistry {
 
     // MARK: Subscriptions
 
-    /// Whether there is a channel for a device that wants to subscribe, and the broadcast that it is to be sent.
+    /// Whether the channel exists that a device wants to subscribe to, and the stored broadcast to send to it.
     func find(_ request: SubscriptionRequest, now: Moment) -> (isKnown: Bool, stored: Broadcast?) {
         guard let channel = channel(request.channel, of: request.owner) else { return (false, nil) }
         guard let stored = channel.stored, !request.wish.hasMadeSafe(stored), !stored.hasExpired(at: now)
@@ -164,9 +164,9 @@ struct ChannelRegistry {
         return (true, stored)
     }
 
-    // MARK: Time, and the operator
+    // MARK: Time and the operator
 
-    /// Gives up what has passed its expiration.
+    /// Removes stored broadcasts that have expired.
     mutating func sweep(now: Moment, _ effects: inout [Effect]) {
         let due = channels.values.filter { $0.storing == 0 && $0.stored?.hasExpired(at: now) ?? false }
             .map(\.record.identity).sorted()
@@ -176,7 +176,7 @@ struct ChannelRegistry {
         }
     }
 
-    /// Removes the channels of apps that may not have any, or not any more.
+    /// Removes the channels of apps that may not have any.
     func removeChannels(where isForbidden: (ChannelOwner) -> Bool, _ effects: inout [Effect]) {
         guard rosters.keys.contains(where: isForbidden) else { return }
         let due = channels.values.filter { isForbidden($0.record.owner) }.map(\.record.identity).sorted()

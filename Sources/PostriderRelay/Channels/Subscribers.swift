@@ -1,7 +1,7 @@
 import PostriderNotifications
 
-/// Who of a shard's devices is subscribed to which channel. Joining and leaving cost the same however many there are,
-/// and members are called in an order that does not depend on hashes.
+/// The devices of a shard that are subscribed to each channel. Adding and removing take constant time, and the order of
+/// members does not depend on hashes.
 struct Subscribers<Member: AnyObject> {
     private struct Circle {
         var members: [Member] = []
@@ -9,13 +9,13 @@ struct Subscribers<Member: AnyObject> {
     }
 
     private var circles: [ChannelIdentity: Circle] = [:]
-    /// Subscriptions of all channels.
+    /// The number of subscriptions to all channels.
     private(set) var count = 0
 
     /// The subscribers of a channel.
     subscript(channel: ChannelIdentity) -> [Member] { circles[channel]?.members ?? [] }
 
-    /// One more subscriber; one that is there already stays.
+    /// Adds a subscriber; nothing changes if it is there already.
     mutating func add(_ member: Member, to channel: ChannelIdentity) {
         let place = circles[channel]?.members.count ?? 0
         guard circles[channel]?.places[ObjectIdentifier(member)] == nil else { return }
@@ -24,7 +24,7 @@ struct Subscribers<Member: AnyObject> {
         count += 1
     }
 
-    /// One less; one that is not there is no error. The last takes its place.
+    /// Removes a subscriber, if it is there. The last one takes its place.
     mutating func remove(_ member: Member, from channel: ChannelIdentity) {
         guard let place = circles[channel]?.places.removeValue(forKey: ObjectIdentifier(member)),
             let last = circles[channel]?.members.popLast()
@@ -38,7 +38,7 @@ struct Subscribers<Member: AnyObject> {
         }
     }
 
-    /// Ends a channel; the answer is who was subscribed.
+    /// Removes a channel; returns its subscribers.
     mutating func removeAll(from channel: ChannelIdentity) -> [Member] {
         let members = circles.removeValue(forKey: channel)?.members ?? []
         count -= members.count

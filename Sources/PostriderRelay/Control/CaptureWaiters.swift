@@ -2,7 +2,7 @@ import PostriderCaptures
 import PostriderNotifications
 import PostriderTransport
 
-/// Callers of the control socket that wait for captures. It lives on shard 0, which every shard tells of news.
+/// Callers of the control socket that wait for captures. It lives on shard 0, and every shard tells it of new captures.
 final class CaptureWaiters {
     private struct Waiter {
         let query: CaptureQuery
@@ -20,10 +20,10 @@ final class CaptureWaiters {
         self.scheduler = scheduler
     }
 
-    /// Answers a question when what it waits for is there, or its time is over.
+    /// Answers a query when the captures that it waits for are there, or its time is over.
     func ask(_ query: CaptureQuery, _ respond: @escaping ControlHandler.Respond) {
         guard let milliseconds = query.waitMilliseconds else { return respond((200, bench.json(query))) }
-        // Whoever captures something from here on finds that somebody waits.
+        // From here on, a shard that captures something knows that somebody waits.
         bench.countWaiting(1)
         guard !bench.isComplete(query), waiters.count < Limits.captureWaiters else {
             bench.countWaiting(-1)
@@ -37,7 +37,7 @@ final class CaptureWaiters {
         waiters[number] = Waiter(query: query, respond: respond, timer: timer)
     }
 
-    /// There are news.
+    /// There are new captures.
     func capturesChanged() {
         for (number, waiter) in waiters where bench.isComplete(waiter.query) { answer(number) }
     }

@@ -24,7 +24,7 @@ extension ControlHandler {
         }
     }
 
-    /// A name that is taken is the asker's fault, all else the store's or its disk's.
+    /// A name that is taken is the caller's fault; all other failures are those of the store or its disk.
     static func refusal(ofCopy error: StoreError) -> Answer {
         refusal(error.kind == .conflict ? 409 : 503, error.description)
     }

@@ -2,8 +2,7 @@ import FoundationEssentials
 import PostriderCrypto
 import PostriderNotifications
 
-/// What the operator does with providers' keys, within Apple's bounds ("Establishing a token-based connection to
-/// APNs").
+/// The operator's changes to providers' keys, within Apple's limits ("Establishing a token-based connection to APNs").
 extension ControlHandler {
     /// `GET /v1/keys`.
     func listProviderKeys(_ respond: Respond) {
@@ -72,8 +71,8 @@ extension ControlHandler {
         change(.removeProviderKey(identifier: identifier), respond) { $0.providerKeys[identifier] = nil }
     }
 
-    /// Which other key is known by the identifier already, as a sentence; nil if there is none. An identifier mistyped
-    /// must not end what another team, or another program of this one, signs.
+    /// Which other key has the identifier already, as a sentence; nil if none has. A mistyped identifier must not
+    /// replace the key of another team, or of another program of the same team.
     private func conflict(of key: ES256.PublicKey, _ identifier: String, of team: String) -> String? {
         guard let known = providerKeys[identifier] else { return nil }
         let isSame = (try? ES256.PublicKey(pem: known.publicKey))?.pem == key.pem

@@ -1,9 +1,9 @@
 import PostriderNotifications
 
-/// How far a push has come, asked by any program (docs/reference/control.md).
+/// How far a push has come, for any program that asks (docs/reference/control.md).
 extension ControlHandler {
-    /// `GET /v1/pushes/<apns-id>?wait=STAGE&timeout=SECONDS`: answers when the push has come so far, when it cannot any
-    /// more, or when the time is up.
+    /// `GET /v1/pushes/<apns-id>?wait=STAGE&timeout=SECONDS`: answers when the push has reached the stage, when it
+    /// cannot reach it any more, or when the time is over.
     func pushState(_ text: String, _ query: Substring, _ respond: @escaping Respond) {
         guard let identity = NotificationIdentity(text) else {
             return respond(

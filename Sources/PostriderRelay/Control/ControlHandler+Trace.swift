@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// What the operator asks of the trace (docs/operate/trace.md).
+/// The operator's questions to the trace (docs/operate/trace.md).
 extension ControlHandler {
     /// `GET /v1/trace?id=…&device=…&topic=…&last=…`, or `?follow` and `?follow=CURSOR`.
     func trace(_ query: Substring, _ respond: @escaping Respond) {
@@ -15,7 +15,7 @@ extension ControlHandler {
         }
     }
 
-    /// The trace's answer as one of HTTP.
+    /// The trace's answer as an HTTP answer.
     static func answer(_ answer: TraceAnswer) -> Answer {
         switch answer {
         case .pushes(let pushes): Self.answer(pushes)

@@ -3,17 +3,17 @@ import PostriderCrypto
 import PostriderHTTP2
 import PostriderNotifications
 
-/// Where the operator's requests are worked off. It lives on shard 0 and is the single writer of what every
-/// shard knows as its ``AccessPolicy``: a change is made durable, then a new picture goes to all.
+/// Answers the operator's requests. It lives on shard 0 and is the only writer of the ``AccessPolicy`` that every shard
+/// has: a change is first made durable, and then a new policy goes to all shards.
 final class ControlHandler {
-    /// What a request is answered with: a status and a JSON body.
+    /// A status and a JSON body.
     typealias Answer = (status: Int, body: [UInt8])
     typealias Respond = (Answer) -> Void
 
     let context: ShardContext
     let changes: RegistryChanges
     private let queries: ShardQueries
-    /// What captures requests and has rules decide about pushes; nil: nothing does.
+    /// Captures requests and applies rules to pushes; nil on a relay in production.
     let bench: TestBench?
     /// Callers that wait for captures.
     let captureWaiters: CaptureWaiters?
@@ -21,12 +21,12 @@ final class ControlHandler {
     private var topics: [Topic: TopicRecord]
     private var enrolmentKeys: [String: EnrolmentKeyRecord]
     private var generation: UInt64
-    /// Whether a change is on its way to the disk.
+    /// Whether the ledger is making a change durable.
     private var isChanging = false
-    /// Requests for changes that came meanwhile. A connection has only so many open.
+    /// Requests for changes that arrived meanwhile. Their number is bounded by the streams of a connection.
     private var waiting: [(ControlHandler) -> Void] = []
 
-    /// A desk for what the registry held at start-up.
+    /// A handler for what the registry held at start-up.
     init(
         _ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges, _ queries: ShardQueries,
         _ bench: TestBench? = nil, _ captureWaiters: CaptureWaiters? = nil
@@ -42,7 +42,7 @@ final class ControlHandler {
         generation = context.policy.generation
     }
 
-    /// Works off one request; `respond` is called once, now or when the ledger or the shards have answered.
+    /// Answers one request. `respond` is called once: now, or when the ledger or the shards have answered.
     func handle(_ method: String, _ path: String, body: [UInt8], respond: @escaping (Answer) -> Void) {
         let (path, query) = Self.parted(path)
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
@@ -76,7 +76,7 @@ final class ControlHandler {
         }
     }
 
-    /// A path without its query, and the query.
+    /// Splits a path into the path itself and its query.
     private static func parted(_ path: String) -> (path: Substring, query: Substring) {
         guard let mark = path.firstIndex(of: "?") else { return (path[...], "") }
         return (path[..<mark], path[path.index(after: mark)...])
@@ -191,7 +191,7 @@ final class ControlHandler {
 
     // MARK: Changes
 
-    /// Works a request for a change off when the one before it is decided: it is judged by what is there then.
+    /// Runs a request for a change after the one before it has ended, so that it is checked against the result.
     private func inTurn(_ request: @escaping (ControlHandler) -> Void) {
         guard isChanging else { return request(self) }
         waiting.append(request)
@@ -202,7 +202,7 @@ final class ControlHandler {
         while !isChanging, !waiting.isEmpty { waiting.removeFirst()(self) }
     }
 
-    /// Makes a change durable, then has every shard know it, then answers. To be called in turn.
+    /// Makes a change durable, tells every shard, then answers. Called from ``inTurn(_:)``.
     func change(
         _ change: RegistryChange,
         _ respond: @escaping Respond,
@@ -243,7 +243,7 @@ final class ControlHandler {
         (status, answer(Control.Refusal(sentence: sentence)).body)
     }
 
-    /// What ``isName(_:)`` holds for, in words.
+    /// Describes the names that ``isName(_:)`` allows.
     static let nameWords = "1 to 64 letters, digits, dots, dashes and underscores"
 
     /// Team and key identifiers are Apple's ten characters or an operator's own short name.

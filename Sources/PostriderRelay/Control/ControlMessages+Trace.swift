@@ -5,45 +5,45 @@ extension Control {
     public struct Trace: Codable, Sendable {
         /// The pushes that were found, in the order in which they were accepted.
         public var pushes: [TracedPush]
-        /// When the relay started since the first of them was accepted.
+        /// The relay's starts since the first of these pushes was accepted.
         public var starts: [Int64]
         /// The refusals that were asked for, oldest first.
         public var refusals: [TracedRefusal]
-        /// Records that are missing because they came too fast, or the disk failed, since the relay started.
+        /// Records that are missing since the relay started, because there were too many or the disk failed.
         public var lost: UInt64
-        /// Refusals that were not written down because there were too many in their second, since the relay started.
+        /// Refusals that were not recorded since the relay started, because there were too many in one second.
         public var untoldRefusals: UInt64
-        /// One push of so many is traced.
+        /// One of this many pushes is traced.
         public var sample: Int
     }
 
     /// A push that was refused.
     public struct TracedRefusal: Codable, Sendable {
-        /// When.
+        /// When it was refused.
         public var at: Int64
-        /// Its `apns-id`; nil where it had one that is none.
+        /// Its `apns-id`; nil if that was not a UUID.
         public var identity: String?
-        /// The status that its provider was told.
+        /// The status of the answer.
         public var status: Int
         /// The reason.
         public var reason: String
-        /// `apns-topic`, where it is known.
+        /// Its `apns-topic`, if it had one.
         public var topic: String?
-        /// On which port.
+        /// The environment of the port.
         public var environment: Environment
         /// The shard of its connection.
         public var shard: Int
-        /// The connection, as the log calls it.
+        /// The number of the connection, as in the log.
         public var connection: UInt64
     }
 
     /// `GET /v1/trace?follow`.
     public struct TraceFeed: Codable, Sendable {
-        /// Pushes that were accepted meanwhile.
+        /// Pushes that were accepted since the last answer.
         public var pushes: [TracedPush]
-        /// What happened to these and others.
+        /// What happened to these and to other pushes.
         public var events: [TracedEvent]
-        /// Where to go on.
+        /// Pass it as `follow=` to go on from here.
         public var cursor: String
         /// As in ``Trace``.
         public var lost: UInt64
@@ -51,11 +51,11 @@ extension Control {
 
     /// One push.
     public struct TracedPush: Codable, Sendable {
-        /// By which ``TracedEvent``s name it.
+        /// The number by which a ``TracedEvent`` names it.
         public var row: Int64
         /// Its `apns-id`.
         public var identity: String
-        /// Its `apns-unique-id`, if its provider was told one.
+        /// Its `apns-unique-id`, if the provider was told one.
         public var uniqueIdentity: String?
         /// When it was accepted.
         public var acceptedAt: Int64
@@ -63,62 +63,62 @@ extension Control {
         public var key: String?
         /// Whether its provider showed a client certificate.
         public var hasCertificate: Bool
-        /// Bytes of its payload.
+        /// The length of its payload in bytes.
         public var payloadBytes: Int
         /// `apns-topic`.
         public var topic: String
-        /// The device; nil where it was broadcast.
+        /// The device; nil for a broadcast.
         public var device: String?
         /// The channel that it was broadcast to.
         public var channel: String?
-        /// Where its device token, or its channel, is good.
+        /// The environment of its device token or its channel.
         public var environment: Environment
         /// `apns-push-type`.
         public var pushType: String?
         /// `apns-priority`.
         public var priority: UInt8
-        /// Until when it is kept; nil: it was now or never.
+        /// When it expires; nil if it was not to be stored (`apns-expiration: 0`).
         public var expiresAt: Int64?
         /// Whether it has a collapse identifier.
         public var collapses: Bool
         /// What happened to it, in order; empty in a ``TraceFeed``.
         public var events: [TracedEvent]
-        /// Whether there were more events than an answer holds; the last is the last.
+        /// Whether there were more events than an answer holds. The last element is the last event in any case.
         public var isCut: Bool
     }
 
     /// One thing that happened to a push.
     public struct TracedEvent: Codable, Sendable {
-        /// Which push.
+        /// The row of the push.
         public var row: Int64
-        /// When.
+        /// When it happened.
         public var at: Int64
         /// One of `started`, `stored`, `sent`, `returned`, `recalled`, `acknowledged`, `replaced`, `merged`, `expired`,
         /// `discarded`, `dropped`, `handedOver`, `shown`, `actedOn`, `replacedOnDevice`, `begun`, `done`, `failed`,
         /// `gaveUp`, `postponed`, `broadcast`, `skipped`.
         public var what: String
-        /// Of `sent`: the shard of the connection; of `broadcast` and `skipped`: of the devices.
+        /// For `sent`: the shard of the connection. For `broadcast` and `skipped`: the shard of the devices.
         public var shard: Int?
-        /// Of `sent`: the connection, as the log calls it.
+        /// For `sent`: the number of the connection, as in the log.
         public var connection: UInt64?
-        /// Of `broadcast` and `skipped`: how many devices.
+        /// For `broadcast` and `skipped`: how many devices.
         public var devices: UInt64?
-        /// Of `dropped`.
+        /// For `dropped`: the cause.
         public var cause: String?
-        /// Of `replaced` and `merged`: the row of the other push.
+        /// For `replaced` and `merged`: the row of the other push.
         public var otherRow: Int64?
-        /// Of these, where it is known: the other's `apns-id`.
+        /// For `replaced` and `merged`: the `apns-id` of the other push, if it is known.
         public var other: String?
-        /// Of what a device reports, but for `merged`: when, by the device's clock.
+        /// For reports of a device, except `merged`: the time by the device's clock.
         public var deviceAt: Int64?
-        /// Of `done`, `failed`, `gaveUp` and `postponed`: what the device says about it.
+        /// For `done`, `failed`, `gaveUp` and `postponed`: the device's text about it.
         public var text: String?
-        /// Of these in a ``TraceFeed``, where the row is 0: the `apns-id` and the device that tells of it.
+        /// Set only for reports of devices in a ``TraceFeed``, whose row is 0: the `apns-id` of the push.
         public var identity: String?
-        /// The device.
+        /// Set together with ``identity``: the device that reports.
         public var device: String?
 
-        /// Whether the relay was done with the push by this.
+        /// Whether the relay was finished with the push after this event.
         public var isEnding: Bool {
             TraceEvent.Kind.allCases.first { "\($0)" == what }?.isEnding ?? false
         }

@@ -1,41 +1,41 @@
 public import PostriderNotifications
 
-/// What is said on the control socket, as JSON (`docs/reference/control.md`). Times are milliseconds since the epoch.
+/// The JSON of the control socket (`docs/reference/control.md`). Times are milliseconds since the epoch.
 public enum Control {
     /// `GET /v1/status`.
     public struct Status: Codable, Sendable {
-        /// Where every accepted notification is.
+        /// What became of every accepted notification.
         public struct Counters: Codable, Sendable {
-            /// Taken on by a device's home.
+            /// Accepted by a device's home.
             public var accepted: UInt64
             /// Acknowledged by the device.
             public var delivered: UInt64
             /// Waiting for the device.
             public var pending: UInt64
-            /// Given up because their time was over.
+            /// Dropped because they expired.
             public var expired: UInt64
-            /// Superseded by a newer one in the same slot, or sent twice.
+            /// Replaced by a newer one in the same slot, or sent twice.
             public var replaced: UInt64
-            /// Now-or-never ones whose device was not there.
+            /// Not to be stored, and the device was not connected.
             public var discarded: UInt64
-            /// By cause.
+            /// Dropped, by cause.
             public var dropped: [String: UInt64]
-            /// accepted = delivered + pending + expired + replaced + discarded + dropped, and as many wait as are
-            /// pending.
+            /// Whether accepted = delivered + pending + expired + replaced + discarded + dropped, and as many
+            /// notifications wait as `pending` says.
             public var isBalanced: Bool
         }
 
-        /// What became of broadcasts; summed over shards.
+        /// What became of broadcasts, as a sum over the shards.
         public struct Broadcasts: Codable, Sendable {
             /// Accepted from providers.
             public var accepted: UInt64
-            /// Written to devices: one for each device.
+            /// Written to devices, counted once for each device.
             public var sent: UInt64
-            /// Not written to a device, because too much was waiting to be sent to it.
+            /// Not written to a device because too much waited to be sent to it, counted once for each device.
             public var dropped: UInt64
         }
 
-        /// Event loops.
+        /// How many event loops there are.
         public var shards: Int
         /// Open connections of providers.
         public var providerConnections: Int
@@ -43,33 +43,33 @@ public enum Control {
         public var deviceConnections: Int
         /// Enrolled devices.
         public var devices: Int
-        /// Channels of all apps.
+        /// How many channels all apps have.
         public var channels: Int
-        /// Channels that connected devices are subscribed to: one for each device and channel.
+        /// Subscriptions of connected devices to channels.
         public var subscriptions: Int
         /// What became of broadcasts.
         public var broadcasts: Broadcasts
-        /// Devices that found many others returning and were told when to come back.
+        /// Devices that returned together with many others and were told to come back later.
         public var deferredDevices: UInt64
         /// Connections that were closed as soon as they were accepted.
         public var refusedConnections: UInt64
-        /// Where every accepted notification is.
+        /// What became of every accepted notification.
         public var counters: Counters
         /// The same for each shard.
         public var countersOfShards: [Counters]
-        /// What the trace is missing; nil where there is none.
+        /// What is missing in the trace; nil if there is no trace.
         public var trace: Trace?
 
-        /// What is missing in the trace since the relay was started.
+        /// What is missing in the trace since the relay started.
         public struct Trace: Codable, Sendable {
-            /// Records that are lost because they came too fast, or the disk failed.
+            /// Records that were lost because there were too many, or the disk failed.
             public var lost: UInt64
-            /// Refusals that were not written down because there were too many in their second.
+            /// Refusals that were not recorded because there were too many in one second.
             public var untoldRefusals: UInt64
         }
     }
 
-    /// One of `GET /v1/keys`.
+    /// An element of `GET /v1/keys`.
     public struct ProviderKey: Codable, Sendable {
         /// The `kid`.
         public var identifier: String
@@ -77,13 +77,13 @@ public enum Control {
         public var team: String
         /// When it was added.
         public var addedAt: Int64
-        /// The environment that it is for; nil: both.
+        /// The environment of the key; nil for both.
         public var environment: Environment?
-        /// The topics of a topic-specific key; nil: every topic of its team.
+        /// The topics of a topic-specific key; nil for every topic of its team.
         public var topics: [String]?
         /// The key whose tokens may share a connection with this one's.
         public var relatedKey: String?
-        /// When it was revoked; nil while it is good.
+        /// When it was revoked; nil if it was not.
         public var revokedAt: Int64?
     }
 
@@ -93,13 +93,13 @@ public enum Control {
         public var team: String
         /// P-256, PEM.
         public var publicKey: String
-        /// The environment that it is for; nil: both.
+        /// The environment of the key; nil for both.
         public var environment: Environment?
-        /// The topics of a topic-specific key; nil: every topic of its team.
+        /// The topics of a topic-specific key; nil for every topic of its team.
         public var topics: [String]?
         /// The key whose tokens may share a connection with this one's.
         public var relatedKey: String?
-        /// Whether another key of that identifier, or another team's, gives way to this one; nil: no.
+        /// Whether it may replace another key of this identifier, or one of another team; nil for no.
         public var replaces: Bool?
 
         /// An addition from its parts.
@@ -116,7 +116,7 @@ public enum Control {
         }
     }
 
-    /// One of `GET /v1/topics`.
+    /// An element of `GET /v1/topics`.
     public struct Topic: Codable, Sendable {
         /// The topic.
         public var topic: String
@@ -130,7 +130,7 @@ public enum Control {
     public struct TopicAddition: Codable, Sendable {
         /// The team.
         public var team: String
-        /// Whether the app may have channels; nil: yes. Where it may not any more its channels are removed.
+        /// Whether the app may have channels; nil for yes. If it no longer may, its channels are removed.
         public var takesBroadcasts: Bool?
 
         /// An addition from its parts.
@@ -140,7 +140,7 @@ public enum Control {
         }
     }
 
-    /// One of `GET /v1/enrolment-keys`.
+    /// An element of `GET /v1/enrolment-keys`.
     public struct EnrolmentKey: Codable, Sendable {
         /// Its name.
         public var name: String
@@ -148,7 +148,7 @@ public enum Control {
         public var addedAt: Int64
     }
 
-    /// The answer to `PUT /v1/enrolment-keys/<name>`: the only time that the key is shown.
+    /// The answer to `PUT /v1/enrolment-keys/<name>`. The key is never shown again.
     public struct NewEnrolmentKey: Codable, Sendable {
         /// Its name.
         public var name: String
@@ -158,22 +158,22 @@ public enum Control {
 
     /// `PUT /v1/backup`.
     public struct Backup: Codable, Sendable {
-        /// The directory to make on the relay's machine; absolute.
+        /// The absolute path of the directory to create on the relay's machine.
         public var directory: String
 
         /// A backup into this directory.
         public init(directory: String) { self.directory = directory }
     }
 
-    /// One of `GET /v1/devices`.
+    /// An element of `GET /v1/devices`.
     public struct Device: Codable, Sendable {
         /// One app on a device.
         public struct Registration: Codable, Sendable {
-            /// The app.
+            /// The topic of the app.
             public var topic: String
             /// Its device token, 64 hexadecimal digits.
             public var token: String
-            /// Where the token is good.
+            /// The environment of the token.
             public var environment: Environment
         }
 
@@ -185,19 +185,19 @@ public enum Control {
         public var enrolledAt: Int64
         /// Whether its connection is open.
         public var isConnected: Bool
-        /// Notifications that wait for it.
+        /// How many notifications wait for it.
         public var pending: Int
-        /// The addresses of two machines that use its identity, where the relay has noticed that.
+        /// The addresses of two machines that use its identity, if the relay has noticed that.
         public var duplicates: [String]?
-        /// When they met last.
+        /// When both were last seen.
         public var duplicatedAt: Int64?
-        /// Its good registrations.
+        /// Its valid registrations.
         public var registrations: [Registration]
     }
 
-    /// The answer to anything that was not done: one sentence.
+    /// The answer if a request was refused: one sentence.
     public struct Refusal: Codable, Sendable {
-        /// What was wrong, where, what to do.
+        /// What is wrong, where, and what to do.
         public var sentence: String
     }
 }

@@ -3,8 +3,8 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// One connection of the control socket. Only the user who runs the relay and root are let in; the kernel
-/// says who they are.
+/// One connection of the control socket. Only root and the user who runs the relay may use it; the kernel says who is
+/// connected (SO_PEERCRED).
 final class ControlSession: EndpointOwner {
     private let handler: ControlHandler
     private let user: UInt32
@@ -13,7 +13,8 @@ final class ControlSession: EndpointOwner {
     private var requests: [Int32: (method: String, path: String, body: [UInt8])] = [:]
     private var isOpen = true
 
-    /// Bytes of a request's body; the largest is a key for as many topics as there can be, each as long as can be.
+    /// The longest body of a request, in bytes. The largest possible one adds a key for the most topics, each of the
+    /// greatest length.
     private static let bodyBytes = 131_072
 
     private static let settings: SessionSettings = {
@@ -23,7 +24,7 @@ final class ControlSession: EndpointOwner {
         return settings
     }()
 
-    /// A session whose requests `handler` answers, for the user of this identifier, who runs the relay.
+    /// A session whose requests `handler` answers. `user` is the user who runs the relay.
     init(_ handler: ControlHandler, user: UInt32, log: Log) {
         self.handler = handler
         self.user = user
@@ -70,7 +71,7 @@ final class ControlSession: EndpointOwner {
 
     func disconnected(_ reason: CloseReason) { isOpen = false }
 
-    /// The answer, or, where it has more bytes than are sent at once, a sentence about that.
+    /// The answer itself, or a sentence if it is longer than what may be sent at once.
     static func fitting(_ answer: ControlHandler.Answer) -> ControlHandler.Answer {
         guard answer.body.count > Limits.controlAnswerBytes else { return answer }
         let (has, most) = (answer.body.count >> 20, Limits.controlAnswerBytes >> 20)

@@ -1,12 +1,12 @@
-/// How far a push has come, as its trace tells. Pure: events go in, in any order and as often as they like.
+/// How far a push has come, according to its trace. Pure: events may be added in any order and more than once.
 public struct PushProgress: Sendable, Equatable {
-    /// What one may wait for.
+    /// The stages that a caller can wait for.
     public enum Stage: String, CaseIterable, Codable, Sendable {
-        /// The relay has taken the push on.
+        /// The relay has accepted the push.
         case accepted
-        /// The device has it safe.
+        /// The device has stored it.
         case delivered
-        /// The app has taken it, or its handler was started.
+        /// The app has received it, or its handler was started.
         case taken
         /// The user was shown it.
         case shown
@@ -14,29 +14,29 @@ public struct PushProgress: Sendable, Equatable {
         case done
     }
 
-    /// Whether what is waited for has come.
+    /// Whether a stage was reached.
     public enum State: Equatable, Sendable {
-        /// It has.
+        /// It was reached.
         case reached
-        /// It can come no more, or not by itself: why.
+        /// It cannot be reached any more, or not without help, for this reason.
         case failed(String)
-        /// It may come.
+        /// It may still be reached.
         case underWay
     }
 
-    /// What has happened.
+    /// The stages that were reached.
     public private(set) var stages: Set<Stage> = []
-    /// Where the push is: a phrase.
+    /// A phrase about where the push is.
     public private(set) var position = "the relay does not know it yet"
-    /// Why the relay has given it up; nil: it has not.
+    /// Why the relay has given it up; nil if it has not.
     private var failure: String?
-    /// Why its app or handler has not handled it, and will not by itself.
+    /// Why its app or handler has not handled it, and will not without help.
     private var deviceFailure: String?
 
-    /// A push of which nothing is known.
+    /// A push about which nothing is known.
     public init() {}
 
-    /// Whether a stage was reached.
+    /// The state of a stage.
     public func state(of stage: Stage) -> State {
         if stages.contains(stage) { return .reached }
         if let failure { return .failed(failure) }
@@ -44,19 +44,19 @@ public struct PushProgress: Sendable, Equatable {
         return .underWay
     }
 
-    /// The relay has taken it on.
+    /// The relay has accepted the push.
     public mutating func accepted() {
         guard stages.insert(.accepted).inserted else { return }
         position = "it waits at the relay for the device"
     }
 
-    /// The relay has refused it, with this status and reason.
+    /// The relay has refused the push with this status and reason.
     public mutating func refused(_ status: Int, _ reason: String) {
         failure = "the relay refused it: \(status) \(reason)"
         position = failure ?? position
     }
 
-    /// This has happened to it.
+    /// Adds an event of the push.
     public mutating func take(_ event: Control.TracedEvent) {
         accepted()
         let text = event.text.map { ": \($0)" } ?? ""
@@ -98,7 +98,7 @@ public struct PushProgress: Sendable, Equatable {
         stages.insert(.delivered)
         if stage == .done { stages.insert(.taken) }
         stages.insert(stage)
-        // A report may overtake what is older: it says no less than what is known.
+        // A report may arrive before an older event: it must not lead back to an earlier position.
         if !stages.contains(.done) || stage == .done { self.position = position }
     }
 }

@@ -1,4 +1,4 @@
-/// The operator's questions to all shards that wait for replies.
+/// The operator's questions to all shards whose replies are not complete.
 final class ShardQueries {
     private struct Query {
         var missing: Int
@@ -11,14 +11,14 @@ final class ShardQueries {
 
     init(_ context: ShardContext) { self.context = context }
 
-    /// Asks every shard; `then` is called when all have replied.
+    /// Asks every shard; calls `then` when all have replied.
     func ask(_ question: ShardQuestion, then: @escaping ([ShardReply]) -> Void) {
         let id = context.drawNumber()
         waiting[id] = Query(missing: context.outbox.shardCount, then: then)
         context.outbox.sendToAll(.control(.question(question, id: id, asker: context.index)))
     }
 
-    /// Takes on one shard's reply.
+    /// Adds one shard's reply.
     func collect(_ reply: ShardReply, _ id: UInt64) {
         guard var query = waiting.removeValue(forKey: id) else { return }
         query.replies.append(reply)

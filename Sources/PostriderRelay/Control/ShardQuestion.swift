@@ -1,10 +1,10 @@
 import PostriderNotifications
 
-/// What the operator asks of every shard.
+/// A question of the operator to every shard.
 enum ShardQuestion: Sendable {
-    /// How the counters stand.
+    /// Ask for the counters.
     case tally
-    /// Which devices there are.
+    /// Ask for the devices.
     case devices
     /// Remove a device and its pending notifications.
     case remove(DeviceIdentity)
@@ -14,11 +14,11 @@ enum ShardQuestion: Sendable {
 enum ShardReply: Sendable {
     case tally(ShardReport)
     case devices([DeviceReport])
-    /// Whether the device's home was this shard, and it is removed.
+    /// Whether the device's home was this shard, so that it is removed.
     case removed(Bool)
 }
 
-/// How one shard stands.
+/// The state of one shard.
 struct ShardReport: Sendable {
     var index = 0
     var takenAt = Moment(milliseconds: 0)
@@ -40,9 +40,9 @@ struct ShardReport: Sendable {
     var broadcasts = BroadcastTally()
 }
 
-/// One device as the operator sees it.
+/// A device, as the operator is told about it.
 struct DeviceReport: Sendable {
-    /// A good registration and its token.
+    /// A valid registration and its token.
     struct Registration: Sendable {
         let topic: Topic
         let token: DeviceToken
@@ -52,7 +52,7 @@ struct DeviceReport: Sendable {
     let record: DeviceRecord
     let isConnected: Bool
     let pending: Int
-    /// The two machines that use its identity; nil if one machine is all that was seen.
+    /// Two machines that use its identity; nil if only one was seen.
     let duplicate: CloneWatch.Duplicate?
     let registrations: [Registration]
 }
@@ -74,7 +74,7 @@ struct BroadcastTally: Sendable, Equatable {
 }
 
 extension ShardReport {
-    /// Whether the counters account for every notification, and as many wait as they say.
+    /// Whether the counters account for every notification, and `pending` is the number of those that wait.
     var isBalanced: Bool { tally.isBalanced && tally.pending == census.waiting }
 
     static func += (left: inout ShardReport, right: ShardReport) {

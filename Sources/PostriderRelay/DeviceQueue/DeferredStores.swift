@@ -1,32 +1,32 @@
 import PostriderNotifications
 
-/// Notifications that are in the hands of devices which acknowledge at once, kept from the ledger for a moment: what is
-/// acknowledged meanwhile need not be written down at all.
+/// Notifications that were sent to devices which acknowledge at once, and are kept from the ledger for a moment. If the
+/// acknowledgement arrives in time, they are never written to the disk.
 ///
-/// Nobody is told that they are safe: the 200 waits for the acknowledgement or, once the moment is over, for the
+/// No provider is told 200 too early: the 200 waits for the acknowledgement or, if the moment has passed, for the
 /// commit.
 struct DeferredStores {
     private struct Entry {
         let row: QueueRow
-        /// Nil once it is settled.
+        /// Nil once the notification is settled.
         var queued: QueuedNotification?
         let since: SendTime
     }
 
-    /// In the order of rows, which is that of their coming; those before `first` are gone.
+    /// Ordered by row, which is the order of arrival; those before `first` are gone.
     private var entries: [Entry] = []
     private var first = 0
 
-    /// Since when the oldest has been held; nil: none is.
+    /// When the oldest was deferred; nil if there is none.
     var oldest: SendTime? { first < entries.count ? entries[first].since : nil }
 
-    /// Holds one whose row is higher than every other's.
+    /// Defers a notification, whose row must be higher than all others.
     mutating func hold(_ queued: QueuedNotification, since moment: SendTime) {
         precondition(entries.last.map { $0.row < queued.row } ?? true, "rows rise")
         entries.append(Entry(row: queued.row, queued: queued, since: moment))
     }
 
-    /// It is settled and needs no disk. False: it is not held.
+    /// Removes a notification that is settled and needs no disk. Returns false if it was not deferred.
     mutating func settle(_ row: QueueRow) -> Bool {
         guard let place = place(of: row), entries[place].queued != nil else { return false }
         entries[place].queued = nil
@@ -34,7 +34,7 @@ struct DeferredStores {
         return true
     }
 
-    /// Takes the oldest out, if its acknowledgement is late at this moment; nil: in any case.
+    /// Removes and returns the oldest, if its acknowledgement is late at `now`; for nil, in any case.
     mutating func takeFirst(lateAt now: SendTime?) -> QueuedNotification? {
         guard first < entries.count, now.map(entries[first].since.isLate) ?? true else { return nil }
         defer { skipSettled() }
@@ -58,39 +58,39 @@ struct DeferredStores {
         }
     }
 
-    /// Room for so many is kept: 160 KiB.
+    /// Memory is kept for this many: 160 KiB.
     private static let kept = 4096
 }
 
-/// When something was sent to a device: by the clock, and in turns of its home.
+/// When something was sent to a device: by the clock, and by the turns of its home.
 struct SendTime {
-    /// Monotonic.
+    /// Monotonic nanoseconds.
     let nanoseconds: UInt64
     let turn: Int
 
-    /// How many ends of turns an acknowledgement may take at least, two to a turn in which anything was written: where
-    /// turns are long, it comes some turns later and not some milliseconds.
+    /// How many ends of turns an acknowledgement may take at least; a turn in which something was written has two. If
+    /// turns are long, an acknowledgement arrives some turns later rather than some milliseconds later.
     static let turns = 8
 
-    /// Whether its acknowledgement, if it has not come until now, is late.
+    /// Whether the acknowledgement is late if it has not arrived by now.
     func isLate(at now: SendTime) -> Bool {
         now.turn - turn >= Self.turns
             && now.nanoseconds - nanoseconds >= UInt64(Limits.acknowledgementMilliseconds) * 1_000_000
     }
 }
 
-/// Whether a device acknowledges so soon that it is worth waiting for. It is believed to until it does not; then one of
-/// its deliveries after the other is timed, until one is in time.
+/// Whether a device acknowledges so fast that waiting for it is worthwhile. That is assumed until one acknowledgement
+/// is late. From then on one delivery at a time is timed, until one is acknowledged in time.
 struct AckLatency {
     var isPrompt = true
     private var timed: (row: QueueRow, since: SendTime)?
 
-    /// A notification is sent, and goes to the ledger as well.
+    /// A notification is sent that the ledger gets as well: times it, unless another is being timed.
     mutating func begin(_ row: QueueRow, at moment: SendTime) {
         if timed == nil { timed = (row, moment) }
     }
 
-    /// One is settled.
+    /// A notification is settled: ends its timing.
     mutating func end(_ row: QueueRow, at moment: SendTime) {
         guard let timed, timed.row == row else { return }
         self.timed = nil

@@ -1,16 +1,16 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// How a device wants to be sent what is for one of its apps.
+/// The device's preference for notifications of one app.
 enum Filter {
     case enabled
-    /// Only when the device is awake anyway.
+    /// Send them only when the device is awake anyway.
     case opportunistic
-    /// Not at all.
+    /// Do not send them.
     case ignored
 }
 
-/// What a link knows of the device's wishes. Most devices have none.
+/// The delivery preferences of the device on this link. Most devices have none.
 struct LinkReception {
     var savesPower = false
     var filters: [Topic: Filter] = [:]
@@ -27,27 +27,27 @@ struct LinkReception {
         if let topic = Topic(topic) { filters[topic] = filter }
     }
 
-    /// How what is for an app is to be sent.
+    /// The preference for an app.
     func filter(of topic: Topic) -> Filter { filters[topic] ?? .enabled }
 }
 
-/// What is held back, for how long, and what ends it.
+/// Holding back: which notifications wait although the device is connected, and until when.
 ///
-/// The device is *awake* from the beginning of a link, from its question and from the first notification that is sent
-/// to it, until nothing is left to send: what wakes a device brings everything else with it. What is held back keeps
-/// its order among its like; what is at once overtakes it.
+/// The device is *awake* from the beginning of a link, from its request, and from the first notification that is sent
+/// to it, until nothing is left to send: whatever wakes a device brings everything else with it. Notifications that are
+/// held back keep their order; those that are sent at once overtake them.
 extension Device {
-    /// For how long a notification is held back.
+    /// Until when a notification is held back.
     enum Hold {
         /// Until the device is awake, or at the latest until the group is due.
         case grouped
         /// Until the device is awake.
         case untilAwake
-        /// Until the device wants what is for the app.
+        /// Until the device changes its preference for the app.
         case ignored
     }
 
-    /// Whether a notification is to be held back, whether the device is awake or not.
+    /// How a notification is held back; nil if it is not. It does not matter here whether the device is awake.
     func hold(on pending: Pending) -> Hold? {
         if link?.reception.filters.isEmpty == false {
             switch registrations[pending.registration]?.filter {
@@ -58,13 +58,13 @@ extension Device {
         }
         return switch pending.priority {
         case .immediate: nil
-        // Now or never has no later.
+        // A notification that is not to be stored cannot be sent later.
         case .considerate: link?.reception.savesPower == true && pending.expiresAt != nil ? .grouped : nil
         case .low: .untilAwake
         }
     }
 
-    /// Whether the one attempt of a notification that is now or never can be made.
+    /// Whether a notification that is not to be stored may be sent now.
     func isToBeSentNow(_ notification: Notification) -> Bool {
         guard let link, !link.isClosing else { return false }
         let filter = registrations[notification.registration]?.filter
@@ -72,32 +72,32 @@ extension Device {
         return link.isAwake || filter != .opportunistic && notification.priority != .low
     }
 
-    /// Holds the next notification back.
+    /// Holds back the next notification of the queue.
     mutating func holdNext(_ hold: Hold, _ pending: Pending, _ now: Moment) {
         queue.hold(ignored: hold == .ignored)
         if hold == .grouped, link?.groupedSince == nil { link?.groupedSince = now }
     }
 
-    /// Nothing is left to send, unless it is held back.
+    /// Ends the time in which the device is awake, if everything was sent that is not held back.
     mutating func rest() {
         guard link?.isAwake == true else { return }
         link?.isAwake = false
         link?.groupedSince = nil
     }
 
-    /// The device asks for what is held back, or its group is due.
+    /// Sends what is held back, because the device asks for it or its group is due.
     mutating func fetch(now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
         link?.isAwake = true
         sendNext(now, &tally, &effects)
     }
 
-    /// Whether a group has waited for as long as it may, or the clock was put back.
+    /// Whether a group has waited for long enough, or the clock was put back.
     func isGroupDue(at now: Moment) -> Bool {
         guard let since = link?.groupedSince else { return false }
         return now < since || now >= since.advanced(byMilliseconds: Limits.groupMilliseconds)
     }
 
-    /// The device says anew how it wants to be sent what waits. It is awake, then.
+    /// The device has sent new preferences. It is awake at this moment.
     mutating func receive(
         by reception: Reception, now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
     ) {
@@ -106,7 +106,7 @@ extension Device {
         fetch(now: now, &tally, &effects)
     }
 
-    /// Takes the device's wishes on.
+    /// Stores the device's preferences.
     mutating func setReception(_ reception: Reception) {
         let wishes = LinkReception(reception)
         let isPlain = wishes.filters.isEmpty && link?.reception.filters.isEmpty ?? true

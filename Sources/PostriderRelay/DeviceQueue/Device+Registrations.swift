@@ -2,13 +2,13 @@ import PostriderNotifications
 
 /// The apps of a device.
 extension Device {
-    /// The number of the good registration of a topic.
+    /// The number of the valid registration of a topic.
     func registration(of topic: Topic) -> RegistrationNumber? {
         registrations.first { $0.value.topic == topic && $0.value.unregisteredAt == nil }?.key
     }
 
-    /// Whether it may have one more registration, perhaps in place of a good one. Tokens of ended registrations are
-    /// answered with 410 for ever; a device that makes them by the thousand is refused, too.
+    /// Whether it may have another registration, perhaps in place of a valid one. Tokens of ended registrations are
+    /// answered with 410 for ever, so a device that makes thousands of them is refused too.
     func hasRoomForRegistration(inPlaceOf old: RegistrationNumber?) -> Bool {
         let good = registrations.count { $0.value.unregisteredAt == nil && $0.key != old }
         return good < Limits.registrationsPerDevice
@@ -21,8 +21,8 @@ extension Device {
         return RegistrationNumber((last?.ordinal ?? 0) + 1, in: environment)
     }
 
-    /// Takes on a registration, or the end of one, that the ledger has made durable (or that is read at
-    /// start-up). What is pending for one that ended is dropped.
+    /// Applies a registration, or the end of one, after the ledger has made it durable, or when it is read at start-up.
+    /// Notifications of a registration that ended are dropped.
     mutating func apply(_ record: RegistrationRecord, _ tally: inout Tally, _ effects: inout [Effect]) {
         precondition(record.device == self.record.identity, "a registration belongs to its device")
         let known = registrations[record.number]

@@ -1,9 +1,9 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// The steps of which a push's life is made.
+/// The steps of a push's life.
 extension Device {
-    /// Why a push to one of this device's registrations is refused, or nil; then it is counted.
+    /// Why a push to one of this device's registrations is refused; nil if it is not, and then it is counted.
     mutating func refusal(of notification: Notification, _ now: Moment, _ rules: DeviceRules) -> PushResult? {
         guard let place = registrations.place(of: notification.registration) else {
             return .rejected(.badDeviceToken)
@@ -17,21 +17,21 @@ extension Device {
         return isInTime ? nil : .rejected(.tooManyRequests)
     }
 
-    /// When the device's tokens expire if it does not come back; nil: never, or it is there.
+    /// When the device's tokens expire unless it returns; nil if they never do, or it is connected.
     private func expiredAt(_ rules: DeviceRules) -> Moment? {
         guard link == nil, let interval = rules.expiryMilliseconds else { return nil }
         return record.seenAt.advanced(byMilliseconds: interval)
     }
 
-    /// Whether what holds a slot makes way for a newer one. Where only the latest waits, what is in the device's hands
-    /// does not wait.
+    /// Whether the holder of a slot is replaced by a newer notification. If only the latest waits, a notification that
+    /// is in flight does not count as waiting.
     func isReplaceable(_ older: QueueRow, in slot: Slot) -> Bool {
         guard case .latest = slot else { return true }
         return queue[older]?.delivery == nil
     }
 
-    /// Puts a notification at the end of the queue. A now-or-never one is never stored: the attempt to send it is all
-    /// that is promised, and its provider is answered at once.
+    /// Puts a notification at the end of the queue. One that is not to be stored is only attempted once, so its
+    /// provider is answered at once.
     mutating func enqueue(
         _ notification: Notification,
         at row: QueueRow,
@@ -64,7 +64,8 @@ extension Device {
         if expiresAt == nil { effects.append(.answer(receipt, .accepted)) }
     }
 
-    /// The same push again while the first is still pending: one notification, two receipts.
+    /// The same push arrives again while the first is still pending: there is one notification with two reply
+    /// addresses.
     mutating func merge(
         _ receipt: ReplyAddress, into row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]
     ) {
@@ -76,9 +77,9 @@ extension Device {
         }
     }
 
-    /// Takes an older notification out of the slot that a newer one claims. One that is on the disk, and so was
-    /// promised, stays there until the newer one is safe. One that is not (the answer) is settled at once: its
-    /// provider still waits, and is answered with the newer one's.
+    /// Takes an older notification out of the slot that a newer one takes. If the older one is on the disk, its
+    /// provider was told 200, so it stays on the disk until the newer one is durable. If not, it is settled at once and
+    /// its provider, which still waits, gets the newer one's answer; that case is returned.
     mutating func supersede(
         _ older: QueueRow, by row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]
     ) -> Pending? {
@@ -97,14 +98,16 @@ extension Device {
         return pending
     }
 
-    /// Leaves an older notification on the disk until the one at `row` is safe. Of two the newer stands for both.
+    /// Leaves an older notification on the disk until the one at `row` is durable. If that has displaced one before,
+    /// the newer of these two stands for both, and the other is settled.
     private mutating func displace(_ older: Pending, by row: QueueRow, _ effects: inout [Effect]) {
         guard let other = displaced.updateValue(older, forKey: row) else { return }
         if other.row > older.row { displaced[row] = other }
         effects.append(.settle(min(other.row, older.row)))
     }
 
-    /// Where only the latest of an app waits: what was in flight waits again, and all but the newest is replaced.
+    /// If only the latest of an app waits: notifications that were in flight wait again, and all but the newest are
+    /// replaced.
     mutating func keepLatest(_ tally: inout Tally, _ effects: inout [Effect]) {
         var latest: [RegistrationNumber: QueueRow] = [:]
         for row in queue.rows(where: { $0.slot == .latest($0.registration) }) {
@@ -122,14 +125,14 @@ extension Device {
         }
     }
 
-    /// The newer notification is safe, or done with: the older one that it replaced may be forgotten.
+    /// The newer notification is durable or settled: the older one that it replaced is removed.
     mutating func settleDisplaced(by row: QueueRow, _ effects: inout [Effect]) {
         guard !displaced.isEmpty, let older = displaced.removeValue(forKey: row) else { return }
         effects.append(.settle(older.row))
     }
 
-    /// The same where it is safe, or the device has it. Where only the latest waits, what came before it and is in the
-    /// device's hands makes no way for it, and need not hold on to what it replaced any more.
+    /// The same for all notifications of a slot up to `row`. If only the latest waits, those before it that are in
+    /// flight were not replaced by it, and need not keep what they have replaced any longer.
     mutating func settleDisplaced(upTo row: QueueRow, in slot: Slot, _ effects: inout [Effect]) {
         guard case .latest = slot, !displaced.isEmpty else { return settleDisplaced(by: row, &effects) }
         for newer in displaced.keys.sorted() where newer <= row && displaced[newer]?.slot == slot {
@@ -137,9 +140,10 @@ extension Device {
         }
     }
 
-    /// A notification that is in memory only cannot be made safe. The older one that it replaced, if any, is
-    /// pending again, unless a newer one has come meanwhile and replaces both. A now-or-never one was answered
-    /// when it came: whoever still waits for it was replaced by it before the disk had it, and is told to come again.
+    /// A notification cannot be made durable. The older one that it replaced becomes pending again, unless a newer one
+    /// has replaced both meanwhile. A notification that was not to be stored was answered when it arrived; a provider
+    /// that still waits for it waits because it replaced an earlier push that is not durable, and is told to repeat
+    /// that.
     mutating func giveUp(
         _ row: QueueRow, answering rejection: Rejection, _ tally: inout Tally, _ effects: inout [Effect]
     ) {
@@ -165,7 +169,7 @@ extension Device {
         tally.recalled += 1
     }
 
-    /// Drops the oldest of lowest priority while an app has its full number pending.
+    /// Drops the oldest notifications of lowest priority while an app has as many pending as allowed.
     mutating func makeRoom(
         in registration: RegistrationNumber,
         _ tally: inout Tally,
@@ -178,8 +182,7 @@ extension Device {
         }
     }
 
-    /// Sends what is pending, in order, until the window is full or what comes next has to be fetched from
-    /// the disk.
+    /// Sends pending notifications, in order, until the window is full or the next one has to be read from the disk.
     mutating func sendNext(_ now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
         while link?.hasRoom == true {
             guard let pending = queue.next() ?? (link?.isAwake == true ? queue.nextHeld() : nil) else {
@@ -215,10 +218,10 @@ extension Device {
         }
     }
 
-    /// Whether anything may have passed its expiration.
+    /// Whether any notification may have expired.
     func mayHaveExpired(at now: Moment) -> Bool { queue.expiresFrom <= now }
 
-    /// Gives a notification up because its time is over.
+    /// Removes a notification that has expired.
     mutating func expire(_ row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]) {
         guard let pending = takeOut(row, &tally) else { return }
         tally.expired += 1
@@ -227,7 +230,7 @@ extension Device {
         answerAll(pending, .accepted, &effects)
     }
 
-    /// Gives a notification up for a cause that is nobody's wish.
+    /// Drops a notification for a cause that neither its provider nor its device wanted.
     mutating func drop(
         _ row: QueueRow,
         _ cause: Tally.Drop,
@@ -242,13 +245,13 @@ extension Device {
         answerAll(pending, verdict, &effects)
     }
 
-    /// One more, or one less, is pending for an app.
+    /// Changes the number of notifications that are pending for an app.
     mutating func count(_ change: Int, pendingFor registration: RegistrationNumber) {
         guard let place = registrations.place(of: registration) else { return }
         registrations.update(at: place) { $0.pending += change }
     }
 
-    /// Takes a notification out of the queue. What becomes of it is the caller's to count.
+    /// Removes a notification from the queue. The caller counts what became of it.
     mutating func takeOut(_ row: QueueRow, _ tally: inout Tally) -> Pending? {
         guard let pending = queue.remove(row) else { return nil }
         tally.pending -= 1
@@ -256,7 +259,7 @@ extension Device {
         return pending
     }
 
-    /// Removes it from the disk, if it is there or on its way, and with it what it replaced.
+    /// Removes a notification, and the one that it replaced, from the disk if they are there or on their way.
     mutating func settle(_ pending: Pending, _ effects: inout [Effect]) {
         settleDisplaced(by: pending.row, &effects)
         switch pending.durability {
@@ -265,7 +268,7 @@ extension Device {
         }
     }
 
-    /// Answers everyone who waits for a notification that has been taken out.
+    /// Answers all providers that wait for a notification that was removed from the queue.
     mutating func answerAll(_ pending: Pending, _ verdict: PushResult, _ effects: inout [Effect]) {
         if let receipt = pending.receipt { effects.append(.answer(receipt, verdict)) }
         guard !alsoWaiting.isEmpty, let others = alsoWaiting.removeValue(forKey: pending.row) else { return }
@@ -274,7 +277,7 @@ extension Device {
 }
 
 extension Pending {
-    /// Whether its time is over; a now-or-never one has its one attempt.
+    /// Whether a notification has expired. One that is not to be stored has no expiration.
     func hasExpired(at now: Moment) -> Bool {
         expiresAt.map { $0 <= now } ?? false
     }

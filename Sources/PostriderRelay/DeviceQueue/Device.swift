@@ -1,28 +1,27 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// One enrolled device as its home sees it: its registrations, what is pending for it, and what is in flight.
+/// One enrolled device, as its home keeps it: its registrations, its pending notifications, and those in flight.
 ///
-/// The pure heart of the relay. Events come in as method calls with the time, what is to be done about them
-/// goes out as effects, in order; it knows no socket, no disk and no clock. Only the device's home shard
-/// touches it, so "store it" and "the device just reconnected" cannot race.
+/// Pure: events come in as method calls with the time, and what is to be done goes out as effects, in order; it knows
+/// no socket, no disk and no clock. Only the device's home shard touches it, so storing a notification cannot race with
+/// the device's reconnecting.
 struct Device {
-    /// What the home has to do.
+    /// What the home has to do for the device.
     enum Effect {
-        /// Tell the provider.
+        /// Answer the provider.
         case answer(ReplyAddress, PushResult)
-        /// Take on a new notification: make it durable and, if `delivery` is not nil, send it now, as the delivery of
-        /// that number.
+        /// Have a new notification made durable and, with a `delivery`, send it now as the delivery of that number.
         case take(QueuedNotification, delivery: UInt64?)
-        /// Send one that is durable, or need not be, as the delivery of this number.
+        /// Send a notification that is durable, or need not be, as the delivery of this number.
         case send(QueuedNotification, delivery: UInt64)
-        /// Remove it from the disk.
+        /// Remove the notification from the disk.
         case settle(QueueRow)
-        /// Fetch these from the disk.
+        /// Read these notifications from the disk.
         case load([QueueRow])
-        /// Tell the trace that it was taken on.
+        /// Record the acceptance in the trace.
         case noteAccepted(QueuedNotification)
-        /// Tell the trace what happened to it.
+        /// Record an event in the trace.
         case note(TraceEvent.Kind, QueueRow, detail: Int64 = 0)
     }
 
@@ -30,29 +29,29 @@ struct Device {
     struct Registration {
         let topic: Topic
         let registeredAt: Moment
-        /// Since when its token is dead; nil while it is good.
+        /// When its token became invalid; nil while it is valid.
         var unregisteredAt: Moment?
-        /// Its pending notifications.
+        /// How many notifications are pending for it.
         var pending = 0
-        /// How many more pushes it takes.
+        /// How many more pushes it may get now.
         var allowance = PushAllowance()
-        /// How the device wants to be sent what is for the app.
+        /// The device's preference for the app.
         var filter = Filter.enabled
     }
 
     /// The connection that the device keeps open.
     struct Link {
-        /// The only count of the deliveries under way: the session asks for it.
+        /// The only count of deliveries under way; the session asks here.
         var window = DeliveryWindow(size: Limits.deliveryWindow)
-        /// What each delivery under way carries.
+        /// The row of each delivery under way.
         var rows = DeliveredRows()
-        /// How the device wants to be sent what waits for it.
+        /// The device's preferences.
         var reception = LinkReception()
-        /// Whether what is held back goes out too, because the device is sent something else or asks for it.
+        /// Whether held-back notifications are sent too, because the device is sent another one or asked for them.
         var isAwake = true
-        /// When the first of the notifications that wait for their group was held back.
+        /// When the first of the grouped notifications was held back.
         var groupedSince: Moment?
-        /// Whether the relay has said goodbye: nothing more is sent, and acknowledgements still count.
+        /// Whether the relay has said goodbye: nothing more is sent, but acknowledgements still count.
         var isClosing = false
 
         /// Whether another notification may be sent now.
@@ -64,12 +63,12 @@ struct Device {
     var queue = PendingQueue()
     var link: Link?
     var isLoading = false
-    /// Further receipts for one pending notification: the same push sent again before it was durable, or an
+    /// Further reply addresses of a pending notification: of the same push, sent again before it was durable, or of an
     /// older push that it replaced.
     var alsoWaiting: [QueueRow: [ReplyAddress]] = [:]
-    /// By the row of the newer notification: the older one that it replaced, for which a 200 was given. It stays
-    /// on the disk until the newer one is durable or delivered, and comes back when the newer one cannot be made
-    /// durable: what was promised is never replaced by what was not.
+    /// By the row of a newer notification: the older one that it replaced and that a 200 was given for. The older one
+    /// stays on the disk until the newer one is durable or delivered. If the newer one cannot be made durable, the
+    /// older one becomes pending again, because its provider was promised that it is kept.
     var displaced: [QueueRow: Pending] = [:]
 
     init(_ record: DeviceRecord) {
@@ -82,13 +81,13 @@ struct Device {
     /// The number of notifications that wait for it.
     var pendingCount: Int { queue.count }
 
-    /// The number of deliveries that its present connection has not acknowledged.
+    /// How many deliveries of the current connection are not acknowledged.
     var outstandingCount: Int { link?.window.outstandingCount ?? 0 }
 
     // MARK: Start-up
 
-    /// Takes on a notification that was found on the disk at start-up. What was settled in all but the last
-    /// transaction is settled now: an older one in the slot of a newer, and what a dead registration left.
+    /// Adds a notification that was read from the disk at start-up. It completes what the last transaction left
+    /// unfinished: an older notification in the slot of a newer one is settled, and so is one of an ended registration.
     mutating func restore(
         _ entry: QueueEntry, _ rules: DeviceRules, _ tally: inout Tally, _ effects: inout [Effect]
     ) {
@@ -101,7 +100,7 @@ struct Device {
         }
         var slot = rules.storage == .latest ? .latest(entry.registration) : entry.slot
         if case .identity(let registration, let identity) = slot, queue.row(in: slot) != nil {
-            // Two pushes with one `apns-id`, which may be the same or not: the device tells.
+            // These are two pushes with one `apns-id`. Nobody knows whether they are the same: the device finds out.
             slot = .namesake(registration, identity, Int(truncatingIfNeeded: entry.row.value))
         }
         if let older = queue.row(in: slot), let pending = takeOut(older, &tally) {
@@ -127,7 +126,7 @@ struct Device {
         tally.pending += 1
     }
 
-    /// Takes note that the device is there. True: so long after the last time that the registry should know.
+    /// Notes that the device is connected. Returns true if the registry has to store that, once a day.
     mutating func noteSeen(now: Moment) -> Bool {
         guard record.seenAt.advanced(byMilliseconds: Limits.sightingMilliseconds) <= now else { return false }
         record.seenAt = now
@@ -136,7 +135,7 @@ struct Device {
 
     // MARK: A push's life
 
-    /// A provider's push: refused, or taken on at `row`.
+    /// A provider's push: refuses it, or accepts it at `row`.
     mutating func offer(
         _ notification: Notification,
         at row: QueueRow,
@@ -164,7 +163,7 @@ struct Device {
             return
         }
         if notification.expiration == .nowOrNever, !isToBeSentNow(notification) {
-            // Its one attempt has failed, or would disturb the device; what waits in its slot goes on waiting.
+            // Its one attempt has failed, or would disturb the device. The holder of its slot goes on waiting.
             tally.discarded += 1
             effects.append(.note(.discarded, row))
             effects.append(.answer(receipt, .accepted))
@@ -181,18 +180,19 @@ struct Device {
         if queue.beginStoring(row) {
             effects.append(.take(QueuedNotification(row: row, notification: notification), delivery: nil))
         }
-        // After the newer one is on its way to the disk: whatever a crash leaves, one of the two is there.
+        // The newer one is sent to the disk first, so that one of the two is there even after a crash.
         if let unanswered { settle(unanswered, &effects) }
     }
 
-    /// The ledger has made the notification at `row` durable, or has failed to (what its provider is told then).
+    /// The ledger has made the notification at `row` durable; or it has failed, and `failure` is the answer to its
+    /// provider.
     mutating func stored(
         _ row: QueueRow, failure: Rejection?, _ tally: inout Tally, _ effects: inout [Effect]
     ) {
         guard let pending = queue[row] else { return }
         if let failure {
             if pending.delivery != nil {
-                // It is in the device's hands: its acknowledgement is as good as the disk.
+                // The device has the notification: its acknowledgement makes it as safe as the disk would.
                 queue.update(row) { $0.durability = .memoryOnly }
             } else {
                 giveUp(row, answering: failure, &tally, &effects)
@@ -210,17 +210,17 @@ struct Device {
         answerAll(pending, .accepted, &effects)
     }
 
-    /// The device has acknowledged deliveries of its present connection.
+    /// The device has acknowledged deliveries of its current connection.
     ///
-    /// - Returns: the first number that is not under way (never sent, or acknowledged before), and then nothing has
-    ///   changed; nil if there is none.
+    /// - Returns: nil, or the first number that is not under way (never sent, or acknowledged before). Then nothing has
+    ///   changed.
     mutating func acknowledged(
         _ deliveries: [UInt64], now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
     ) -> UInt64? {
         if let stranger = link?.window.acknowledge(deliveries) { return stranger }
         for delivery in deliveries {
             guard let row = link?.rows.remove(delivery) else { continue }
-            // One that was replaced or dropped while it was in flight is accounted for already.
+            // A notification that was replaced or dropped while it was in flight is counted already.
             guard let pending = takeOut(row, &tally) else { continue }
             tally.delivered += 1
             tally.noteDelivery(pending.notification?.acceptedAt ?? pending.acceptedAt, now)
@@ -233,7 +233,7 @@ struct Device {
         return nil
     }
 
-    /// The device has a new connection, which has been welcomed. What is pending goes out, in order.
+    /// The device has a new connection, which has been welcomed. Pending notifications are sent, in order.
     mutating func connected(
         by reception: Reception = .usual, now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
     ) {
@@ -243,10 +243,11 @@ struct Device {
         sendNext(now, &tally, &effects)
     }
 
-    /// The relay has said goodbye on the connection: nothing more is sent there, and acknowledgements still count.
+    /// The relay has said goodbye on the connection: nothing more is sent on it, but acknowledgements still count.
     mutating func closing() { link?.isClosing = true }
 
-    /// The device's connection is gone. What was in flight is pending again, except now-or-never ones.
+    /// The device's connection is gone. Notifications in flight are pending again, except those that are not to be
+    /// stored.
     mutating func disconnected(_ tally: inout Tally, _ effects: inout [Effect]) {
         guard link != nil else { return }
         link = nil
@@ -262,8 +263,7 @@ struct Device {
         }
     }
 
-    /// The ledger has fetched notifications from the disk. One that was asked for and is not there any more
-    /// cannot be delivered by anyone.
+    /// The ledger has read notifications from the disk. One that was asked for and is no longer there is lost.
     mutating func loaded(
         _ asked: [QueueRow],
         _ found: [QueuedNotification],
@@ -272,7 +272,7 @@ struct Device {
         _ effects: inout [Effect]
     ) {
         isLoading = false
-        // A device that has left meanwhile needs none of it in memory.
+        // If the device has disconnected meanwhile, none of them is needed in memory.
         for queued in found where link != nil && queue[queued.row] != nil {
             queue.update(queued.row) { $0.notification = queued.notification }
         }
@@ -283,12 +283,12 @@ struct Device {
         sendNext(now, &tally, &effects)
     }
 
-    /// Gives up what has passed its expiration and is not in the device's hands.
+    /// Removes notifications that have expired and are not in flight.
     mutating func expire(now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
         for row in queue.findExpired(at: now) { expire(row, &tally, &effects) }
     }
 
-    /// The device is removed: everything that is pending for it is dropped.
+    /// The device is removed: all of its pending notifications are dropped.
     mutating func removed(_ tally: inout Tally, _ effects: inout [Effect]) {
         link = nil
         for row in queue.rows(where: { _ in true }) {

@@ -2,13 +2,13 @@ import PostriderNotifications
 
 /// One notification that waits for its device.
 struct Pending {
-    /// How far the ledger is with it.
+    /// How far the ledger has come with it.
     enum Durability {
-        /// Never stored: `apns-expiration: 0`, or the store failed while it was in the device's hands.
+        /// Not stored: because of `apns-expiration: 0`, or because the store failed while it was in flight.
         case memoryOnly
-        /// Just taken on: the ledger has not been told of it.
+        /// Just accepted: the ledger has not been told.
         case new
-        /// On its way to the disk.
+        /// Sent to the ledger.
         case storing
         /// On the disk.
         case stored
@@ -18,58 +18,58 @@ struct Pending {
     let slot: Slot
     let registration: RegistrationNumber
     let priority: Priority
-    /// Nil: now or never.
+    /// Nil if it is not to be stored.
     let expiresAt: Moment?
-    /// Nil while it lies on the disk only.
+    /// Nil while it is only on the disk.
     var notification: Notification?
-    /// ``Notifications/Notification/contentHash`` of a notification that this process has let go of.
+    /// ``Notifications/Notification/contentHash`` of a notification that is no longer in memory.
     var contentHash: Int?
     var durability: Durability
-    /// When it was accepted, in seconds since 1970: it lies where the fields beside it leave room.
+    /// When it was accepted, in seconds since 1970. The field is placed where it adds no padding.
     let acceptedSecond: UInt32
-    /// Where the 200 goes; nil once it has been sent.
+    /// The address of its provider; nil once the 200 is sent.
     var receipt: ReplyAddress?
-    /// The number under which it waits for the device's acknowledgement; nil while it is not in flight.
+    /// The number of its delivery; nil while it is not in flight.
     var delivery: UInt64?
-    /// Whether its turn has come while it was to be held back.
+    /// Whether it was held back when its turn came.
     var isHeld = false
 
     /// When it was accepted, to the second.
     var acceptedAt: Moment { Moment(seconds: Int64(acceptedSecond)) }
 }
 
-/// The pending notifications of one device, in the order of their rows, which is the order of their delivery.
+/// The pending notifications of one device, ordered by row, which is the order of delivery.
 ///
-/// Everything before the cursor is in flight, held back or gone. Behind it all waits, except for what was in flight
-/// or held when something older was put back. Removal leaves a hole in the order, unless it was the last; holes are
-/// closed when they are the majority. Most queues are short, and their owners many: a row is found by halving the
-/// order, which touches less memory than a table.
+/// Everything before the cursor is in flight, held back or gone. Everything after it waits, except for notifications
+/// that were in flight or held back when an older one was put back before them. A removal leaves a hole, unless it was
+/// the last; when most places are holes they are closed. Most queues are short and there are many of them, so a row is
+/// found by binary search, which touches less memory than a hash table.
 struct PendingQueue {
     private var order: [QueueRow] = []
-    /// What waits at each row of the order; nil: a hole.
+    /// The notification at each place; nil for a hole.
     private var entries: [Pending?] = []
     private var cursor = 0
     private var slots = SlotTable()
-    /// What is held back until the device is awake, in order; it may list what is gone.
+    /// Rows that are held back until the device is awake, in order. Some may be gone already.
     private var held: [QueueRow] = []
     private var heldCursor = 0
     /// The number of pending notifications.
     private(set) var count = 0
-    /// How many of them have a slot as a namesake.
+    /// How many of them have a slot of their own because another push has their `apns-id`.
     private(set) var namesakes = 0
-    /// Nothing that is pending expires before this. It is not moved by what leaves.
+    /// No pending notification expires before this. Removals do not change it.
     private(set) var expiresFrom = Moment.last
 
-    /// The oldest of all.
+    /// The oldest notification.
     var first: Pending? { entries.lazy.compactMap(\.self).first }
 
     /// The notification at a row.
     subscript(row: QueueRow) -> Pending? { place(of: row).flatMap { entries[$0] } }
 
-    /// The row that holds a slot.
+    /// The row of the notification that holds a slot.
     func row(in slot: Slot) -> QueueRow? { slots[slot] }
 
-    /// Appends a notification whose row is higher than every other's; it takes its slot.
+    /// Appends a notification whose row is higher than all others; it takes its slot.
     mutating func append(_ pending: consuming Pending) {
         precondition(order.last.map { $0 < pending.row } ?? true, "rows rise")
         order.append(pending.row)
@@ -80,7 +80,7 @@ struct PendingQueue {
         entries.append(pending)
     }
 
-    /// Puts a notification that was taken out back to its place; it is the next to be sent of those behind it.
+    /// Puts a removed notification back at its place. It is the next to be sent of those after it.
     mutating func putBack(_ pending: Pending) {
         precondition(place(of: pending.row) == nil && pending.delivery == nil, "it was taken out")
         precondition(slots[pending.slot] == nil, "what took its slot was taken out before")
@@ -98,12 +98,12 @@ struct PendingQueue {
         noteExpiration(of: pending)
     }
 
-    /// Has the notification at a row hold its slot again.
+    /// Lets the notification at a row hold its slot again.
     mutating func claimSlot(for row: QueueRow) {
         if let pending = self[row] { slots.put(row, in: pending.slot) }
     }
 
-    /// Changes the notification at a row, which must be there.
+    /// Changes the notification at a row, which must exist.
     mutating func update(_ row: QueueRow, _ change: (inout Pending) -> Void) {
         guard let place = place(of: row) else {
             preconditionFailure("only a pending notification is updated")
@@ -111,7 +111,7 @@ struct PendingQueue {
         entries[place]?.change(change)
     }
 
-    /// Takes the notification at a row out.
+    /// Removes the notification at a row.
     mutating func remove(_ row: QueueRow) -> Pending? {
         guard let place = place(of: row), let pending = entries[place].take() else { return nil }
         count -= 1
@@ -121,7 +121,7 @@ struct PendingQueue {
         return pending
     }
 
-    /// The next notification to send of those that are not held back, without moving on.
+    /// The next notification to send that is not held back; the cursor does not move.
     mutating func next() -> Pending? {
         while cursor < order.count {
             if let pending = entries[cursor], pending.delivery == nil, !pending.isHeld {
@@ -132,13 +132,13 @@ struct PendingQueue {
         return nil
     }
 
-    /// Marks the next notification as in flight and moves on.
+    /// Marks the next notification as in flight and moves the cursor on.
     mutating func advance(delivery: UInt64) {
         entries[cursor]?.beginDelivery(delivery)
         cursor += 1
     }
 
-    /// Marks the notification at a row as on its way to the ledger. False if it is there already, need not be, or is
+    /// Marks the notification at a row as sent to the ledger. Returns false if it was sent before, need not be, or is
     /// gone.
     mutating func beginStoring(_ row: QueueRow) -> Bool {
         guard let place = place(of: row), entries[place]?.durability == .new else { return false }
@@ -146,7 +146,7 @@ struct PendingQueue {
         return true
     }
 
-    /// Holds the next notification back and moves on: until the device is awake or, if it is `ignored`, until
+    /// Holds the next notification back and moves the cursor on: until the device is awake or, if `ignored`, until
     /// ``release()``.
     mutating func hold(ignored: Bool) {
         let row = order[cursor]
@@ -158,7 +158,7 @@ struct PendingQueue {
             held.removeAll { all[$0]?.isHeld != true }
             heldCursor = 0
         }
-        // What was put back may be older than what is held.
+        // A notification that was put back may be older than those that are held back.
         let place = held.lastIndex { $0 < row }.map { $0 + 1 } ?? 0
         held.insert(row, at: max(place, heldCursor))
     }
@@ -180,7 +180,7 @@ struct PendingQueue {
         update(row) { $0.beginDelivery(delivery) }
     }
 
-    /// Nothing is held back any more: it is the next to be sent, as if its turn came now.
+    /// Holds nothing back any more: these notifications are sent next, in their order.
     mutating func release() {
         held = []
         heldCursor = 0
@@ -188,14 +188,13 @@ struct PendingQueue {
         for place in entries.indices { entries[place]?.isHeld = false }
     }
 
-    /// Nothing is in flight any more: everything is to be sent again, from the first.
+    /// Nothing is in flight any more: sends everything again, from the first on.
     mutating func rewind() {
         release()
         for place in entries.indices { entries[place]?.delivery = nil }
     }
 
-    /// The first `limit` rows whose notifications are on the disk only: from the cursor on, or of those that are held
-    /// back.
+    /// The first `limit` rows that are only on the disk: after the cursor, or among those that are held back.
     func unloaded(limit: Int, held isOfHeld: Bool = false) -> [QueueRow] {
         var rows: [QueueRow] = []
         for row in isOfHeld ? held[heldCursor...] : order[cursor...] {
@@ -208,15 +207,15 @@ struct PendingQueue {
         return rows
     }
 
-    /// The rows of all that fulfil a condition, in order.
+    /// The rows of all notifications that fulfil a condition, in order.
     func rows(where condition: (Pending) -> Bool) -> [QueueRow] {
         entries.compactMap { entry in entry.flatMap { condition($0) ? $0.row : nil } }
     }
 
-    /// The oldest of the lowest priority that a registration has and the device has not in its hands.
+    /// The oldest notification of the lowest priority of a registration that is not in flight.
     func leastImportant(of registration: RegistrationNumber) -> QueueRow? {
         var found: (place: Int, priority: Priority)?
-        // It is asked for each push to an app that has a thousand waiting: no entry is copied.
+        // This runs for each push to an app that has a thousand waiting, so no entry is copied.
         for place in entries.indices where entries[place]?.registration == registration {
             guard let priority = entries[place]?.priority, entries[place]?.delivery == nil else { continue }
             if found.map({ priority < $0.priority }) ?? true { found = (place, priority) }
@@ -225,7 +224,7 @@ struct PendingQueue {
         return found.map { order[$0.place] }
     }
 
-    /// The rows of all that have expired and are not in the device's hands, in order; the caller takes them out.
+    /// The rows of all notifications that have expired and are not in flight, in order. The caller removes them.
     mutating func findExpired(at now: Moment) -> [QueueRow] {
         var rows: [QueueRow] = []
         expiresFrom = .last
@@ -239,7 +238,7 @@ struct PendingQueue {
         return rows
     }
 
-    /// Room for so many is kept for the next ones; 1 KiB.
+    /// Memory is kept for this many: 1 KiB.
     private static let keptCapacity = 8
 
     private mutating func noteExpiration(of pending: borrowing Pending) {
@@ -259,7 +258,7 @@ struct PendingQueue {
         order = entries.compactMap { $0?.row }
     }
 
-    /// Nothing is pending.
+    /// Frees memory when nothing is pending.
     private mutating func giveBackMemory() {
         expiresFrom = .last
         if order.capacity > Self.keptCapacity { order = [] }
@@ -268,7 +267,7 @@ struct PendingQueue {
         heldCursor = 0
     }
 
-    /// Where the notification of a row is; nil: it is not pending.
+    /// The place of a row; nil if it is not pending.
     private func place(of row: QueueRow) -> Int? {
         let place = order.firstPlace(from: row)
         return place < order.count && order[place] == row && entries[place] != nil ? place : nil
@@ -278,7 +277,7 @@ struct PendingQueue {
 extension Pending {
     fileprivate mutating func change(_ body: (inout Pending) -> Void) { body(&self) }
 
-    /// It is sent and, if it is new, stored.
+    /// The notification is sent and, if it is new, also stored.
     fileprivate mutating func beginDelivery(_ number: UInt64) {
         delivery = number
         isHeld = false

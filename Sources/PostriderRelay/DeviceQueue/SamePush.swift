@@ -3,7 +3,7 @@ import PostriderNotifications
 // How a push that is sent again is told from another one with the same `apns-id`.
 
 extension Device {
-    /// What holds a slot. An expired notification holds it no longer, whether or not anybody has looked since.
+    /// The row that holds a slot. An expired notification does not, even before it was removed.
     mutating func holder(
         of slot: Slot, _ now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
     ) -> QueueRow? {
@@ -15,8 +15,8 @@ extension Device {
         return nil
     }
 
-    /// The slot that a notification takes. Where another push holds the slot of its `apns-id`, it is one of its own: so
-    /// whatever holds the slot of one push is that push itself, sent before.
+    /// The slot that a notification takes. If another push holds the slot of its `apns-id`, it gets a slot of its own.
+    /// So the holder of a push's slot is always that same push, sent before.
     func slot(of notification: Notification, in slot: Slot, _ now: Moment) -> Slot {
         guard case .identity(let registration, let identity) = slot else { return slot }
         let holder = queue.row(in: slot)
@@ -32,7 +32,7 @@ extension Device {
 }
 
 extension Slot {
-    /// Whether only one push may hold it: that push itself, also when it is sent again.
+    /// Whether only one push may hold the slot: that push itself, also when it is sent again.
     var isOfOnePush: Bool {
         switch self {
         case .identity, .namesake: true
@@ -42,18 +42,18 @@ extension Slot {
 }
 
 extension Pending {
-    /// Lets go of the notification, which is on the disk. Of one that may be sent again its hash stays.
+    /// Removes the notification, which is on the disk, from memory. Its hash stays if the push may be sent again.
     mutating func unload() {
         if slot.isOfOnePush { contentHash = notification?.contentHash ?? contentHash }
         notification = nil
     }
 
-    /// Whether a notification is this push sent again. Of one that was found on the disk at the start, and not read
-    /// since, nobody knows: then it is another, and the device tells whether it has it.
+    /// Whether a notification is this push sent again. Nobody knows that of a notification that was on the disk at
+    /// start-up and has not been read since: it counts as another, and the device decides whether it has it.
     func isSame(_ other: Notification, now: Moment) -> Bool {
         guard let notification else { return contentHash.map { $0 == other.contentHash } ?? false }
         if other.isSame(as: notification) { return true }
-        // Its time has passed while the device had it in its hands: sent again, it is now or never.
+        // It expired while it was in flight: sent again, it is not to be stored.
         return other.expiration == .nowOrNever && hasExpired(at: now)
             && other.isSameButForExpiration(as: notification)
     }

@@ -1,18 +1,19 @@
 import PostriderNotifications
 
-/// Which notification holds each slot. Most devices have few that wait: then no hash is needed.
+/// The notification that holds each slot. Most devices have few that wait: up to a bound they are in an array, which
+/// needs no hashing.
 struct SlotTable {
-    /// All of them, as long as ``many`` is empty.
+    /// All slots, while ``many`` is empty.
     private var few: [(slot: Slot, row: QueueRow)] = []
     private var many: [Slot: QueueRow] = [:]
 
-    /// More than so many are kept by their hashes.
+    /// More than this many are kept in a hash table.
     private static let mostFew = 8
 
-    /// Who holds a slot.
+    /// The row that holds a slot.
     subscript(slot: Slot) -> QueueRow? { many.isEmpty ? few.first { $0.slot == slot }?.row : many[slot] }
 
-    /// Has the notification at a row hold a slot, whoever held it.
+    /// Gives a slot to the notification at a row, whoever held it.
     mutating func put(_ row: QueueRow, in slot: Slot) {
         guard many.isEmpty else { return many[slot] = row }
         if let place = few.firstIndex(where: { $0.slot == slot }) {
@@ -26,7 +27,7 @@ struct SlotTable {
         }
     }
 
-    /// Frees a slot, if it is held by the notification at a row, which holds no other.
+    /// Frees a slot, if the notification at a row holds it; it holds no other.
     mutating func remove(_ slot: Slot, of row: QueueRow) {
         if let place = few.firstIndex(where: { $0.row == row }) {
             few.remove(at: place)

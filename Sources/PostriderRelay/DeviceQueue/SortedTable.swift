@@ -1,7 +1,7 @@
 import PostriderNotifications
 
-/// Something by keys in their order: most come at the end, and halving the order finds one sooner than a hash that
-/// strangers cannot foretell, in less memory.
+/// A map in the order of its keys. Most keys are added at the end, and binary search is faster and smaller than a hash
+/// table whose hashes strangers cannot predict.
 struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
     private(set) var keys: [Key] = []
     private(set) var values: [Value] = []
@@ -10,7 +10,7 @@ struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
     var endIndex: Int { keys.count }
     subscript(place: Int) -> (key: Key, value: Value) { (keys[place], values[place]) }
 
-    /// What has a key.
+    /// The value of a key.
     subscript(key: Key) -> Value? {
         get { place(of: key).map { values[$0] } }
         set {
@@ -21,7 +21,7 @@ struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
         }
     }
 
-    /// Where the value of a key is; nil: there is none.
+    /// The place of a key; nil if there is none.
     func place(of key: Key) -> Int? {
         let place = keys.firstPlace(from: key)
         return place < keys.count && keys[place] == key ? place : nil
@@ -34,7 +34,7 @@ struct SortedTable<Key: Comparable, Value>: RandomAccessCollection {
 }
 
 extension Array where Element: Comparable {
-    /// The first place of a rising array that holds this element or a later one.
+    /// The first place of a sorted array with this element or a greater one.
     @inline(__always)
     func firstPlace(from element: Element) -> Int { firstPlace { $0 >= element } }
 }

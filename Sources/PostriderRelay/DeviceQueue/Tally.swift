@@ -4,53 +4,54 @@ import PostriderNotifications
 /// What became of every notification that a shard's devices accepted. The counters balance at every moment:
 /// `accepted = delivered + pending + expired + replaced + discarded + dropped`.
 struct Tally: Sendable, Equatable {
-    /// Why an accepted notification was given up, where it is nobody's wish. Their numbers are in the trace's files:
-    /// a new one comes last.
+    /// Why an accepted notification was dropped although nobody wanted that. The trace's files contain these numbers:
+    /// new ones are added at the end.
     enum Drop: Int, CaseIterable, Sendable {
         /// The app had ``Limits/pendingPerRegistration`` others pending.
         case overflow
         /// The app unregistered.
         case unregistered
-        /// The store could not make it durable, and the provider was told 503.
+        /// The store could not make it durable, so the provider was told 503.
         case unstorable
-        /// The store had no such row any more when it was to be sent.
+        /// The store no longer had the row when it was to be sent.
         case unreadable
         /// The operator removed the device.
         case removed
     }
 
-    /// Notifications that a device's home took on.
+    /// Notifications that a device's home accepted.
     var accepted: UInt64 = 0
     /// Acknowledged by the device.
     var delivered: UInt64 = 0
     /// Not delivered before their expiration.
     var expired: UInt64 = 0
-    /// Superseded by a newer one in the same slot, or the same one sent again.
+    /// Replaced by a newer one in the same slot, or merged with the same one, sent again.
     var replaced: UInt64 = 0
-    /// Of those that were replaced: the newer one could not be stored, and they wait again. ``replaced`` does not count
+    /// Pending again, because the newer one that had replaced them could not be stored. ``replaced`` does not count
     /// them any more.
     var recalled: UInt64 = 0
-    /// Now-or-never ones whose device was not there, or left before it acknowledged.
+    /// Not to be stored, and the device was not connected or disconnected before it acknowledged.
     var discarded: UInt64 = 0
-    /// Given up, by cause.
+    /// Dropped, by cause.
     private var drops = [UInt64](repeating: 0, count: Drop.allCases.count)
     /// Waiting for their device.
     var pending: UInt64 = 0
-    /// From acceptance to the device's acknowledgement, of all that were delivered. Milliseconds are the finest of it.
+    /// Time from acceptance to the device's acknowledgement of all that were delivered, in milliseconds at best.
     private(set) var deliveries = Histogram(.waiting)
 
-    /// A notification that was accepted then was delivered now. The clock may have been set in between.
+    /// Records the delivery of a notification that was accepted at `acceptedAt`. The clock may have been set in
+    /// between.
     mutating func noteDelivery(_ acceptedAt: Moment, _ now: Moment) {
         deliveries.record(nanoseconds: UInt64(max(0, now.milliseconds - acceptedAt.milliseconds)) * 1_000_000)
     }
 
-    /// Those that were given up for this cause.
+    /// How many were dropped for this cause.
     subscript(_ drop: Drop) -> UInt64 {
         get { drops[drop.rawValue] }
         set { drops[drop.rawValue] = newValue }
     }
 
-    /// Given up in all.
+    /// How many were dropped in all.
     var dropped: UInt64 { drops.reduce(0, +) }
 
     /// Whether every accepted notification is accounted for.
@@ -71,7 +72,7 @@ struct Tally: Sendable, Equatable {
 }
 
 extension Tally: CustomStringConvertible {
-    /// What stands on both sides of the balance.
+    /// Both sides of the balance, as text.
     var description: String {
         "\(accepted) accepted, \(delivered) delivered, \(pending) pending, \(expired) expired, "
             + "\(replaced) replaced, \(discarded) discarded, \(dropped) dropped"

@@ -1,18 +1,18 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// Which devices of one shard are subscribed to which channel, and the way of a broadcast to them.
+/// The devices of one shard that are subscribed to each channel; it sends them broadcasts.
 final class ChannelSubscriptions {
     private let context: ShardContext
     var subscribers = Subscribers<DeviceSession>()
-    /// What became of broadcasts here; those that were accepted count at the channel's home.
+    /// What became of broadcasts here. Their acceptance is counted by the channel's home.
     private(set) var tally = BroadcastTally()
-    /// The broadcast that was framed last: many devices subscribe to one channel at a time.
+    /// The last broadcast with its frame, because many devices subscribe to one channel.
     private var framed: (broadcast: Broadcast, frame: [UInt8])?
 
     init(_ context: ShardContext) { self.context = context }
 
-    /// A device wants the broadcasts of a channel; the channel's home knows whether there is such a channel.
+    /// A device asks for the broadcasts of a channel. The channel's home is asked whether the channel exists.
     func subscribe(_ subscribe: Subscribe, by session: DeviceSession, at entry: DeviceEntry) {
         guard let topic = Topic(subscribe.topic), let number = entry.device.registration(of: topic) else {
             session.refuse(
@@ -39,7 +39,7 @@ final class ChannelSubscriptions {
         context.outbox.send(.channel(.subscribe(request)), to: home)
     }
 
-    /// The channel's home has answered. From here on the channel's broadcasts come, in its order.
+    /// The channel's home has answered. From here on the device gets the channel's broadcasts in order.
     func subscribed(
         _ session: DeviceSession, _ request: SubscriptionRequest, isKnown: Bool, _ stored: Broadcast?
     ) {
@@ -56,7 +56,7 @@ final class ChannelSubscriptions {
         if let stored { send(frame(stored), to: session) }
     }
 
-    /// Ends subscriptions of a device: it wants them no more, their app is gone from it, or the device has left.
+    /// Ends subscriptions of a device, because it unsubscribes, its app is gone, or it has disconnected.
     func end(
         of session: DeviceSession, where isOver: (SubscriptionIntent) -> Bool = { _ in true }
     ) {
@@ -68,7 +68,7 @@ final class ChannelSubscriptions {
         subscribers.remove(session, from: intent.channel)
     }
 
-    /// Sends a broadcast to the subscribers here, and tells the trace how many they are.
+    /// Sends a broadcast to the subscribers here, and records their number in the trace.
     func deliver(_ broadcast: Broadcast, _ row: QueueRow) {
         let sessions = subscribers[broadcast.channel]
         guard !sessions.isEmpty else { return }
@@ -80,7 +80,7 @@ final class ChannelSubscriptions {
             at: context.now)
     }
 
-    /// A channel is gone.
+    /// A channel was removed.
     func removed(_ channel: ChannelIdentity) {
         for session in subscribers.removeAll(from: channel) {
             let granted = session.subscriptions.filter { $0.key.channel == channel && $0.value.isGranted }
@@ -91,13 +91,13 @@ final class ChannelSubscriptions {
         }
     }
 
-    /// Nothing is sent to a device that is leaving, and so it does not count.
+    /// A device that is leaving gets nothing, and does not count.
     private func send(_ frame: [UInt8], to session: DeviceSession) {
         guard session.isLinkOpen else { return }
         if session.broadcast(frame) { tally.sent += 1 } else { tally.dropped += 1 }
     }
 
-    /// The bytes that carry a broadcast to any device.
+    /// The bytes of a broadcast's message, the same for every device.
     private func frame(_ broadcast: Broadcast) -> [UInt8] {
         if let framed, framed.broadcast === broadcast { return framed.frame }
         let frame = frameBroadcast(broadcast)
@@ -106,8 +106,8 @@ final class ChannelSubscriptions {
     }
 }
 
-/// What a device wants of a channel: which app wants which one. Of several that want the same one the channel is at
-/// most one's.
+/// An app's subscription to a channel, as the device asked for it. A channel belongs to one app, so at most one of
+/// several apps that ask for it can get it.
 struct SubscriptionIntent: Hashable {
     let channel: ChannelIdentity
     let topic: Topic
@@ -115,7 +115,7 @@ struct SubscriptionIntent: Hashable {
 
 /// A subscription that was not refused.
 struct Subscription {
-    /// The question that the channel's home was asked last about it.
+    /// The ticket of the last question to the channel's home.
     var ticket: UInt64
     /// Whether it was granted: the device is among the channel's subscribers.
     var isGranted = false

@@ -1,13 +1,13 @@
 import PostriderEndpoints
 import PostriderTransport
 
-/// How a connection with its session gets from one shard's loop to another's. A loop and its connections do it
-/// for the relay; a simulator, whose connections are its own, does it its own way.
+/// Moves a connection with its session from one shard's loop to another. The event loop does it for a relay; a
+/// simulator replaces it, because its connections are its own.
 struct ConnectionMigrator {
-    /// Takes a connection off the loop and gives it a number in transit; nil when it is gone. Not to be called while
-    /// the session is at work.
+    /// Takes a connection off the loop and returns its number in ``ConnectionsInTransit``; nil if it is closed. It must
+    /// not be called from inside the session.
     let detach: (HTTP2Handler) -> UInt64?
-    /// Continues the connection of this number, which another shard took off its loop, on this shard's.
+    /// Puts the connection of this number, which another shard took off its loop, on this shard's loop.
     let adopt: (UInt64) -> DeviceSession?
 
     /// The migrator of a shard on an event loop.
@@ -21,7 +21,7 @@ struct ConnectionMigrator {
         )
     }
 
-    /// A migrator that works like this.
+    /// A migrator with these functions.
     init(detach: @escaping (HTTP2Handler) -> UInt64?, adopt: @escaping (UInt64) -> DeviceSession?) {
         self.detach = detach
         self.adopt = adopt

@@ -4,19 +4,19 @@ import PostriderEndpoints
 import PostriderNotifications
 import PostriderTransport
 
-/// The devices' connections on one shard: enrolment, hello, the move to the device's home, leaving.
+/// The device connections on one shard: enrolment, hello, the move to the device's home, and the end.
 final class DeviceConnections {
     let context: ShardContext
     let home: DeviceHome
     let registrations: RegistrationRequests
     private let refusals: EnrolmentRefusals
     private let migrator: ConnectionMigrator
-    /// By their numbers, welcomed or not.
+    /// All connections by their numbers, whether they are welcomed or not.
     private(set) var sessions: [UInt64: DeviceSession] = [:]
-    /// Connections that have said hello this turn and whose home is another shard.
+    /// Connections that have said hello in this turn and whose home is another shard.
     private var departures: [(session: DeviceSession, hello: Hello)] = []
 
-    /// What carries a link once it is open.
+    /// The engine of a link once it is open.
     let deviceLinks: ProtocolCode.DeviceLinks
 
     init(
@@ -37,13 +37,13 @@ final class DeviceConnections {
     func add(_ session: DeviceSession) { sessions[session.number] = session }
     func remove(_ session: DeviceSession) { sessions[session.number] = nil }
 
-    /// The relay stops: devices are told when to come back.
+    /// The relay stops: tells devices when to come back.
     func drain() {
         refusals.tellAll()
         for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.drain() }
     }
 
-    /// Cuts the connections that have not ended in the time of the drain.
+    /// Cuts the connections that have not ended within the time of the drain.
     func abort() {
         for session in Array(sessions.values) { session.endpoint.wire?.abort(.localClose) }
     }
@@ -70,7 +70,7 @@ final class DeviceConnections {
         context.outbox.send(.device(.enrol(record, address)), to: context.home(of: record.identity))
     }
 
-    /// The answer for a device that enrolled over a connection of this shard.
+    /// The home's answer for a device that enrolled over a connection of this shard.
     func enrolled(_ address: ReplyAddress, _ identity: DeviceIdentity, isDurable: Bool) {
         sessions[address.connection]?.enrolled(
             address.stream, isDurable ? .success(identity) : .failure(.notDurable))
@@ -78,7 +78,7 @@ final class DeviceConnections {
 
     // MARK: Hello
 
-    /// A device has said hello on this shard: it is let in here, or moves home.
+    /// A device has said hello on this shard: it is let in here, or moves to its home.
     func greet(_ session: DeviceSession, _ hello: Hello) {
         if context.isDraining {
             session.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
@@ -89,9 +89,9 @@ final class DeviceConnections {
         }
     }
 
-    /// Sends the connections that said hello this turn to their homes. Not earlier: the session that said it
-    /// is still at work on what it received. And not while an enrolment over the connection waits for its answer,
-    /// which is on its way to this shard.
+    /// Sends connections that said hello in this turn to their homes. This waits for the end of the turn, because a
+    /// session may still be processing input. And it waits for enrolments over the connection, whose answers come to
+    /// this shard.
     func sendDepartures() {
         guard !departures.isEmpty else { return }
         let due = departures.filter(\.session.awaitsWelcome)
@@ -104,7 +104,7 @@ final class DeviceConnections {
         }
     }
 
-    /// Continues the connection of a device whose home this is.
+    /// Continues the connection of a device whose home is this shard.
     func adopt(_ connection: UInt64, _ hello: Hello) {
         guard let session = migrator.adopt(connection) else {
             preconditionFailure("a device's connection carries a device's session")
@@ -113,8 +113,7 @@ final class DeviceConnections {
         greet(session, hello)
     }
 
-    /// Verifies the secret and makes this the device's connection. The newest wins: an older one gets
-    /// goodbye.
+    /// Verifies the secret and makes this the device's connection. The newest wins: an older one gets a goodbye.
     private func letIn(_ session: DeviceSession, _ hello: Hello) {
         let digest = SHA256.digest(hello.deviceSecret.span).bytes
         guard let entry = home.entries[hello.deviceIdentity],
@@ -126,7 +125,8 @@ final class DeviceConnections {
             session.leave(.removed, "the device is not enrolled here, or its secret is wrong; enrol again")
             return
         }
-        // What an older connection has asked of the registry is under way: the welcome tells how that ended.
+        // Changes that an older connection has asked of the registry are not finished: the welcome has to tell their
+        // result.
         guard entry.requests.isEmpty else { return entry.keepWaiting(session, hello) }
         if entry.pendingCount > 0, let wait = home.throttle.slot(now: context.scheduler.now) {
             session.leave(
@@ -163,7 +163,7 @@ final class DeviceConnections {
         context.log.info("device \(identity) connected, \(entry.device.pendingCount) pending")
     }
 
-    /// A connection's link is over. What was in flight is pending again.
+    /// The link of a connection has ended. Notifications in flight are pending again.
     func left(_ session: DeviceSession) {
         subscriptions.end(of: session)
         guard let entry = session.entry else { return }

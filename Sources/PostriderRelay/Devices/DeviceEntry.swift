@@ -1,10 +1,10 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// A device's place at its home: the device, the connection that it keeps open, and its requests to the
-/// registry, which are worked off one after the other.
+/// A device at its home: its state, its open connection, and its requests to the registry, which are processed one
+/// after the other.
 final class DeviceEntry {
-    /// What a device asks of the registry; the topic is text as it came.
+    /// A request of a device to the registry. The topic is the text as it arrived.
     enum Request {
         case register(String, Environment)
         case unregister(String)
@@ -13,41 +13,41 @@ final class DeviceEntry {
     }
 
     var device: Device
-    /// The connection, once it has been welcomed; nil while the device is away.
+    /// The connection, once it is welcomed; nil while the device is away.
     var session: DeviceSession?
-    /// Requests that have not been answered; the first is with the ledger.
+    /// Requests that have no answer yet; the ledger has the first.
     var requests: [(request: Request, session: DeviceSession)] = []
     /// Detects clones; nil until a connection is replaced. Boxed, because most devices never need it.
     private var clones: CloneBox?
-    /// How soon it acknowledges.
+    /// How fast the device acknowledges.
     var promptness = AckLatency()
-    /// What it may report to the trace.
+    /// How many reports it may still send to the trace.
     var unreported = ReportAllowance()
-    /// When it was seen last, in seconds since 1970; the registry learns of it once a day.
+    /// When it was last seen, in seconds since 1970; the registry is told once a day.
     private var lastSeenSecond: UInt32
 
-    /// A newer connection, which has proved whose it is and waits for its welcome until ``requests`` are worked off.
+    /// A newer connection whose secret was verified, and which waits for its welcome until ``requests`` are finished.
     private var arrival: (session: DeviceSession, hello: Hello)?
-    /// Changes that were refused because the disk had failed. They may be in the registry all the same, and would be
-    /// found there at the next start beside what was changed since: two good registrations of one app.
+    /// Changes that were refused because the disk had failed. They may be in the registry all the same: at the next
+    /// start it would contain them beside later changes, as two valid registrations of one app.
     private var doubtful: [RegistrationNumber: RegistrationRecord] = [:]
 
-    /// What was found on the disk at start-up, in order of rows, until something happens to the device: most devices
-    /// are away, and those that are not need not wait for the queues of all others to be made.
+    /// Notifications that were on the disk at start-up, in the order of rows, until something happens to the device.
+    /// Most devices are away, so their queues are not built before they are needed.
     private(set) var found: [QueueEntry] = []
-    /// The first of these to expire.
+    /// When the first of these expires.
     private var foundExpiresAt = Moment.last
 
-    /// Whose place it is.
+    /// The identity of the device.
     var identity: DeviceIdentity { device.record.identity }
 
-    /// The number of notifications that wait for the device.
+    /// How many notifications wait for the device.
     var pendingCount: Int { device.pendingCount + found.count }
 
-    /// When the oldest notification that waits was accepted, to the second; nil: none waits.
+    /// When the oldest waiting notification was accepted, to the second; nil if none waits.
     var oldestAcceptedAt: Moment? { found.first?.acceptedAt ?? device.queue.first?.acceptedAt }
 
-    /// When it was seen last, to the second.
+    /// When the device was last seen, to the second.
     var lastSeenAt: Moment { Moment(seconds: Int64(lastSeenSecond)) }
 
     init(_ record: DeviceRecord) {
@@ -55,38 +55,38 @@ final class DeviceEntry {
         lastSeenSecond = record.seenAt.wholeSeconds
     }
 
-    /// It is there.
+    /// The device is connected.
     func noteSeen(_ now: Moment) { lastSeenSecond = now.wholeSeconds }
 
-    /// These were found on the disk at start-up; rows rise.
+    /// Keeps notifications that were on the disk at start-up, in the order of rows.
     func keep(_ entries: [QueueEntry]) {
         precondition(found.isEmpty, "a queue is found once")
         found = entries
         foundExpiresAt = entries.lazy.map(\.expiresAt).min() ?? .last
     }
 
-    /// Takes out what was found on the disk.
+    /// Removes and returns these notifications.
     func takeFound() -> [QueueEntry] {
         foundExpiresAt = .last
         defer { found = [] }
         return found
     }
 
-    /// Whether time alone asks for something to be done.
+    /// Whether a notification has expired or a group is due.
     func isDue(at now: Moment) -> Bool {
         foundExpiresAt <= now || device.mayHaveExpired(at: now) || device.isGroupDue(at: now)
     }
 
-    /// A connection has to wait for its welcome; the newest of them wins.
+    /// Lets a connection wait for its welcome; of several, the newest stays.
     func keepWaiting(_ session: DeviceSession, _ hello: Hello) {
         arrival?.session.leave(.replaced, "the device has a newer connection")
         arrival = (session, hello)
     }
 
-    /// Whether two machines use the identity, as far as is known.
+    /// Two machines that use the identity, if that was noticed.
     var duplicate: CloneWatch.Duplicate? { clones?.watch.duplicate }
 
-    /// A connection comes while another one is open. The log is told what is said.
+    /// Decides about a connection that arrives while another one is open, and logs clones.
     func judge(
         _ arriving: CloneWatch.Party, beside holding: CloneWatch.Party, at now: Moment, log: Log
     ) -> CloneWatch.Verdict {
@@ -102,13 +102,13 @@ final class DeviceEntry {
         return verdict
     }
 
-    /// The connection that waits, if it still does.
+    /// The connection that waits for its welcome, if it is still open.
     func takeArrival() -> (session: DeviceSession, hello: Hello)? {
         defer { arrival = nil }
         return arrival.flatMap { $0.session.awaitsWelcome ? $0 : nil }
     }
 
-    /// Changes to the registry, after what puts right whatever refused ones have left there.
+    /// Changes to the registry, preceded by those that correct what refused changes may have left there.
     func withCorrections(_ records: [RegistrationRecord], now: Moment) -> [RegistrationRecord] {
         let replaced = Set(records.map(\.number))
         let refused = doubtful.filter { !replaced.contains($0.key) }.sorted { $0.key < $1.key }
@@ -121,14 +121,14 @@ final class DeviceEntry {
         } + records
     }
 
-    /// Such changes are durable, or were refused.
+    /// These changes are durable, or were refused.
     func noteChanged(_ records: [RegistrationRecord], isDurable: Bool) {
         if isDurable { return doubtful.removeAll() }
         for record in records { doubtful[record.number] = record }
     }
 
-    /// A connection is over, and nobody waits for the answers to what it still asks. What is with the ledger goes
-    /// its way.
+    /// A connection has ended, so nobody waits for the answers to its requests. The one that the ledger has is
+    /// completed.
     func forgetRequests(of session: DeviceSession) {
         guard let first = requests.first else { return }
         requests = [first] + requests.dropFirst().filter { $0.session !== session }
@@ -136,9 +136,9 @@ final class DeviceEntry {
 }
 
 /// How much a device may write into the trace: ``Limits/reportsPerNotification`` for each notification that it was
-/// sent, so that nobody can push out the lives of others' pushes.
+/// sent, so that no device can crowd out the records of others.
 struct ReportAllowance {
-    /// Those of before the relay was started may be reported, too: a window of them.
+    /// Notifications of before the relay's start may be reported too: a window of them.
     private(set) var left = Limits.deliveryWindow * Limits.reportsPerNotification
 
     /// A notification was sent.
@@ -146,7 +146,7 @@ struct ReportAllowance {
         left = min(left + Limits.reportsPerNotification, Limits.unreported * Limits.reportsPerNotification)
     }
 
-    /// One is reported. False: that is more than there can be.
+    /// Counts a report. Returns false if the device has none left.
     mutating func spend() -> Bool {
         guard left > 0 else { return false }
         left -= 1

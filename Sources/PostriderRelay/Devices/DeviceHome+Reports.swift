@@ -1,8 +1,8 @@
 import PostriderNotifications
 
-/// What the operator and the log are told of the devices of one shard.
+/// What the operator and the log are told about the devices of one shard.
 extension DeviceHome {
-    /// The counters, and the devices' part of everything else.
+    /// The counters and the other numbers about devices.
     var report: ShardReport {
         var report = ShardReport()
         report.index = context.index
@@ -36,7 +36,7 @@ extension DeviceHome {
         }
     }
 
-    /// Tells the log, once, when not every accepted notification is accounted for.
+    /// Logs, once, if the counters do not account for every accepted notification.
     func watchBalance() {
         guard !hasRaisedAlarm else { return }
         let report = report

@@ -2,22 +2,22 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
 
-/// The devices whose home one shard is. It tells each device of its events and does what the device's effects say.
+/// The devices whose home is one shard. It passes events to each device and carries out the device's effects.
 final class DeviceHome {
     let context: ShardContext
     var entries = DeviceTable()
     var tally = Tally()
-    /// Which of the devices that return at once are let in.
+    /// Decides which of many returning devices are let in.
     var throttle: ReconnectThrottle
     private let providers: any PushAnswering
     private let changes: RegistryChanges
     private let stores: StoreRequests
     private(set) var rules: DeviceRulesInForce
-    /// Reused from one event to the next.
+    /// Reused for each event.
     private var effects: [Device.Effect] = []
-    /// Devices of which the registry does not know yet that they were seen.
+    /// Devices that were seen, which the registry has not been told yet.
     private var sightings: [DeviceIdentity] = []
-    /// Whether the log was told that the counters do not balance.
+    /// Whether it was logged that the counters do not balance.
     var hasRaisedAlarm = false
 
     init(
@@ -34,13 +34,13 @@ final class DeviceHome {
 
     // MARK: Start-up
 
-    /// Begins the work that time brings.
+    /// Starts the timers.
     func start() {
         rules.start(context.scheduler)
         stores.start()
     }
 
-    /// Takes on what the store holds of the devices whose home this is.
+    /// Adds the devices from the store whose home is this shard.
     func restore(_ loaded: LoadedStore) {
         for record in loaded.registry.devices where context.home(of: record.identity) == context.index {
             entries[record.identity] = DeviceEntry(record)
@@ -54,11 +54,11 @@ final class DeviceHome {
             tally.accepted += UInt64(entries.count)
             tally.pending += UInt64(entries.count)
         }
-        // Their devices were removed, and the relay stopped before the queues were settled.
+        // Their devices were removed, and the relay stopped before their queues were.
         for entry in strays { context.outbox.send(.settle(entry.row)) }
     }
 
-    /// Something happens to a device: what was found on the disk for it becomes its queue.
+    /// Something happens to a device: builds its queue from the notifications that were on the disk.
     func settleIn(_ entry: DeviceEntry) {
         guard !entry.found.isEmpty else { return }
         let found = entry.takeFound()
@@ -83,7 +83,7 @@ final class DeviceHome {
         perform(for: entry)
     }
 
-    /// The ledger has made these rows durable or, for the reason `failure`, has not.
+    /// The ledger has made these rows durable, or has not for the reason `failure`.
     func stored(_ rows: [StoredRow], _ failure: Rejection?) {
         for stored in rows {
             guard let entry = entries[stored.device] else { continue }
@@ -93,7 +93,7 @@ final class DeviceHome {
         }
     }
 
-    /// The ledger has fetched notifications of a device, or has failed to.
+    /// The ledger has read notifications of a device from the disk, or has failed to.
     func loaded(
         _ device: DeviceIdentity, _ asked: [QueueRow], _ result: Result<[QueuedNotification], StoreError>
     ) {
@@ -105,15 +105,15 @@ final class DeviceHome {
                 device.loaded(asked, found, now: now, &tally, &effects)
             }
         case .failure:
-            // The device is asked to come back; its return asks the ledger again.
+            // The device is asked to reconnect; then the ledger is asked again.
             entry.session?.leave(
                 .overloaded, retryAfterMilliseconds: 5_000, "stored notifications cannot be read now")
         }
     }
 
-    /// A device has made deliveries safe.
+    /// A device has acknowledged deliveries.
     ///
-    /// - Returns: the first number that is not under way, and then nothing has changed; nil if there is none.
+    /// - Returns: nil, or the first number that is not under way. Then nothing has changed.
     func acknowledged(_ deliveries: [UInt64], by entry: DeviceEntry) -> UInt64? {
         with(entry) { device, now, tally, effects in
             device.acknowledged(deliveries, now: now, &tally, &effects)
@@ -123,7 +123,7 @@ final class DeviceHome {
     /// The end of a turn: notifications whose acknowledgements are late go to the ledger.
     func storeOverdue() { stores.turnEnded { entries[$0]?.promptness.isPrompt = false } }
 
-    /// Lets `change` happen to a device and does what follows from it.
+    /// Applies `change` to a device and carries out its effects.
     @discardableResult
     func with<Result>(
         _ entry: DeviceEntry, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Result
@@ -133,7 +133,7 @@ final class DeviceHome {
         return change(&entry.device, context.now, &tally, &effects)
     }
 
-    /// Does what a device's events ask for, in order.
+    /// Carries out a device's effects, in order.
     private func perform(for entry: DeviceEntry) {
         for effect in effects {
             switch effect {
@@ -154,13 +154,13 @@ final class DeviceHome {
         effects.removeAll(keepingCapacity: true)
     }
 
-    /// Answers a push wherever its provider is connected.
+    /// Answers a push on whichever shard its provider is connected.
     private func answer(_ address: ReplyAddress, _ result: PushResult) {
         guard Int(address.shard) != context.index else { return providers.answer(address, result) }
         context.outbox.send(.push(.answer(address, result)), to: Int(address.shard))
     }
 
-    /// Sends a notification over the device's connection, if there is one, and tells the trace.
+    /// Sends a notification over the device's connection, if there is one, and records that in the trace.
     private func send(_ queued: QueuedNotification, as delivery: UInt64, to entry: DeviceEntry) {
         let isTraced = context.trace.traces(queued.row)
         let push = isTraced ? UInt64(queued.row.value) : 0
@@ -172,7 +172,7 @@ final class DeviceHome {
         context.trace.note(.sent, queued.row, detail: connection, at: context.now)
     }
 
-    /// A device reports what became of notifications: the trace is told, as far as the device was sent any.
+    /// A device reports what became of notifications: the trace gets as many reports as the device may send.
     func reported(_ report: Report, by entry: DeviceEntry) {
         for event in report.events where entry.unreported.spend() {
             context.trace.note(event, by: entry.identity, at: context.now)
@@ -181,12 +181,12 @@ final class DeviceHome {
 
     // MARK: Time
 
-    /// Gives up what has expired, unless the clock is in doubt, and sends groups whose time has come. True: the clock
-    /// is in doubt.
+    /// Removes expired notifications, unless the clock is in doubt, and sends groups that are due. Returns whether the
+    /// clock is in doubt.
     func sweep() -> Bool {
         let now = context.now
         let keepsExpired = rules.doubtsClock(context)
-        // In an order that does not depend on hashes: the same seed has to be the same run.
+        // In an order that does not depend on hashes, because the same seed has to lead to the same run.
         let due = entries.values.filter { keepsExpired ? $0.device.isGroupDue(at: now) : $0.isDue(at: now) }
             .sorted { ($0.identity.high, $0.identity.low) < ($1.identity.high, $1.identity.low) }
         for entry in due {
@@ -198,15 +198,15 @@ final class DeviceHome {
         return keepsExpired
     }
 
-    /// A device is there.
+    /// Notes that a device is connected.
     func noteSeen(_ entry: DeviceEntry) {
         entry.noteSeen(context.now)
         if entry.device.noteSeen(now: context.now) { sightings.append(entry.identity) }
     }
 
-    /// Writes into the registry which devices were seen, some at a time: nobody waits for it.
+    /// Writes to the registry which devices were seen, some at a time, because nobody waits for it.
     func saveSightings() {
-        // Devices that stay connected are seen every day.
+        // Devices that stay connected count as seen every day.
         for entry in entries.values where entry.session != nil {
             guard sightings.count < Limits.sightingsAtOnce else { break }
             noteSeen(entry)
@@ -222,7 +222,7 @@ final class DeviceHome {
 
     // MARK: Enrolment and removal
 
-    /// A device whose home this is has enrolled on some shard.
+    /// A device whose home is this shard has enrolled on any shard.
     func enrol(_ record: DeviceRecord, _ address: ReplyAddress) {
         changes.apply([.putDevice(record)]) { [unowned self] result in
             let isDurable = result.isSuccess
@@ -232,7 +232,7 @@ final class DeviceHome {
         }
     }
 
-    /// The operator removes a device. False: it is not here.
+    /// Removes a device for the operator. Returns false if its home is another shard.
     func remove(_ identity: DeviceIdentity) -> Bool {
         guard let entry = entries[identity] else { return false }
         entries[identity] = nil

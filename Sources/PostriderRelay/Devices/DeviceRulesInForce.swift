@@ -1,14 +1,14 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// The rules for devices, and whether the clock is good enough for those that depend on it.
+/// The rules for devices, and whether the clock can be trusted enough for those that depend on it.
 struct DeviceRulesInForce {
-    /// What the configuration says.
+    /// The rules of the configuration.
     let configured: DeviceRules
     private var clock: ClockWatch
-    /// Whether the clock was in doubt when it was looked at last; the log was told of that.
+    /// Whether the clock was in doubt when it was last checked; that was logged.
     private(set) var hasDoubted = false
-    /// Until when, by the monotonic clock in nanoseconds, devices may not have come back since the start.
+    /// Until this moment of the monotonic clock, in nanoseconds, devices may not have reconnected since the start.
     private var returnsUntil: UInt64 = 0
 
     init(_ configured: DeviceRules, _ scheduler: any Scheduler) {
@@ -21,8 +21,8 @@ struct DeviceRulesInForce {
         returnsUntil = scheduler.now + UInt64(configured.returnMilliseconds) * 1_000_000
     }
 
-    /// The rules that hold now. A provider that is told that a token has expired forgets it: no token expires only
-    /// because the relay was away or its clock was set.
+    /// The rules that are in force now. A provider that is told that a token has expired forgets it, so no token may
+    /// expire only because the relay was down or its clock was set.
     mutating func present(_ scheduler: any Scheduler) -> DeviceRules {
         var rules = configured
         if rules.expiryMilliseconds != nil, scheduler.now < returnsUntil || clock.doubts(scheduler) {
@@ -31,8 +31,8 @@ struct DeviceRulesInForce {
         return rules
     }
 
-    /// Whether the clock may be wrong. What has expired by it is not sent, but kept until that is known. Says so to the
-    /// log, once.
+    /// Whether the clock may be wrong. While it may, expired notifications are neither sent nor removed. Logs the doubt
+    /// once.
     mutating func doubtsClock(_ context: ShardContext) -> Bool {
         let doubts = clock.doubts(context.scheduler)
         if doubts, !hasDoubted, context.index == 0 {

@@ -4,16 +4,17 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// What a device is told of channels and of the end of the relay.
+/// What a device is told about channels and about the relay's stop.
 extension DeviceSession {
-    /// Tells the device that it is not, or not any more, subscribed. The topic is text as it came; empty: whatever app
-    /// was.
+    /// Tells the device that it is not subscribed, or no longer. The topic is the text as it arrived; empty if it is
+    /// about every app.
     func refuse(_ channel: ChannelIdentity, of topic: String, _ reason: String) {
         say(.unsubscribed(Unsubscribed(channel: channel, reason: reason, topic: topic)))
     }
 
-    /// Sends a broadcast, whose framed bytes all devices of the shard share. False: too much waits to be sent, and this
-    /// device goes without. It is not told; if the channel stores the broadcast, it comes with the next link.
+    /// Sends a broadcast, whose frame all devices of the shard share. Returns false if too much waits to be sent to
+    /// this device: it does not get the broadcast, and is not told. If the channel stores the broadcast, it is sent on
+    /// the next link.
     func broadcast(_ frame: [UInt8]) -> Bool {
         guard let linkStream else { return false }
         guard endpoint.streams.outboundBytes(linkStream) <= Limits.broadcastBacklogBytes else { return false }
@@ -21,8 +22,7 @@ extension DeviceSession {
         return true
     }
 
-    /// The relay stops. The device is told so; a connection that carries no link is closed when the calls on it are
-    /// answered.
+    /// The relay stops: tells the device so. A connection without a link is closed when its calls are answered.
     func drain() {
         if linkStream != nil {
             leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")

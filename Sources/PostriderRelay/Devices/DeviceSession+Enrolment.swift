@@ -5,15 +5,16 @@ import PostriderNotifications
 
 /// The call `Enroll`, and refusals.
 extension DeviceSession {
-    /// What a device may do on its connection.
+    /// The HTTP/2 settings of a device's connection.
     static let settings: SessionSettings = {
         var settings = SessionSettings()
         settings.maxConcurrentStreams = 8
         settings.maxHeaderListBytes = Limits.headerListBytes
         settings.maxHeaderFields = Limits.headerFields
         settings.connectionWindowSize = 65_535
-        // Requests are few, and a link that sends without a table can become lean. The table of what the device sends
-        // has its usual size, for proxies do not speak of it (RFC 7541, section 4.2); a lean link keeps none.
+        // A device makes few requests, and a link that sends without a header table can become lean. The table for what
+        // the device sends has its default size, because proxies ignore other sizes (RFC 7541, section 4.2); a lean
+        // link keeps none.
         settings.encoderTableSize = 0
         settings.readsHeaderBlocks = false
         return settings
@@ -34,7 +35,7 @@ extension DeviceSession {
         }
     }
 
-    /// Answers an enrolment: the identity with the secret, or why not.
+    /// Answers an enrolment: the identity with the secret, or the reason for a refusal.
     func enrolled(_ stream: Int32, _ result: Result<DeviceIdentity, EnrolmentRefusal>) {
         guard let secret = enrolments.takeSecret(of: stream) else { return }
         switch result {
@@ -50,7 +51,7 @@ extension DeviceSession {
         }
     }
 
-    /// Refuses the enrolments that have not been answered in time.
+    /// Refuses the enrolments that were not answered in time.
     func refuseEnrolments(afterSeconds seconds: Int) {
         for (stream, call) in enrolments.takeAll() {
             switch call {
@@ -62,7 +63,7 @@ extension DeviceSession {
         }
     }
 
-    /// Refuses a call before anything was said: a response of trailers only.
+    /// Refuses a call before anything was sent: a response of trailers only.
     func refuse(
         _ stream: Int32, with head: HeaderBlock = GRPCResponse.head, _ status: GRPCStatus, _ message: String
     ) {

@@ -4,7 +4,7 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// What happens on a device's connection because time goes by.
+/// The timeouts of a device's connection.
 extension DeviceSession {
     func arm(seconds: UInt32) {
         let timer = self.timer ?? context.scheduler.makeTimer { [unowned self] in timeIsUp() }
@@ -12,8 +12,8 @@ extension DeviceSession {
         timer.arm(afterMilliseconds: Int(seconds) * 1000)
     }
 
-    /// No hello in time; or a keepalive interval is over. A device that was silent for one is asked with a
-    /// PING, and is dead if it stays silent.
+    /// The time for the hello is over, or a keepalive interval is. A device that was silent for one interval gets a
+    /// PING, and counts as dead if it stays silent.
     private func timeIsUp() {
         guard farewell == nil || isEnding else { return endAsSaid() }
         guard !isEnding else { return endpoint.close(.localClose) }
@@ -31,7 +31,7 @@ extension DeviceSession {
         }
     }
 
-    /// Nobody was let in on this connection in time. Whoever waits for an answer gets one, then the connection ends.
+    /// No device was let in on this connection in time. Calls that wait are answered, then the connection ends.
     private func giveUp() {
         let seconds = Limits.helloMilliseconds / 1000
         refuseEnrolments(afterSeconds: seconds)
@@ -40,7 +40,7 @@ extension DeviceSession {
             return endpoint.close(.idleTimeout, debug: Array(sentence.utf8))
         }
         guard isAwaitingHello else {
-            // The device has said hello, and its home is late: that is the relay's fault.
+            // The device has said hello and its home is late: that is the relay's fault, not the device's.
             let detail = "the relay did not let the device in within \(seconds) seconds"
             return leave(.overloaded, retryAfterMilliseconds: UInt32(Limits.slotMilliseconds.least), detail)
         }
@@ -49,8 +49,8 @@ extension DeviceSession {
         leave(.protocolError, detail, with: .deadlineExceeded)
     }
 
-    /// The device did not answer a PING. It is told why, where the socket takes that at once: it may be alive behind a
-    /// network that was gone.
+    /// The device did not answer a PING. It is told why, if the socket takes that at once: it may be alive behind a
+    /// network that was down.
     private func giveUpDead() {
         guard let wire = endpoint.wire, !wire.isBlocked else {
             endpoint.wire?.abort(.idleTimeout)

@@ -5,12 +5,12 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// One device's connection: the gRPC service `Courier`. It begins on the shard that accepted it and, once the
-/// device has said hello, moves to the device's home.
+/// One device's connection: the gRPC service `Courier`. It begins on the shard that accepted it, and moves to the
+/// device's home once the device has said hello.
 final class DeviceSession: EndpointOwner {
-    /// The connection's number on its present shard.
+    /// The connection's number on its current shard.
     private(set) var number: UInt64
-    /// The connections of its present shard.
+    /// The device connections of its current shard.
     private(set) unowned var connections: DeviceConnections
     private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     /// The device at the other end, once its home has let it in.
@@ -19,25 +19,26 @@ final class DeviceSession: EndpointOwner {
     private(set) var party = CloneWatch.Party(instance: 0, address: "")
     var enrolments = EnrolmentCalls()
     private var link = RelayLink()
-    /// Of the link's stream.
+    /// The framing of the link's stream.
     private var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
-    /// The stream of `Connect`; a connection has one.
+    /// The stream of `Connect`; a connection has at most one.
     private(set) var linkStream: Int32?
-    /// What the device wants of channels; this ends with the link.
+    /// The device's subscriptions to channels; they end with the link.
     var subscriptions: [SubscriptionIntent: Subscription] = [:]
     var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
     var isAwaitingPong = false
     private(set) var isEnding = false
-    /// How the link's stream will end, once the relay has said goodbye and while acknowledgements still count.
+    /// The status with which the link's stream will end: set when the relay has said goodbye and acknowledgements still
+    /// count.
     private(set) var farewell: (status: GRPCStatus, detail: String)?
-    /// First for the hello, then for the keepalive.
+    /// The timer for the hello, then for the keepalive.
     var timer: (any LoopTimer)?
 
-    /// How long a PING may stay unanswered at most.
+    /// The most seconds that a PING may stay unanswered.
     static let pongSeconds: UInt32 = 20
-    /// How long a device may take to acknowledge what is under way when the relay says goodbye.
+    /// Seconds that a device has, after the relay's goodbye, to acknowledge what is under way.
     private static let farewellSeconds: UInt32 = 2
-    /// How long a device may take to end a stream that the relay has ended.
+    /// Seconds that a device has to end a stream that the relay has ended.
     private static let endingSeconds: UInt32 = 5
 
     init(among connections: DeviceConnections) {
@@ -45,13 +46,13 @@ final class DeviceSession: EndpointOwner {
         self.connections = connections
     }
 
-    /// What the parts of its present shard share.
+    /// The context of its current shard.
     var context: ShardContext { connections.context }
 
     /// Its device, while this is the device's connection.
     var currentEntry: DeviceEntry? { entry.flatMap { $0.session === self ? $0 : nil } }
 
-    /// Whether a device waits to be enrolled over this connection.
+    /// Whether an enrolment over this connection waits for its answer.
     var isEnrolling: Bool { enrolments.awaitsHome }
 
     // MARK: EndpointOwner
@@ -135,11 +136,11 @@ final class DeviceSession: EndpointOwner {
         connections = home
         self.number = number
         takePlace()
-        // What was said before the move, and has not left.
+        // Output from before the move that has not been sent.
         endpoint.setNeedsFlush()
     }
 
-    /// From now on its shard finds it by its number, and waits for its hello.
+    /// Registers with its shard under a new number, and waits for the hello.
     private func takePlace() {
         connections.add(self)
         arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
@@ -147,7 +148,7 @@ final class DeviceSession: EndpointOwner {
 
     // MARK: The link
 
-    /// The device is let in: it is told what it has, and what waits for it follows.
+    /// The device is let in: it is told its registrations, and its pending notifications follow.
     func welcome(_ entry: DeviceEntry, _ hello: Hello, registrations: [Registered]) {
         self.entry = entry
         party = self.party(of: hello)
@@ -165,10 +166,10 @@ final class DeviceSession: EndpointOwner {
         arm(seconds: keepaliveSeconds)
     }
 
-    /// Sends a notification as the delivery of this number. After a goodbye nothing is sent; it stays
-    /// pending. True: it was sent.
+    /// Sends a notification as the delivery of this number. After a goodbye nothing is sent and false is returned; the
+    /// notification stays pending.
     ///
-    /// - Parameter push: the number by which the device is to report what becomes of it; 0: it need not.
+    /// - Parameter push: the number by which the device shall report what becomes of it; 0 if it need not.
     func deliver(_ notification: Notification, as delivery: UInt64, reportedAs push: UInt64) -> Bool {
         guard let linkStream, isLinkOpen else { return false }
         let endpoint = endpoint
@@ -178,10 +179,10 @@ final class DeviceSession: EndpointOwner {
         return true
     }
 
-    /// Whether the device was let in and nobody has said goodbye.
+    /// Whether the device was let in and neither end has said goodbye.
     var isLinkOpen: Bool { link.isOpen && !isEnding }
 
-    /// Says something on the link, where there still is one. The goodbye is the last.
+    /// Sends a message on the link, if the link is open. The goodbye is the last one.
     func say(_ message: RelayMessage) {
         guard let linkStream, !isEnding, farewell == nil else { return }
         endpoint.streams.send(linkStream) { MessageFraming.frame(message, into: &$0) }
@@ -189,11 +190,11 @@ final class DeviceSession: EndpointOwner {
 
     /// Says goodbye and ends the link. The device keeps its pending notifications and comes back.
     ///
-    /// Where the device itself is not at fault the link stays until what is under way is acknowledged, for a moment:
-    /// those need not be delivered again. It also spares grpcio's asyncio devices an acknowledgement that meets the end
-    /// of its stream; they lose the goodbye and the status over it.
+    /// Unless the device is at fault, the link stays open for a moment until everything under way is acknowledged, so
+    /// that it need not be delivered again. That also helps devices with grpcio's asyncio: if one of their
+    /// acknowledgements meets the end of the stream, they lose the goodbye and the status.
     ///
-    /// - Parameter status: with which the stream ends; nil: the one that belongs to the reason.
+    /// - Parameter status: the status with which the stream ends; nil for the one that belongs to the reason.
     func leave(
         _ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32 = 0, _ detail: String,
         with status: GRPCStatus? = nil
@@ -215,8 +216,8 @@ final class DeviceSession: EndpointOwner {
         }
     }
 
-    /// Ends the link's stream with a status. The connection ends when the device has ended the stream too, or
-    /// soon after.
+    /// Ends the link's stream with a status. The connection ends when the device has ended the stream too, or after
+    /// ``endingSeconds``.
     func end(_ status: GRPCStatus, _ message: String) {
         guard let linkStream, !isEnding else { return }
         isEnding = true
@@ -225,17 +226,17 @@ final class DeviceSession: EndpointOwner {
         arm(seconds: Self.endingSeconds)
     }
 
-    /// Ends the link as the relay's goodbye said, or well where the device is the one who leaves.
+    /// Ends the link with the status of the relay's goodbye, or with OK if the device has said goodbye.
     func endAsSaid() {
         end(farewell?.status ?? .ok, farewell?.detail ?? "")
     }
 
-    /// The process that has said this hello.
+    /// The process that has sent this hello.
     func party(of hello: Hello) -> CloneWatch.Party {
         CloneWatch.Party(instance: hello.processInstance, address: endpoint.wire?.remoteHost ?? "")
     }
 
-    /// Whether the device has not said hello.
+    /// Whether the device has not said hello yet.
     var isAwaitingHello: Bool { link.awaitsHello }
 
     /// Whether the device still waits for its welcome.

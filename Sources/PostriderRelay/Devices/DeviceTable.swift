@@ -1,12 +1,12 @@
 import PostriderNotifications
 
-/// The devices whose home a shard is, by their identities. The relay draws these at random: they are hashes already,
-/// and nobody can choose them so that they meet.
+/// The devices whose home is a shard, by identity. The relay draws identities at random, so they can serve as hashes:
+/// nobody can choose them to collide.
 struct DeviceTable {
     private typealias Entry = (identity: DeviceIdentity, entry: DeviceEntry)
 
-    /// Each one stands at the place that its identity names, or at the next that was free; three of four are taken at
-    /// most.
+    /// An open-addressing table: each entry is at the place that its identity names, or at the next free one. At most
+    /// three of four places are taken.
     private var places: [Entry?] = []
     private(set) var count = 0
 
@@ -23,7 +23,7 @@ struct DeviceTable {
         }
     }
 
-    /// Counts the devices, and what waits for them.
+    /// Counts the devices and their waiting notifications.
     func census(now: Moment) -> DeviceCensus {
         let dayAgo = now.advanced(byMilliseconds: -24 * 60 * 60 * 1000)
         var census = DeviceCensus()
@@ -38,12 +38,12 @@ struct DeviceTable {
         return census
     }
 
-    /// Hands to each device the notifications queued for it, in their order and all at once, so that room is made for
-    /// them once; returns those whose device is unknown.
+    /// Gives each device its queued notifications, in order and all at once, so that memory is reserved once. Returns
+    /// those whose device is unknown.
     func distribute(_ entries: [QueueEntry], to receive: (DeviceEntry, [QueueEntry]) -> Void) -> [QueueEntry]
     {
         guard !places.isEmpty else { return entries }
-        // For each place the number of its entries and the first of them; for each entry the next of the same place.
+        // For each place: the number of its entries, and the first one. For each entry: the next one of the same place.
         var chains = [(count: Int, first: Int)](repeating: (0, -1), count: places.count)
         var following = [Int](repeating: -1, count: entries.count)
         var strays: [QueueEntry] = []
@@ -69,7 +69,7 @@ struct DeviceTable {
         return strays.reversed()
     }
 
-    /// Where a device stands, or where it would.
+    /// The place of a device, or the place where it would be put.
     private func place(of identity: DeviceIdentity) -> Int {
         var place = first(for: identity)
         while let other = places[place]?.identity, other != identity { place = next(place) }
@@ -88,7 +88,7 @@ struct DeviceTable {
         places[place] = entry
     }
 
-    /// Takes one out, and moves those up that stand behind it because of it.
+    /// Removes an entry, and moves up those that were placed after it because of it.
     private mutating func remove(_ identity: DeviceIdentity) {
         guard !places.isEmpty, case var free = place(of: identity), places[free] != nil else { return }
         count -= 1

@@ -5,8 +5,8 @@ import PostriderHTTP2
 enum GRPCResponse {
     static let head: HeaderBlock = [":status": "200", "content-type": "application/grpc"]
 
-    /// The head for a request that is no gRPC. A provider may have taken the devices' port for its own, and would take
-    /// a 200 for its push's.
+    /// The head for a request that is not gRPC. It may be from a provider that took the devices' port for its own: a
+    /// 200 would look like that of a push.
     static let strangersHead: HeaderBlock = [":status": "415", "content-type": "application/grpc"]
 
     static func trailers(_ status: GRPCStatus, _ message: String) -> HeaderBlock {
@@ -15,7 +15,7 @@ enum GRPCResponse {
         return block
     }
 
-    /// Adds the trailers to a block: to a head, which makes a response of trailers only.
+    /// Adds the trailers to a block. Added to a head, they make a response of trailers only.
     static func add(_ status: GRPCStatus, _ message: String, to block: inout HeaderBlock) {
         block.add("grpc-status", String(status.rawValue))
         if !message.isEmpty {

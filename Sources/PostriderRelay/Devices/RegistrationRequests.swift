@@ -1,13 +1,13 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// What the devices of one shard ask of the registry: tokens, and subscriptions to channels.
+/// The requests of one shard's devices to the registry: tokens, and subscriptions to channels.
 final class RegistrationRequests {
     private let context: ShardContext
     private let home: DeviceHome
     private let changes: RegistryChanges
     let subscriptions: ChannelSubscriptions
-    /// Whether a token for the development environment would be good anywhere.
+    /// Whether there is a port on which a token for the development environment can be used.
     private let hasDevelopment: Bool
 
     init(_ context: ShardContext, _ home: DeviceHome, _ changes: RegistryChanges, hasDevelopment: Bool) {
@@ -18,7 +18,7 @@ final class RegistrationRequests {
         subscriptions = ChannelSubscriptions(context)
     }
 
-    /// A device asks for a token, or gives a topic up. Answers come in the order of the questions.
+    /// A device asks for a token or gives up a topic. Requests are answered in order.
     func ask(_ request: DeviceEntry.Request, by session: DeviceSession) {
         guard let entry = session.currentEntry else { return }
         guard entry.requests.count < Limits.registrationsPerDevice * 2 else {
@@ -29,8 +29,8 @@ final class RegistrationRequests {
         if entry.requests.count == 1 { workOffRequests(at: entry) }
     }
 
-    /// Works off the requests of a device to the registry. Those that change nothing are answered at once, one
-    /// that does goes to the ledger, and the others wait.
+    /// Processes the requests of a device. Those that change nothing are answered at once; one that changes something
+    /// goes to the ledger, and the others wait.
     private func workOffRequests(at entry: DeviceEntry) {
         while let (request, session) = entry.requests.first {
             let records = changes(askedFor: request, by: session, at: entry)
@@ -39,7 +39,7 @@ final class RegistrationRequests {
         }
     }
 
-    /// The changes of the registry that a request needs, the one that answers it last; none: it is answered.
+    /// The changes of the registry that a request needs; the last one answers it. Empty if it was answered here.
     private func changes(
         askedFor request: DeviceEntry.Request, by session: DeviceSession, at entry: DeviceEntry
     ) -> [RegistrationRecord] {
@@ -65,7 +65,7 @@ final class RegistrationRequests {
                 session.say(.refused(Refused(topic: text, reason: "The device has too many registrations.")))
                 return []
             }
-            // An app has one environment at a time: its token of the other one is dead from now on.
+            // An app has one environment at a time: its token of the other one becomes invalid.
             let ended = endedRegistration(of: topic, at: entry).map { [$0] } ?? []
             return ended + [newRegistration(of: topic, in: environment, at: entry)]
         case .unregister(let text):
@@ -117,8 +117,8 @@ final class RegistrationRequests {
         )
     }
 
-    /// Makes registrations, or their ends, durable together; then they are in force, the device is told of the
-    /// last, and its next request is due.
+    /// Makes registrations, or their ends, durable together. Then they take effect, the device is told of the last, and
+    /// its next request is processed.
     private func put(_ records: [RegistrationRecord], at entry: DeviceEntry) {
         changes.apply(entry.withCorrections(records, now: context.now).map { .putRegistration($0) }) {
             [unowned self] result in

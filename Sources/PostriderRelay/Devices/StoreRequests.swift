@@ -1,10 +1,10 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// What the home of devices asks of the ledger for their notifications.
+/// The requests of a shard's devices to the ledger, about their notifications.
 ///
-/// A notification that is in the hands of a device which acknowledges at once is deferred for a moment: most pushes to
-/// connected devices never come to the ledger.
+/// A notification that was sent to a device which acknowledges at once is deferred for a moment: most pushes to
+/// connected devices never get to the ledger.
 final class StoreRequests {
     private let context: ShardContext
     private var deferred = DeferredStores()
@@ -14,10 +14,10 @@ final class StoreRequests {
 
     init(_ context: ShardContext) { self.context = context }
 
-    /// Begins the work that time brings.
+    /// Creates the timer.
     func start() { timer = context.scheduler.makeTimer {} }
 
-    /// Has a notification made durable: now, or if the device has been sent it and is prompt, a moment later.
+    /// Has a notification made durable: now or, if it was sent to a device that acknowledges at once, a moment later.
     func store(_ queued: QueuedNotification, isSent: Bool, _ latency: inout AckLatency) {
         guard isSent, !context.isDraining, latency.isPrompt else {
             if isSent { latency.begin(queued.row, at: moment) }
@@ -47,6 +47,6 @@ final class StoreRequests {
         timer.arm(afterMilliseconds: max(1, Limits.acknowledgementMilliseconds - waited))
     }
 
-    /// This moment, as acknowledgements are timed.
+    /// The current moment, by which acknowledgements are timed.
     private var moment: SendTime { SendTime(nanoseconds: context.scheduler.now, turn: turn) }
 }

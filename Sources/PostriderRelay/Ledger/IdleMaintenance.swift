@@ -1,19 +1,19 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// When the ledger's store prepares itself for more: while nobody has wanted anything for a moment.
+/// Decides when the ledger's store does maintenance: when no command has arrived for a moment.
 ///
-/// It begins late. A relay that is gone by then, as those of tests are, leaves the disk alone.
+/// It begins some seconds after the start, so that short-lived relays, as in tests, leave the disk alone.
 final class IdleMaintenance {
     private let store: any Store
     private let scheduler: any Scheduler
     private var timer: (any LoopTimer)?
     private var lastDisturbed: UInt64 = 0
 
-    /// Milliseconds from the start until it begins, and from one piece of the work to the next.
+    /// Milliseconds from the start until maintenance begins, and between its steps.
     static let beginning = 10_000
     static let pause = 100
-    /// Nanoseconds without a letter that count as quiet.
+    /// How many nanoseconds without a command count as idle.
     static let quiet: UInt64 = 50_000_000
 
     init(_ store: any Store, on scheduler: any Scheduler) {
@@ -23,7 +23,7 @@ final class IdleMaintenance {
         timer?.arm(afterMilliseconds: Self.beginning)
     }
 
-    /// Somebody wants something.
+    /// A command has arrived.
     func disturbed() { lastDisturbed = scheduler.now }
 
     private func look() {

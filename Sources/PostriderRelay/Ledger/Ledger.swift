@@ -1,10 +1,9 @@
 import PostriderNotifications
 
-/// The one writer of the store. A batch is whatever arrived while the last one was committed, and whoever comes back
-/// then (``GroupCommitPolicy``): under load batches grow and the cost of a commit is shared by many, and nobody waits
-/// when there is no load.
+/// The only writer of the store. A batch is what arrived during the last commit, and what the ``GroupCommitPolicy``
+/// waits for. Under load batches grow, so that many pushes share the cost of a commit; without load nobody waits.
 ///
-/// A notification that is settled in the batch that would store it touches no disk at all.
+/// A notification that is settled in the batch that would store it is never written.
 final class Ledger {
     private let store: any Store
     private let shardCount: Int
@@ -13,7 +12,7 @@ final class Ledger {
     private let log: Log
     private let measures: LedgerMeasures
     private var waiting: [LedgerCommand] = []
-    /// Whether a command waits for which the commit is not to be put off.
+    /// Whether a command waits for which the commit must not be delayed.
     private var hasOrder = false
     private let time: LedgerTime
     private var gather: GroupCommitPolicy
@@ -23,19 +22,18 @@ final class Ledger {
     private let rest: Rest
     private var onClosed: (() -> Void)?
 
-    /// When the log is told that batches are not stored.
+    /// Decides when it is logged that batches are not stored.
     private var trouble = FailureEpisodes()
 
-    /// Has ``Ledger/settleOwed()`` called after so many milliseconds, in place of what was asked before.
+    /// Sets the timer for ``Ledger/settleOwed()``, in milliseconds, in place of an earlier one.
     typealias Rest = (Int) -> Void
 
-    /// Copies a snapshot elsewhere, and has the shard told.
+    /// Copies a snapshot on another thread, and tells the shard.
     typealias Copy = (any StoreSnapshot, BackupOrder) -> Void
 
-    /// A ledger over `store`. `post` sends a message to a shard; `copy` copies a snapshot, which takes its time,
-    /// and posts ``RegistryMessage/applied(ticket:_:)`` at its end; `rest` and `time` keep time; `onClosed` is called
-    /// after a
-    /// ``LedgerCommand/close``.
+    /// A ledger over `store`. `post` sends a message to a shard. `copy` copies a snapshot and posts
+    /// ``RegistryMessage/applied(ticket:_:)`` at its end. `rest` and `time` are timers and the clock. `onClosed` is
+    /// called after a ``LedgerCommand/close``.
     init(
         store: any Store,
         shardCount: Int,
@@ -60,8 +58,8 @@ final class Ledger {
         self.onClosed = onClosed
     }
 
-    /// Takes on commands in the order of their arrival. After a ``LedgerCommand/close`` nobody waits for an answer
-    /// any more: what a shard still has to say then, its connections gone, is not needed.
+    /// Takes commands in the order of their arrival. After a ``LedgerCommand/close`` nobody waits for answers any more,
+    /// and the commands of shards whose connections are gone are not needed.
     func receive(_ commands: [LedgerCommand]) {
         guard !isClosed else { return }
         waiting.append(contentsOf: commands)
@@ -69,10 +67,11 @@ final class Ledger {
         commitNext()
     }
 
-    /// The time to wait for more commands to share a commit is over.
+    /// The time to wait for more commands is over.
     func goOn() { commitNext() }
 
-    /// Starts on what has arrived, unless a batch is under way, whose completion goes on, or others are waited for.
+    /// Begins a commit of what has arrived, unless one is under way, which continues when it ends, or more commands are
+    /// waited for.
     private func commitNext() {
         while !isCommitting, !waiting.isEmpty {
             if !hasOrder, let deadline = gather.waits(with: waiting.count, at: time.now()) {
@@ -117,8 +116,8 @@ final class Ledger {
         }
     }
 
-    /// Changes of the registry that came together share one transaction: devices enrol by the thousand. Where that
-    /// fails, each has one of its own, so that nobody fails for another's sake.
+    /// Changes of the registry that arrived together share one transaction, because devices enrol by the thousand. If
+    /// it fails, each change gets a transaction of its own, so that one does not fail because of another.
     private func change(_ orders: [LedgerBatch.RegistryOrder]) {
         guard orders.count > 1 else { return orders.forEach(changeAlone) }
         store.apply(orders.flatMap(\.changes)) { [self] result in
@@ -136,7 +135,7 @@ final class Ledger {
         }
     }
 
-    /// The rest is over: tries again what is owed, unless a batch has done so meanwhile or is under way.
+    /// The pause is over: tries the owed removals again, unless a batch has done so meanwhile or is under way.
     func settleOwed() {
         guard !owed.isEmpty, !isCommitting, !isClosed else { return }
         var batch = LedgerBatch()
@@ -144,8 +143,8 @@ final class Ledger {
         commit(batch)
     }
 
-    /// Says when storing begins to fail and when it succeeds again, instead of once for each batch. That a row which
-    /// was not stored can be removed says nothing.
+    /// Logs when storing begins to fail and when it works again, instead of each failed batch. A batch that only
+    /// removes rows proves nothing.
     private func note(_ result: Result<Void, StoreError>, of batch: QueueBatch) {
         switch result {
         case .success:
@@ -158,7 +157,7 @@ final class Ledger {
         }
     }
 
-    /// Tells the homes what became of their notifications.
+    /// Tells the homes the result for their notifications.
     private func tell(_ batch: LedgerBatch, _ result: Result<Void, StoreError>) {
         let failure: Rejection? =
             switch result {
@@ -175,7 +174,7 @@ final class Ledger {
         }
     }
 
-    /// What follows a commit: it must be seen by the loads that were asked for after it.
+    /// What follows a commit. Reads that were asked for after a change must see it.
     private func finish(_ batch: LedgerBatch) {
         for load in batch.loads {
             store.read(load.rows) { [self] result in
@@ -205,8 +204,8 @@ final class Ledger {
 }
 
 extension StoreError {
-    /// What a provider is told whose push could not be made durable: to come back when the cause may pass by itself,
-    /// and that the fault is ours when it will not.
+    /// The answer to a provider whose push could not be made durable: to repeat it if the cause may pass by itself; or
+    /// that the relay is at fault if it will not.
     var rejection: Rejection {
         switch kind {
         case .full, .inputOutput, .busy: .serviceUnavailable

@@ -1,8 +1,8 @@
 import PostriderNotifications
 
-/// Letters to the ledger, sorted into what one transaction does.
+/// Commands to the ledger, sorted for one transaction.
 struct LedgerBatch {
-    /// Changes of the registry, and who waits for them.
+    /// Changes of the registry, and the shard that waits for their result.
     typealias RegistryOrder = (changes: [RegistryChange], shard: Int, ticket: UInt64)
 
     var queue = QueueBatch()
@@ -10,15 +10,15 @@ struct LedgerBatch {
     var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
     var backups: [BackupOrder] = []
     var closes = false
-    /// Whether it is for what the store has to remove by itself, too.
+    /// Whether the batch also has to let the store remove doubtful rows.
     var endsDoubt = false
-    /// Where the first so many of ``queue``'s stand: looked up only where something may be settled that is stored in
-    /// the same batch.
+    /// The index of each of the first ``queue`` entries by row. It is built only if a row may be settled in the batch
+    /// that stores it.
     private var places: [QueueRow: Int] = [:]
     private var placed = 0
     private var lowest = QueueRow(.max)
 
-    /// Adds one letter. A row that is stored and settled in the same batch disappears from it.
+    /// Adds a command. A row that is stored and settled in the same batch is removed from it.
     mutating func add(_ letter: LedgerCommand) {
         switch letter {
         case .store(let queued, _):
@@ -49,7 +49,7 @@ struct LedgerBatch {
         return places.removeValue(forKey: row)
     }
 
-    /// Takes an enqueued notification out by putting the last one in its place.
+    /// Removes a queued notification by putting the last one in its place.
     private mutating func annihilate(_ place: Int) {
         let last = queue.enqueued.removeLast()
         placed -= 1

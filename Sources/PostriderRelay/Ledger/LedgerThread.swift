@@ -5,7 +5,7 @@ import PostriderTransport
 /// What the store held at start-up.
 struct LoadedStore: Sendable {
     var registry: Registry
-    /// The entries of each shard's devices, in order of rows.
+    /// By shard: the queue entries of its devices, in the order of rows.
     var entries: [[QueueEntry]]
     var lastRow: QueueRow
 
@@ -18,7 +18,7 @@ struct LoadedStore: Sendable {
     }
 }
 
-/// Where the ledger runs: a loop that has a mailbox and nothing else.
+/// The thread of the ledger: a loop with a mailbox and no sockets.
 struct LedgerThread: Sendable {
     let mailboxes: RelayMailboxes
     let closed: CountDownLatch
@@ -26,7 +26,7 @@ struct LedgerThread: Sendable {
     let log: Log
     let openStore: @Sendable () throws(StoreError) -> any Store
 
-    /// Opens and reads the store on a thread of its own, which then serves the ledger until it is closed.
+    /// Opens and reads the store on a new thread, which then serves the ledger until it is closed.
     func start() async throws -> LoadedStore {
         try await withCheckedThrowingContinuation { continuation in
             do {
@@ -88,7 +88,7 @@ struct LedgerThread: Sendable {
         return ledger
     }
 
-    /// Copies a snapshot on a thread of its own: pushes need not wait for it.
+    /// Copies a snapshot on a thread of its own, so that pushes do not wait for it.
     private func copy(_ snapshot: any StoreSnapshot, _ order: BackupOrder) {
         let answer = { @Sendable [mailboxes] (result: Result<Void, StoreError>) in
             mailboxes.shards[order.shard].postEvenIfFull(.registry(.applied(ticket: order.ticket, result)))
@@ -102,7 +102,7 @@ struct LedgerThread: Sendable {
         }
     }
 
-    /// Draws the first secret that seals device tokens, where there is none.
+    /// Draws the first secret for device tokens, if the store has none.
     private func withTokenSecret(
         _ loaded: LoadedStore,
         _ store: any Store,

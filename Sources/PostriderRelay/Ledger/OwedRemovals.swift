@@ -1,22 +1,22 @@
 import PostriderNotifications
 
-/// Rows that a failing disk has kept from being removed, and when the ledger tries again by itself: after a time that
-/// doubles with each failure.
+/// Rows that could not be removed because the disk failed, and when the ledger tries again: after a pause that doubles
+/// with each failure.
 struct OwedRemovals {
-    /// Rows whose removal failed with the batch that it was part of; the next batch tries again.
+    /// Rows whose removal failed together with their batch; the next batch tries again.
     private var rows: [QueueRow] = []
-    /// Whether the disk has failed under a batch: what was refused may be there all the same, and the store removes it
-    /// with the next batch that it is given, even an empty one.
+    /// Whether the disk has failed during a batch. Rows whose storing was refused may be on the disk all the same; the
+    /// store removes them with its next batch, even an empty one.
     private(set) var isInDoubt = false
     private var milliseconds = 0
 
-    /// How long the ledger waits before it tries again: first, and at most. Milliseconds.
+    /// The pause before the next try, in milliseconds: the first, and the longest.
     static let rests = (first: 1_000, most: 60_000)
 
-    /// Whether nothing is to be tried again.
+    /// Whether nothing has to be tried again.
     var isEmpty: Bool { rows.isEmpty && !isInDoubt }
 
-    /// Takes the rows out for a batch.
+    /// Removes and returns the rows, for a batch.
     mutating func takeRows() -> [QueueRow] {
         defer { rows = [] }
         return rows
@@ -24,7 +24,7 @@ struct OwedRemovals {
 
     /// A batch that was to remove `settled` has ended.
     ///
-    /// - Returns: the milliseconds after which to try again; nil if nothing is owed.
+    /// - Returns: the pause in milliseconds before the next try; nil if nothing is owed.
     mutating func noteEnd(_ result: Result<Void, StoreError>, of settled: [QueueRow]) -> Int? {
         switch result {
         case .success: isInDoubt = false

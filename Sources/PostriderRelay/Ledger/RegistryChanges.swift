@@ -1,18 +1,18 @@
 import PostriderNotifications
 
-/// What one shard has asked of the registry and has not been answered.
+/// The requests of one shard to the registry that have no answer yet.
 final class RegistryChanges {
     private let context: ShardContext
     private var waiting: [UInt64: (Result<Void, StoreError>) -> Void] = [:]
 
     init(_ context: ShardContext) { self.context = context }
 
-    /// Has the ledger change the registry, all or nothing. `then` is called when that is durable or has failed.
+    /// Has the ledger change the registry, all or nothing. `then` is called when the change is durable or has failed.
     func apply(_ changes: [RegistryChange], then: @escaping (Result<Void, StoreError>) -> Void) {
         context.outbox.send(.apply(changes, shard: context.index, ticket: ticket(for: then)))
     }
 
-    /// Has the ledger copy the store. `then` is called at the copy's end.
+    /// Has the ledger copy the store. `then` is called at the end of the copy.
     func backUp(to directory: String, then: @escaping (Result<Void, StoreError>) -> Void) {
         let order = BackupOrder(directory: directory, shard: context.index, ticket: ticket(for: then))
         context.outbox.send(.backUp(order))

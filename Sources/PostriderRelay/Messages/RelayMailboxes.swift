@@ -5,7 +5,7 @@ import PostriderTransport
 final class RelayMailboxes: Sendable {
     /// Connections that one shard passes to another.
     let transit = ConnectionsInTransit()
-    /// Where shards report for metrics.
+    /// Collects the shards' reports for metrics.
     let measurements = RelayMeasurements()
     let shards: [Mailbox<ShardMessage>]
     let ledger: Mailbox<LedgerCommand>
@@ -19,7 +19,7 @@ final class RelayMailboxes: Sendable {
         trace = try Mailbox(capacity: Limits.traceLetters)
     }
 
-    /// The outbox of a shard or, for nil, of the ledger or the trace.
+    /// The outbox of a shard; nil for the ledger or the trace.
     func outbox(ofShard index: Int?) -> Outbox {
         Outbox(
             ownIndex: index,
@@ -28,7 +28,7 @@ final class RelayMailboxes: Sendable {
         )
     }
 
-    /// Posts one of the rare messages of the relay's end, which a busy shard must get, too.
+    /// Posts one of the rare messages about the relay's end, even if mailboxes are full.
     func postToAllShards(_ message: ShardMessage) {
         for mailbox in shards { mailbox.postEvenIfFull(message) }
     }

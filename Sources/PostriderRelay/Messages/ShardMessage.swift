@@ -2,10 +2,11 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
 
-/// Everything that one shard may tell another, and that the ledger and the trace may tell a shard, by who takes it.
+/// Everything that a shard can tell another one, and that the ledger and the trace can tell a shard, grouped by
+/// receiver.
 ///
-/// Messages are plain values: no closure, no connection and no object that two threads share, but for notifications and
-/// broadcasts, which never change. So each can be written down and sent to another process.
+/// Messages are plain values: no closures, no connections, and no objects that two threads share, except for
+/// notifications and broadcasts, which never change. So every message can be encoded and sent to another process.
 enum ShardMessage: Sendable {
     /// The life of a push.
     case push(PushMessage)
@@ -15,7 +16,7 @@ enum ShardMessage: Sendable {
     indirect case channel(ChannelMessage)
     /// What has changed in the registry.
     case registry(RegistryMessage)
-    /// What the operator asks of all shards and of the trace.
+    /// Questions of the operator to all shards and to the trace.
     indirect case control(ControlMessage)
     /// The end of the relay.
     case lifecycle(RelayLifecycleMessage)
@@ -23,13 +24,14 @@ enum ShardMessage: Sendable {
 
 /// The messages about one push.
 enum PushMessage: Sendable {
-    /// To the device's home: a push that was admitted.
+    /// To the device's home: a push that was validated.
     case deliver(Notification, ReplyAddress)
     /// To the provider's shard: what to answer.
     case answer(ReplyAddress, PushResult)
-    /// From the ledger to the home: these rows are durable, or `failure` is what their providers are answered.
+    /// From the ledger to the home: these rows are durable; or they are not, and `failure` is the answer to their
+    /// providers.
     case stored([StoredRow], failure: Rejection?)
-    /// From the ledger to the home: stored notifications that a device waits for.
+    /// From the ledger to the home: stored notifications that it asked for.
     case loaded(DeviceIdentity, asked: [QueueRow], Result<[QueuedNotification], StoreError>)
 }
 
@@ -43,58 +45,58 @@ struct StoredRow: Sendable {
 enum DeviceLifecycleMessage: Sendable {
     /// To the home: a device has enrolled; make it durable, then answer.
     case enrol(DeviceRecord, ReplyAddress)
-    /// To the shard on which it enrolled.
+    /// To the shard on which the device enrolled: the answer.
     case enrolled(ReplyAddress, DeviceIdentity, isDurable: Bool)
-    /// To the home: a device has said this hello on another shard. Its connection waits among the
-    /// ``ConnectionsInTransit`` of the process, under this number.
+    /// To the home: a device has sent this hello on another shard. Its connection is in ``ConnectionsInTransit`` under
+    /// this number.
     case arrived(Hello, connection: UInt64)
 }
 
 /// The messages between the shards of providers, the homes of channels and the homes of devices.
 ///
-/// Everything about one channel goes from its home to the others in the order in which it happened there: a
-/// subscription's answer, the broadcasts after it, the channel's end.
+/// The home of a channel sends everything about it in the order in which it happened: the answer to a subscription, the
+/// broadcasts after it, the channel's end.
 enum ChannelMessage: Sendable {
     /// To the home: a provider's request.
     case order(ChannelOrder, ChannelOwner, ReplyAddress)
-    /// To the provider's shard.
+    /// To the provider's shard: the answer.
     case answer(ReplyAddress, ChannelAnswer)
-    /// To the home: a device wants a channel's broadcasts.
+    /// To the channel's home: a device asks for its broadcasts.
     case subscribe(SubscriptionRequest)
-    /// To the device's home: whether there is such a channel, and the broadcast that it stores.
+    /// To the device's home: whether the channel exists, and the broadcast that it stores.
     case subscribed(SubscriptionRequest, isKnown: Bool, Broadcast?)
     /// To all shards: a broadcast for the subscribers, and its row in the trace.
     case broadcast(Broadcast, QueueRow)
-    /// To all shards: the channel is gone.
+    /// To all shards: the channel was removed.
     case removed(ChannelIdentity)
 }
 
 /// The messages about the registry.
 enum RegistryMessage: Sendable {
-    /// From the ledger, to the shard that asked: its changes (or its backup) are durable, or have failed.
+    /// From the ledger to the shard that asked: its changes (or its backup) are durable, or have failed.
     case applied(ticket: UInt64, Result<Void, StoreError>)
     /// To every shard: ``PolicyInForce`` has a newer access policy, of at least this generation.
     case policyChanged(generation: UInt64)
 }
 
-/// The messages about what the operator asks.
+/// The messages about the operator's questions.
 enum ControlMessage: Sendable {
-    /// To every shard.
+    /// To every shard: a question.
     case question(ShardQuestion, id: UInt64, asker: Int)
-    /// To the shard that asked.
+    /// To the shard that asked: one shard's reply.
     case reply(ShardReply, id: UInt64)
-    /// To every shard, from a thread that is no shard: report to the ``RelayMeasurements`` of the process, under this
-    /// number.
+    /// To every shard, from a thread that is not a shard: report to the ``RelayMeasurements`` of the process, under
+    /// this number.
     case measure(number: UInt64)
-    /// To shard 0 of a relay with a test bench, where somebody waits for captures: there are more.
+    /// To shard 0 of a relay with a test bench, if somebody waits for captures: there are new ones.
     case capturesChanged
-    /// From the trace, to the shard that asked.
+    /// From the trace to the shard that asked: its answer.
     case traced(ticket: UInt64, TraceAnswer)
 }
 
 /// The messages to every shard about the end of the relay.
 enum RelayLifecycleMessage: Sendable {
-    /// Take on no more pushes, answer those that are open, say goodbye to devices.
+    /// Accept no more pushes, answer those that are open, say goodbye to devices.
     case drain
     /// All shards are drained and the ledger is closed: end the loop.
     case stop

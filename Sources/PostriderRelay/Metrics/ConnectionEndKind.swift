@@ -1,6 +1,6 @@
 import PostriderTransport
 
-/// How a connection ended, as metrics name it: one of a few words, whatever the peer did.
+/// How a connection ended, in metrics: one of a few values, whatever the peer did.
 enum ConnectionEndKind: String, CaseIterable, Sendable {
     case localClose = "local_close"
     case peerClosed = "peer_closed"
@@ -17,7 +17,7 @@ enum ConnectionEndKind: String, CaseIterable, Sendable {
     case internalError = "internal_error"
     case overloaded
     case loopStopped = "loop_stopped"
-    /// Of connections that a relay makes, and it makes none.
+    /// For outgoing connections; a relay makes none.
     case notConnected = "not_connected"
 
     init(_ reason: CloseReason) {

@@ -2,36 +2,36 @@ import PostriderMetrics
 import PostriderNotifications
 import Synchronization
 
-/// What the ledger has done, for whoever asks: it is told without waiting for the ledger, which may be waiting for a
-/// disk that is stuck.
+/// What the ledger has done. It can be read without waiting for the ledger, which may itself be waiting for a disk that
+/// hangs.
 struct LedgerReport: Sendable {
     /// Batches that were committed. Each is one sync of the write-ahead log.
     var committedBatches: UInt64 = 0
-    /// Batches that were not.
+    /// Batches that failed.
     var failedBatches: UInt64 = 0
     /// Notifications that became durable.
     var stored: UInt64 = 0
-    /// From the beginning of a commit to its end.
+    /// Time from the beginning of a commit to its end.
     var commits = Histogram(.latency)
-    /// From the moment at which a shard hands a notification over to the beginning of the commit that makes it durable.
+    /// Time from when a shard posts a notification to the beginning of the commit that makes it durable.
     var waits = Histogram(.latency)
-    /// The failure of the last batch, and when it failed, in monotonic nanoseconds; nil: the last batch was committed.
+    /// The failure of the last batch, and its moment in monotonic nanoseconds; nil if the last batch was committed.
     var failure: (sentence: String, at: UInt64)?
 
-    /// Why pushes are not stored; nil: they are, or nothing has failed for a minute. Then it is worth another try:
-    /// nothing but a push can show that the disk is well.
+    /// Why pushes are not stored; nil if they are, or if nothing has failed for a minute: then the relay counts as
+    /// ready again, because only a push can show that the disk works.
     func presentFailure(at now: UInt64) -> String? {
         failure.flatMap { now < $0.at + FailureEpisodes.quiet ? $0.sentence : nil }
     }
 }
 
-/// Where the ledger writes its ``LedgerReport``: a lock for each batch.
+/// The ledger's report, behind a lock that is taken once for each batch.
 final class LedgerMeasures: Sendable {
     private let state = Mutex(LedgerReport())
 
     var report: LedgerReport { state.withLock { $0 } }
 
-    /// A batch of these letters begins.
+    /// A batch of these commands begins.
     func began(_ letters: ArraySlice<LedgerCommand>, at now: UInt64) {
         state.withLock { state in
             for case .store(_, let postedAt) in letters {
@@ -40,7 +40,7 @@ final class LedgerMeasures: Sendable {
         }
     }
 
-    /// A batch is over.
+    /// A batch has ended.
     func ended(
         _ result: Result<Void, StoreError>, of batch: QueueBatch, began: UInt64, at now: UInt64
     ) {

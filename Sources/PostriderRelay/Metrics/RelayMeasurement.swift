@@ -3,17 +3,17 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// How a relay was at one moment. Each shard's numbers are of one moment of that shard, so that every accepted
+/// The state of a relay at one moment. All numbers of a shard are of the same moment, so that every accepted
 /// notification is accounted for.
 public struct RelayMeasurement: Sendable {
-    /// What Prometheus is told.
+    /// The metric families for Prometheus.
     public let families: [MetricFamily]
-    /// Why the relay should not be sent pushes now, each a phrase; empty: it is ready.
+    /// Why the relay should not get pushes now, each a phrase; empty if it is ready.
     public let obstacles: [String]
 }
 
 extension Relay {
-    /// Asks every shard how it is. A shard that is stuck never answers.
+    /// Asks every shard for its numbers. A shard that hangs never answers.
     ///
     /// - Parameter respond: called once, on the thread of the shard that answers last.
     public func measure(_ respond: @escaping @Sendable (RelayMeasurement) -> Void) {
@@ -43,8 +43,8 @@ extension Relay {
     }
 }
 
-/// The measurements of a relay that wait for reports of its shards. The messages about one are plain values: they hold
-/// its number.
+/// The measurements that wait for reports of shards. The messages about a measurement are plain values that contain its
+/// number.
 final class RelayMeasurements: Sendable {
     /// One measurement.
     private struct Collection {
@@ -55,10 +55,10 @@ final class RelayMeasurements: Sendable {
 
     private let collections = Mutex<(last: UInt64, waiting: [UInt64: Collection])>((0, [:]))
 
-    /// Begins a measurement of so many shards; `then` is called with their reports when all are there, on the thread of
-    /// the shard that reports last.
+    /// Begins a measurement of this many shards. `then` is called with all reports, on the thread of the shard that
+    /// reports last.
     ///
-    /// - Returns: its number.
+    /// - Returns: the number of the measurement.
     func begin(shards count: Int, then: @escaping @Sendable ([ShardReport]) -> Void) -> UInt64 {
         collections.withLock { collections in
             collections.last += 1

@@ -1,20 +1,19 @@
 import PostriderMetrics
 import PostriderNotifications
 
-/// What a shard counts for the operator's metrics, besides its ``Tally``. Only the shard's thread touches it; reports
-/// hold a copy.
+/// What a shard counts for metrics, besides its ``Tally``. Only the shard's thread uses it; reports contain a copy.
 struct ShardMeasures: Sendable {
     /// Pushes that were answered with 200.
     var acceptedPushes: UInt64 = 0
     /// Pushes that were refused, by reason.
     var refusedPushes: [Rejection: UInt64] = [:]
-    /// From the end of a request to its 200. A push that is answered in the turn that received it counts as 0.
+    /// Time from the end of a request to its 200. A push that is answered in the turn that received it counts as 0.
     var responses = Histogram(.latency)
-    /// Notifications that this shard's devices took on, by topic.
+    /// Notifications that this shard's devices accepted, by topic.
     var topics = TopicCounts()
     /// How connections ended.
     var ends: [ConnectionEnds.Port: [ConnectionEndKind: UInt64]] = [:]
-    /// From the acceptance of a connection to the end of its TLS handshake.
+    /// Time from the acceptance of a connection to the end of its TLS handshake.
     var handshakes: [ConnectionEnds.Port: Histogram] = [
         .provider: Histogram(.latency), .device: Histogram(.latency),
     ]
@@ -29,7 +28,7 @@ struct ShardMeasures: Sendable {
         }
     }
 
-    /// Adds another shard's of the same relay.
+    /// Adds the counts of another shard of the same relay.
     static func += (left: inout ShardMeasures, right: ShardMeasures) {
         left.acceptedPushes += right.acceptedPushes
         left.refusedPushes.merge(right.refusedPushes, uniquingKeysWith: +)
@@ -44,11 +43,11 @@ struct ShardMeasures: Sendable {
     }
 }
 
-/// What a shard says of its devices when it is asked: found by going through all of them.
+/// What a shard counts by visiting all of its devices when it is asked.
 struct DeviceCensus: Sendable {
-    /// The notifications that wait, counted one by one.
+    /// How many notifications wait, counted one by one.
     var waiting: UInt64 = 0
-    /// When the oldest of these was accepted; nil: none waits.
+    /// When the oldest of these was accepted; nil if none waits.
     var oldestAcceptedAt: Moment?
     /// Devices whose connection is open.
     var connected = 0

@@ -2,14 +2,15 @@ import PostriderMetrics
 import PostriderNotifications
 import PostriderTransport
 
-/// What Prometheus is told of the shards, by the sum of their reports.
+/// The metric families of the shards, from the sum of their reports.
 extension ShardReport {
     var pushFamilies: [MetricFamily] {
         var pushes = MetricFamily(
             "postrider_pushes_total", .counter,
             "Pushes that providers were answered, by outcome; the reason is Apple's word for a refusal.")
         pushes.add(measures.acceptedPushes, ("outcome", "accepted"), ("reason", ""))
-        // All are told from the start: what appears with its first count has not risen, for Prometheus.
+        // All reasons are exported from the start: Prometheus sees no increase in a counter that appears with its first
+        // count.
         for reason in Rejection.allCases {
             let count = measures.refusedPushes[reason] ?? 0
             pushes.add(count, ("outcome", "rejected"), ("reason", reason.rawValue))
@@ -32,7 +33,7 @@ extension ShardReport {
 
     /// What became of notifications.
     ///
-    /// - Parameter reports: the parts of this sum: the balance is each shard's.
+    /// - Parameter reports: the reports that were summed: the balance is exported for each shard.
     func notificationFamilies(shards reports: [ShardReport]) -> [MetricFamily] {
         var ends = MetricFamily(
             "postrider_notifications_ended_total", .counter,
@@ -132,7 +133,7 @@ extension ShardReport {
 }
 
 extension LedgerReport {
-    /// What Prometheus is told of the ledger.
+    /// The metric families of the ledger.
     func families(isFailing: Bool) -> [MetricFamily] {
         var batches = MetricFamily(
             "postrider_ledger_batches_total", .counter,
@@ -159,7 +160,7 @@ extension LedgerReport {
 }
 
 extension Relay {
-    /// What Prometheus is told of the letters that wait.
+    /// The metric families of the mailboxes.
     var mailboxFamilies: [MetricFamily] {
         var depth = MetricFamily(
             "postrider_mailbox_letters", .gauge, "Messages that wait for a thread, by the thread.")
@@ -171,7 +172,7 @@ extension Relay {
         return [depth]
     }
 
-    /// What Prometheus is told of the trace; nothing if there is none.
+    /// The metric families of the trace; empty if there is none.
     var traceFamilies: [MetricFamily] {
         guard let losses = traceLosses else { return [] }
         return [
@@ -184,7 +185,7 @@ extension Relay {
         ]
     }
 
-    /// What Prometheus is told of the relay's certificate.
+    /// The metric families of the relay's certificate.
     var certificateFamilies: [MetricFamily] {
         guard let seconds = certificateExpiry else { return [] }
         return [

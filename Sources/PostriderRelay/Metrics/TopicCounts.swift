@@ -1,19 +1,19 @@
 import PostriderNotifications
 import Synchronization
 
-/// The topics that metrics name, the same for all shards: the first ``Limits/measuredTopics`` that were pushed to. A
-/// topic keeps its number, so that a counter never falls; all others are counted as one, under ``other``.
+/// The topics that metrics name, the same for all shards: the first ``Limits/measuredTopics`` that got a push. A topic
+/// keeps its number, so that its counter never falls. All others are counted together as ``other``.
 final class TopicLabels: Sendable {
-    /// What stands in the place of a topic that has no number. No topic can be spelled so.
+    /// The label of all topics without a number. No topic can have this name.
     static let other = "(other)"
 
     private let topics = Mutex<[Topic]>([])
-    /// Topics that are given a number.
+    /// How many topics get a number.
     let capacity: Int
 
     init(capacity: Int = Limits.measuredTopics) { self.capacity = capacity }
 
-    /// Gives a topic a number, if there is one left; answers all topics then.
+    /// Gives a topic a number, if there is one left. Returns all topics with a number.
     func add(_ topic: Topic) -> [Topic] {
         topics.withLock { topics in
             if topics.count < capacity, !topics.contains(topic) { topics.append(topic) }
@@ -22,14 +22,14 @@ final class TopicLabels: Sendable {
     }
 }
 
-/// Counts for topics, as a plain value. The topics of two shards' counts begin alike: both are the first of one
-/// ``TopicLabels``.
+/// Counts by topic, as a plain value. The topics of two shards' counts have a common prefix, because both are prefixes
+/// of ``TopicLabels``.
 struct TopicCounts: Sendable {
-    /// Those that metrics name, in the order of their numbers.
+    /// The topics that metrics name, in the order of their numbers.
     private(set) var topics: [Topic] = []
-    /// By the topic's number.
+    /// The counts by the topics' numbers.
     private(set) var counts: [UInt64] = []
-    /// Of all other topics.
+    /// The count of all other topics.
     private(set) var others: UInt64 = 0
 
     /// Adds another shard's counts.
@@ -39,12 +39,12 @@ struct TopicCounts: Sendable {
         left.others += right.others
     }
 
-    /// One more for the topic of this number; nil: for one without a number.
+    /// Counts one for the topic of this number; nil for a topic without a number.
     fileprivate mutating func count(_ number: Int?) {
         if let number { counts[number] += 1 } else { others += 1 }
     }
 
-    /// Names these topics; the first of them are those that it names already.
+    /// Extends the list of topics; `newer` begins with those that are known.
     fileprivate mutating func name(_ newer: [Topic]) {
         guard newer.count > topics.count else { return }
         topics = newer
@@ -52,8 +52,8 @@ struct TopicCounts: Sendable {
     }
 }
 
-/// Counts a shard's notifications by topic. Most pushes are for the topic of the one before; the lock of
-/// ``TopicLabels`` is taken only while there are topics that this shard has not seen.
+/// Counts a shard's notifications by topic. Most pushes are for the same topic as the one before. The lock of
+/// ``TopicLabels`` is taken only for topics that this shard has not seen.
 struct TopicCounter {
     private(set) var counts = TopicCounts()
     private let labels: TopicLabels
@@ -62,7 +62,7 @@ struct TopicCounter {
 
     init(_ labels: TopicLabels) { self.labels = labels }
 
-    /// One more for a topic.
+    /// Counts one for a topic.
     mutating func count(_ topic: Topic) {
         if let last, last.topic == topic { return counts.count(last.number) }
         let number = number(of: topic)

@@ -1,27 +1,27 @@
 import PostriderCrypto
 import PostriderNotifications
 
-/// A provider's key, ready to verify with: what it is good for does not change as long as it lives.
+/// A provider's key, ready for verification. It does not change.
 final class ProviderKey: Sendable {
     let record: ProviderKeyRecord
     let publicKey: ES256.PublicKey
-    /// The topics of a topic-specific key; nil: every topic of its team.
+    /// The topics of a topic-specific key; nil for every topic of its team.
     let topics: Set<Topic>?
-    /// The one other key whose tokens may come on the same connection.
+    /// The one other key whose tokens may be used on the same connection.
     let related: String?
 
     /// The `kid` of its tokens.
     var identifier: String { record.identifier }
     /// The `iss` of its tokens.
     var team: String { record.team }
-    /// The environment that it is for; nil: both.
+    /// The environment of the key; nil for both.
     var environment: Environment? { record.environment }
     /// Whether it is for certain topics only.
     var isTopicSpecific: Bool { topics != nil }
-    /// Whether its tokens are known and refused.
+    /// Whether it was revoked: its tokens are recognised and refused.
     var isRevoked: Bool { record.revokedAt != nil }
 
-    /// A key from its record. `related` is the key that it is related to, by its own record or the other's.
+    /// A key from its record. `related` is its related key, which either of the two records may name.
     init(_ record: ProviderKeyRecord, related: String?) throws(CryptoError) {
         self.record = record
         publicKey = try ES256.PublicKey(pem: record.publicKey)
@@ -30,10 +30,10 @@ final class ProviderKey: Sendable {
     }
 }
 
-/// Who may push to what, and which devices may enrol: an immutable picture of the registry that every shard
-/// holds and that is replaced whole when the operator changes something.
+/// Which providers may push to which topics, and which devices may enrol. It is an immutable snapshot of the registry
+/// that every shard has; a change by the operator replaces it as a whole.
 final class AccessPolicy: Sendable {
-    /// Rises with every change; what was concluded from an older one is concluded again.
+    /// Grows with every change: whatever was derived from an older policy has to be derived again.
     let generation: UInt64
     /// Keys by their identifier.
     let providerKeys: [String: ProviderKey]
@@ -41,11 +41,11 @@ final class AccessPolicy: Sendable {
     let topics: [Topic: String]
     /// The topics that may have channels.
     let broadcastTopics: Set<Topic>
-    /// Digests of the enrolment keys.
+    /// The digests of the enrolment keys.
     let enrolmentKeyDigests: [[UInt8]]
 
-    /// A picture of these records. A key that does not parse is left out: it was checked when it was added,
-    /// so this happens only when the database was edited by hand, and `log` says so.
+    /// A policy of these records. A key that cannot be parsed is left out and logged. It was checked when it was added,
+    /// so that happens only after the database was edited by hand.
     init(
         generation: UInt64,
         providerKeys: [ProviderKeyRecord],
@@ -54,7 +54,7 @@ final class AccessPolicy: Sendable {
         log: Log
     ) {
         self.generation = generation
-        // Related is related both ways, whichever key was told of the other.
+        // A relation holds both ways, whichever of the two keys names it.
         var relations: [String: String] = [:]
         for record in providerKeys {
             guard let related = record.relatedKey else { continue }
@@ -76,13 +76,13 @@ final class AccessPolicy: Sendable {
         self.enrolmentKeyDigests = enrolmentKeys.map(\.digest)
     }
 
-    /// The team whose providers may push to a topic. One with the suffix of a push type belongs to the team of its
+    /// The team whose providers may push to a topic. A topic with the suffix of a push type belongs to the team of its
     /// app, without having been added itself.
     func team(of topic: Topic) -> String? {
         topics[topic] ?? topics[topic.bundle]
     }
 
-    /// Whether `key` is one with which devices may enrol. Every digest is compared, each in constant time.
+    /// Whether devices may enrol with `key`. It is compared with every digest, each time in constant time.
     func admitsEnrolment(with key: [UInt8]) -> Bool {
         let digest = SHA256.digest(key.span).bytes
         var isKnown = false

@@ -1,9 +1,9 @@
-/// The names under which a request about channels is answered: the provider's own, byte for byte, or one that was
-/// drawn for it. Apple's samples of a broadcast write `apns-id` here and `apns-request-id` there, so that its answer
-/// has both.
+/// The identifiers that the answer to a request about channels contains: the provider's own, byte for byte, or one that
+/// was drawn for it. In Apple's samples of a broadcast both `apns-id` and `apns-request-id` occur, so its answer has
+/// both.
 struct ChannelEcho {
     let requestIdentifier: [UInt8]
-    /// For broadcasts.
+    /// For broadcasts: `apns-id`.
     let identifier: [UInt8]?
 
     init(_ request: PushRequest) {

@@ -1,22 +1,22 @@
 import PostriderJSON
 import PostriderNotifications
 
-/// What a request about channels is addressed to (the contract's sections 6 and 7).
+/// The path of a request about channels (the contract's sections 6 and 7).
 enum ChannelPath: Equatable {
-    /// `/1/apps/<bundle>/channels`; where the bundle lies.
+    /// `/1/apps/<bundle>/channels`, with the range of the bundle.
     case channels(Range<Int>)
     /// `/1/apps/<bundle>/all-channels`.
     case allChannels(Range<Int>)
     /// `/4/broadcasts/apps/<bundle>`.
     case broadcasts(Range<Int>)
 
-    /// Whether a path is of this family at all: two bytes tell, so that pushes to devices pay next to nothing.
+    /// Whether a path may be one of these. Two bytes decide, so that pushes to devices lose no time.
     static func isOne(_ path: Span<UInt8>) -> Bool {
         path.count > 2 && path[2] == UInt8(ascii: "/")
             && (path[1] == UInt8(ascii: "1") || path[1] == UInt8(ascii: "4"))
     }
 
-    /// A path from its bytes, or nil.
+    /// Parses a path; nil if it is not one of these.
     init?(_ path: Span<UInt8>) {
         let slashes = path.indices.filter { path[$0] == UInt8(ascii: "/") }
         guard slashes.first == 0, slashes.count == 4 else { return nil }
@@ -40,17 +40,17 @@ enum ChannelPath: Equatable {
     }
 }
 
-/// Whether a request about channels is taken on. The home of the app's channels completes it: only that shard knows
-/// which channels there are.
+/// Validates a request about channels. The home of the app's channels completes the check: only that shard knows which
+/// channels there are.
 struct ChannelRequestValidator {
     let authority: AccessPolicy
     let tokens: ProviderTokens
     let environment: Environment
-    /// Whether a number that is written as text is refused.
+    /// Whether numbers that are written as text are refused.
     let isStrict: Bool
     let now: Moment
 
-    /// The order that a complete request stands for, and whose channels it is about.
+    /// The order in a complete request, and the app whose channels it is about.
     ///
     /// - Throws: the first rejection in the order of checks.
     func admit(_ request: PushRequest, _ credentials: inout ProviderCredentials) throws(Rejection)
@@ -59,29 +59,29 @@ struct ChannelRequestValidator {
         let fields = request.values
         let values = fields.span
 
-        // 1, 2 · What is asked for.
+        // 1, 2 · Method and path.
         guard let range = request.range(.path), let path = ChannelPath(values.extracting(range)) else {
             throw .badPath
         }
         let method = request.range(.method).map { String(decoding: fields[$0], as: UTF8.self) } ?? ""
         guard Self.methods(of: path).contains(method) else { throw .methodNotAllowed }
 
-        // 3 · Nothing is said twice.
+        // 3 · No header twice.
         guard !request.hasDuplicates else { throw .duplicateHeaders }
 
-        // 4 · Who asks.
+        // 4 · Authentication.
         let permission = try credentials.authenticate(
             request.range(.authorization), in: values, of: environment, tokens, authority, now: now)
 
-        // 5 · What the request is called.
+        // 5 · The request's identifier.
         let identity = try identity(request, values)
 
-        // 6 · For which app.
+        // 6 · The app.
         let bundle = path.bundle.lowerBound + range.lowerBound..<path.bundle.upperBound + range.lowerBound
         let topic = try topic(String(decoding: fields[bundle], as: UTF8.self), permission)
         let owner = ChannelOwner(topic: topic, environment: environment)
 
-        // 7 · Which channel, and what with it.
+        // 7 · The channel and the action.
         switch path {
         case .allChannels: return (.list, owner)
         case .channels where method == "POST": return (.create(try storage(request)), owner)
@@ -101,7 +101,8 @@ struct ChannelRequestValidator {
         }
     }
 
-    /// `apns-request-id` or, as Apple's own sample writes it, `apns-id`; one that the relay drew where there is none.
+    /// The identifier of the request: `apns-request-id` or, as in Apple's own sample, `apns-id`; drawn by the relay if
+    /// there is neither.
     private func identity(_ request: PushRequest, _ values: Span<UInt8>) throws(Rejection)
         -> NotificationIdentity
     {
@@ -150,7 +151,8 @@ struct ChannelRequestValidator {
         return storage
     }
 
-    /// The number that a member is. Examples on the web write numbers as text (`"1"`); a strict relay refuses that.
+    /// The value of a member as a whole number. Examples on the web write numbers as text (`"1"`), which a strict relay
+    /// refuses.
     private func wholeNumber(_ member: JSONValue) -> Int? {
         if let number = member.wholeNumber { return Int(exactly: number) }
         return isStrict ? nil : member.string.flatMap { Int($0) }
@@ -194,7 +196,7 @@ struct ChannelRequestValidator {
     }
 
     /// `apns-expiration`, which a broadcast must have. The earlier of it and the storage limit counts; a moment that
-    /// has passed is treated as now or never.
+    /// has passed is treated as 0.
     private func expiration(_ request: PushRequest) throws(Rejection) -> (Expiration, isZero: Bool) {
         guard let moment = try request.expirationMoment() else { throw .badExpirationDate }
         let latest = now.advanced(byMilliseconds: Limits.broadcastStoredHours * 60 * 60 * 1000)

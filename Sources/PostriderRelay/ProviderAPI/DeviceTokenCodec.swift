@@ -3,8 +3,8 @@ import PostriderNotifications
 
 /// Makes and opens device tokens: `AES-SIV(secret, device identity 12 bytes ‖ registration number 4 bytes)`.
 ///
-/// A token needs no look-up to be refused when forged and to find its home when true. The secrets are a list:
-/// the newest seals, all of them open, so that a secret can be rotated without invalidating a token. One per
+/// A forged token is refused, and the home of a genuine one is found, without a look-up. There may be several secrets:
+/// the newest seals and all of them open, so that a secret can be rotated without invalidating tokens. One codec per
 /// shard, because the cipher contexts are confined to a thread.
 final class DeviceTokenCodec {
     private let ciphers: [SyntheticIV]
@@ -12,7 +12,7 @@ final class DeviceTokenCodec {
     /// The number of bytes in a secret: two AES-256 keys.
     static let secretByteCount = 64
 
-    /// A seal with these secrets, newest last.
+    /// A codec with these secrets, the newest last.
     init(secrets: [[UInt8]]) throws(CryptoError) {
         precondition(!secrets.isEmpty, "the relay draws a secret before its first start ends")
         var ciphers: [SyntheticIV] = []
@@ -26,7 +26,7 @@ final class DeviceTokenCodec {
         return DeviceToken(words: ciphers[0].seal(plain))
     }
 
-    /// The registration that a token names, or nil when the token is not one of ours.
+    /// The registration of a token; nil if the token is not one of ours.
     func open(_ token: DeviceToken) -> (device: DeviceIdentity, registration: RegistrationNumber)? {
         for cipher in ciphers {
             guard let plain = cipher.open(token.words) else { continue }

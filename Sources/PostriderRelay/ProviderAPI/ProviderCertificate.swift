@@ -1,13 +1,14 @@
 import PostriderCrypto
 import PostriderTransport
 
-/// What counts of the certificate that a provider has shown.
+/// What matters of a provider's certificate.
 struct ProviderCertificate {
     /// The UID of its subject.
     let userIdentifier: String?
     /// Apple's extensions; nil if they are malformed.
     let extensions: PushExtensions?
-    /// Whether the operator trusts it, and it is in its time and for this use. When false, nothing else counts.
+    /// Whether it leads to a certificate that the operator trusts, is within its validity, and may be used for this. If
+    /// false, nothing else counts.
     let isVerified: Bool
 
     /// A certificate from its parts.
@@ -17,7 +18,7 @@ struct ProviderCertificate {
         self.isVerified = isVerified
     }
 
-    /// Reads the certificate of a handshake.
+    /// Reads the certificate that was presented in the handshake.
     init(_ shown: PeerCertificate) {
         let details = shown.isVerified ? CertificateDetails(der: shown.der) : nil
         self.init(

@@ -1,21 +1,21 @@
 import PostriderCrypto
 import PostriderNotifications
 
-/// What one connection knows of its provider, and the rules that hold for a connection as a whole: one team, keys
-/// that belong together, tokens that do not change all the time (the contract's sections 3.2 and 3.3).
+/// The authentication state of one provider connection, and the rules for a connection as a whole: one team, related
+/// keys, tokens that do not change too often (the contract's sections 3.2 and 3.3).
 ///
-/// A push with the same token as before costs a comparison of bytes.
+/// For a push with the same token as before it compares bytes only.
 struct ProviderCredentials {
     /// A token that the connection uses now.
     private final class Held {
         /// The header's value, byte for byte.
         let text: [UInt8]
-        /// SHA-256 of the token inside.
+        /// SHA-256 of the token in it.
         let digest: SHA256Digest
         let token: ProviderToken
-        /// The authority's, when the token was looked at.
+        /// The generation of the access policy when the token was checked.
         let generation: UInt64
-        /// When it took the place of another, or was the first.
+        /// When it replaced another token, or was the first.
         let since: Moment
 
         init(
@@ -29,7 +29,7 @@ struct ProviderCredentials {
             self.since = since
         }
 
-        /// Whether this is its text and nothing has changed since: one comparison in constant time.
+        /// Whether the text is this token and the policy has not changed since: one comparison in constant time.
         func answers(_ text: Span<UInt8>, _ authority: AccessPolicy) -> Bool {
             let own = self.text
             return generation == authority.generation && own.count == text.count
@@ -37,27 +37,27 @@ struct ProviderCredentials {
         }
     }
 
-    /// What the certificate is good for, on a connection that has shown one: tokens are not looked at then.
+    /// The scope of the certificate, on a connection that has presented one: tokens are ignored then.
     private var certificate: CertificateScope?
-    /// The key that was accepted first: what the connection is bound to for the rest of its life.
+    /// The first key that was accepted: the connection is bound to it.
     private var binding: ProviderKey?
-    /// The token of the first key, or of another team-scoped key after a team-scoped one.
+    /// The current token of the first key, or of another team-scoped key if the first is team-scoped.
     private var first: Held?
-    /// The token of the key that is related to the first.
+    /// The current token of the key that is related to the first.
     private var related: Held?
 
-    /// Whether the provider has proved who it is.
+    /// Whether the provider is authenticated.
     var hasAuthenticated: Bool { certificate != nil || binding != nil }
 
-    /// Takes on the certificate that the provider has shown in its handshake, if it has shown one.
+    /// Takes the certificate that the provider has presented in its handshake, if any.
     ///
-    /// - Throws: what the connection is told before it is closed.
+    /// - Throws: the rejection that is sent before the connection is closed.
     mutating func adopt(_ shown: ProviderCertificate?, in environment: Environment) throws(Rejection) {
         guard let shown else { return }
         certificate = try CertificateScope(shown, in: environment)
     }
 
-    /// What the provider of a request may do: `authorization` is where the header of that name lies in `values`.
+    /// The grant of the provider of a request. `authorization` is the range of that header's value in `values`.
     ///
     /// - Throws: the first of `MissingProviderToken`, `InvalidProviderToken`, `Forbidden` (the key is revoked),
     ///   `InvalidProviderToken` (a second team on this connection), `BadEnvironmentKeyIdInToken`,
@@ -79,7 +79,7 @@ struct ProviderCredentials {
         return .token(held.token.key)
     }
 
-    /// Looks at a token that is new here, or whose key may have changed, and holds it if all is well.
+    /// Checks a token that is new on this connection, or whose key may have changed, and keeps it if it is accepted.
     private mutating func take(
         _ text: Span<UInt8>, _ environment: Environment, _ tokens: ProviderTokens, _ authority: AccessPolicy,
         _ now: Moment
@@ -107,8 +107,8 @@ struct ProviderCredentials {
         return key
     }
 
-    /// Whether a key is the one that is related to the connection's first; false for the first key itself, and for
-    /// one that may take its place.
+    /// Whether a key is the one related to the connection's first key. False for the first key itself, and for a key
+    /// that may replace it.
     ///
     /// - Throws: `UnrelatedKeyIdInToken` for all others.
     private func isRelated(_ key: ProviderKey) throws(Rejection) -> Bool {
@@ -120,11 +120,11 @@ struct ProviderCredentials {
         return true
     }
 
-    /// Whether another token may take the place of this one now.
+    /// Whether another token may replace this one now.
     ///
-    /// The limit asks a provider not to make a token for every push. It does not ask it to go on with one that is
-    /// refused: a token that has expired, or whose key the operator has changed, is replaced at any time. Should the
-    /// clock have been put back, nobody has to wait until it is where it was.
+    /// The limit asks a provider not to make a new token for every push. It does not force a provider to keep one that
+    /// is refused: a token that has expired, or whose key the operator has changed, may be replaced at any time. If the
+    /// clock was put back, a replacement is allowed too.
     private static func mayReplace(_ held: Held, _ authority: AccessPolicy, _ now: Moment) -> Bool {
         let interval = Limits.providerTokenMinutes * 60_000 - Limits.providerTokenSlackSeconds * 1000
         if now < held.since || now >= held.since.advanced(byMilliseconds: interval) { return true }
@@ -132,7 +132,7 @@ struct ProviderCredentials {
         return !held.token.isCurrent(at: now) || authority.providerKeys[key.identifier]?.record != key.record
     }
 
-    /// Where the token lies: after the scheme `bearer` in any case, without the spaces around it.
+    /// The range of the token: after the scheme `bearer` in upper or lower case, without surrounding spaces.
     private static func token(in authorization: Span<UInt8>) throws(Rejection) -> Range<Int> {
         let scheme = "bearer "
         guard authorization.count > scheme.utf8.count else { throw .missingProviderToken }

@@ -3,15 +3,15 @@ import PostriderCrypto
 import PostriderJSON
 import PostriderNotifications
 
-/// A provider token that has been verified ("Establishing a token-based connection to APNs"): a JSON Web
-/// Token signed with ES256 by one of a team's keys.
+/// A verified provider token ("Establishing a token-based connection to APNs"): a JSON Web Token signed with ES256 by
+/// one of a team's keys.
 struct ProviderToken: Sendable {
     /// The key that signed it.
     let key: ProviderKey
     /// The `iat` claim.
     let issuedAt: Moment
 
-    /// How far `iat` may lie from now, on either side.
+    /// How far `iat` may differ from now, in either direction.
     static let lifetimeMilliseconds: Int64 = 60 * 60 * 1000
 
     /// Whether the token is neither too old nor from the future.
@@ -20,14 +20,14 @@ struct ProviderToken: Sendable {
         return !distance.overflow && distance.partialValue.magnitude <= UInt64(Self.lifetimeMilliseconds)
     }
 
-    /// Reads and verifies a token's text against the keys of `authority`. The stored key fixes the algorithm, ECDSA on
-    /// P-256. The header may only choose between its two schemes: ES256, and what pushok calls ES512. A token that
-    /// brings a key of its own is refused.
+    /// Reads and verifies a token's text against the keys of `authority`. The stored key determines the algorithm,
+    /// ECDSA on P-256; the header may only choose between its two schemes, ES256 and what pushok calls ES512. A token
+    /// that brings its own key is refused.
     ///
-    /// Accepted as real libraries send them: base64url and padded base64, raw and DER signatures, `iat` as an
-    /// integer, a float or a numeric string, unknown claims, pushok's ES512 (the contract's section 3.1).
+    /// Accepts what real libraries send: base64url and padded base64, raw and DER signatures, `iat` as an integer, a
+    /// float or a numeric string, unknown claims, pushok's ES512 (the contract's section 3.1).
     ///
-    /// - Throws: `InvalidProviderToken`. Whether the key is revoked, and the token old, is for others to say.
+    /// - Throws: `InvalidProviderToken`. Whether the key is revoked or the token too old is checked elsewhere.
     init(verifying text: Span<UInt8>, with authority: AccessPolicy) throws(Rejection) {
         guard text.count <= Limits.providerTokenBytes else { throw .invalidProviderToken }
         var dots: [Int] = []
@@ -37,7 +37,7 @@ struct ProviderToken: Sendable {
             let claims = Self.members(text.extracting(dots[0] + 1..<dots[1])).flatMap(Claims.init),
             let signature = Self.base64(text.extracting((dots[1] + 1)...)),
             let key = authority.providerKeys[header.kid],
-            // Byte for byte: in Swift, equal texts may be written differently.
+            // Byte for byte: Swift treats canonically equivalent texts as equal.
             key.identifier.utf8.elementsEqual(header.kid.utf8),
             key.team.utf8.elementsEqual(claims.iss.utf8),
             key.publicKey.isValidSignature(
@@ -52,7 +52,7 @@ struct ProviderToken: Sendable {
         let kid: String
         let scheme: ES256.Scheme
 
-        /// Extensions that must be understood: we know none. And keys that the token brings with it.
+        /// Critical extensions, of which we understand none, and keys inside the token.
         private static let refused = ["crit", "jwk", "jku", "x5u", "x5c"]
 
         init?(_ members: [String: JSONValue]) {
@@ -105,24 +105,24 @@ struct ProviderToken: Sendable {
     }
 }
 
-/// The provider tokens that one shard has verified, so that a signature is checked once and not with every
-/// push.
+/// The provider tokens that one shard has verified, so that a signature is not checked again for every push.
 ///
-/// Keyed by the digest of the whole token: its signature alone would be malleable. Bounded by two
-/// generations: when the younger is full it becomes the older, and what was not used since is forgotten.
+/// The key is the digest of the whole token, because a signature alone would be malleable. The size is bounded by two
+/// generations: when the younger one is full it becomes the older one, and tokens that were not used since are
+/// forgotten.
 final class ProviderTokens {
     private var younger: [SHA256Digest: ProviderToken] = [:]
     private var older: [SHA256Digest: ProviderToken] = [:]
     private var generation: UInt64 = 0
 
-    /// The verified token of this text, from memory or by verifying it now.
+    /// The verified token of this text: from the cache, or verified now.
     ///
     /// - Parameter digest: SHA-256 of the text.
     func token(
         _ text: Span<UInt8>, _ digest: SHA256Digest, by authority: AccessPolicy
     ) throws(Rejection) -> ProviderToken {
         if generation != authority.generation {
-            // A key may have been removed: nothing that it signed is good any more.
+            // A key may have been removed: tokens that it signed are no longer valid.
             (younger, older) = ([:], [:])
             generation = authority.generation
         }

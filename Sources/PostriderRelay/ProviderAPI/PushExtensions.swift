@@ -1,28 +1,28 @@
 public import PostriderCrypto
 
-/// What Apple's own extensions say in a provider's certificate ("Establishing a certificate-based connection to
-/// APNs"); their object identifiers are 1.2.840.113635.100.6.3 and one number.
+/// Apple's extensions in a provider's certificate ("Establishing a certificate-based connection to APNs"). Their object
+/// identifiers are 1.2.840.113635.100.6.3 and one more number.
 public struct PushExtensions: Equatable, Sendable {
-    /// Whether it is good in the development environment (…1).
+    /// Whether it may be used in the development environment (…1).
     public var isForDevelopment = false
-    /// Whether it is good in the production environment (…2). A certificate for both is called universal.
+    /// Whether it may be used in the production environment (…2). A certificate for both is called universal.
     public var isForProduction = false
     /// The topics that it lists (…6).
     public var topics: [String] = []
     /// The topics that a VoIP services certificate lists (…4).
     public var voipTopics: [String] = []
 
-    /// Those of a certificate that has none.
+    /// The extensions of a certificate without any.
     public init() {}
 
-    /// Those of a certificate in PEM; nil where the text holds none, or the extensions are malformed.
+    /// The extensions of a certificate in PEM; nil if there is no certificate or the extensions are malformed.
     public init?(certificate pem: String) {
         guard let details = CertificateDetails(pem: pem) else { return nil }
         self.init(details)
     }
 
-    /// Those of a certificate; nil where they are malformed, or one is there twice. OpenSSL bounds what a peer may
-    /// send as its certificate, at 100 KiB.
+    /// The extensions of a certificate; nil if they are malformed, or one occurs twice. OpenSSL limits a peer's
+    /// certificates to 100 KiB.
     public init?(_ certificate: CertificateDetails) {
         for kind in Kind.allCases {
             let values = certificate.extensions.filter { $0.identifier == kind.identifier }
@@ -70,7 +70,7 @@ public struct PushExtensions: Equatable, Sendable {
         return topics
     }
 
-    /// The DER of the extensions, as a certificate is to have them.
+    /// The DER of the extensions, for a new certificate.
     public var encoded: [CertificateDetails.Extension] {
         var encoded: [CertificateDetails.Extension] = []
         // NULL (X.690, 8.8).

@@ -1,23 +1,23 @@
 import PostriderHTTP2
 import PostriderNotifications
 
-/// One request as a provider sends it: its fields, byte for byte, and the body. It lives until the request is answered.
+/// One request of a provider: its fields, byte for byte, and the body. It lives until the request is answered.
 ///
-/// Pooled: its header block keeps its room from one push to the next.
+/// Pooled: its header block keeps its memory from one push to the next.
 final class PushRequest {
-    /// How far it has come.
+    /// How far the request has come.
     enum Phase {
         /// The request is still arriving.
         case receiving
-        /// The push is with the device's home.
+        /// The device's home has the push.
         case waiting
-        /// The same on a relay with a test bench; or a rule has decided about it, and it is put off.
+        /// The same on a relay with a test bench; or a rule has delayed the push.
         case observed
-        /// The order is with the home of the app's channels.
+        /// The home of the app's channels has the request.
         case ordering(ChannelEcho)
     }
 
-    /// The fields that matter.
+    /// The header fields that are used.
     enum Field: Int, CaseIterable {
         case method
         case path
@@ -28,7 +28,7 @@ final class PushRequest {
         case priority
         case expiration
         case collapseIdentifier
-        // Of channels and broadcasts only.
+        // For channels and broadcasts only.
         case channelIdentifier
         case requestIdentifier
 
@@ -51,44 +51,44 @@ final class PushRequest {
     }
 
     var phase = Phase.receiving
-    /// When the request had arrived, in monotonic nanoseconds.
+    /// When the request was complete, in monotonic nanoseconds.
     var endedAt: UInt64 = 0
-    /// The `apns-unique-id` of the reply, in the development environment.
+    /// The `apns-unique-id` of the answer, in the development environment.
     var uniqueIdentity: NotificationIdentity?
-    /// The block that the request came with.
+    /// The header block of the request.
     private var block = HeaderBlock()
-    /// Where the value of each field lies in ``values``; nothing has a value that begins at 0.
+    /// The ends of the fields' values in ``values``; 0 if a field is missing, since no value begins there.
     private var ends = InlineArray<11, UInt32>(repeating: 0)
     private var starts = InlineArray<11, UInt32>(repeating: 0)
-    /// Whether a field came twice.
+    /// Whether a field occurred twice.
     private(set) var hasDuplicates = false
-    /// The body, up to the largest payload of any push type; ``bodyByteCount`` tells how long it was in
-    /// truth.
+    /// The body, up to the largest payload of any push type; ``bodyByteCount`` is its whole length.
     private(set) var body: [UInt8] = []
-    /// Bytes of the body as sent.
+    /// The length of the body as it was sent.
     private(set) var bodyByteCount = 0
-    /// The identity of one that came without `apns-id`.
+    /// The identity of a request without `apns-id`.
     private var drawnIdentity: NotificationIdentity?
 
-    /// The `apns-id` of the reply: the request's own, byte for byte, be it good or not, or one that was drawn. A copy.
+    /// The `apns-id` of the answer: the request's own, byte for byte, even if it is invalid, or one that was drawn. A
+    /// copy.
     var echo: [UInt8] {
         drawnIdentity.map(\.upperCaseText) ?? range(.identifier).map { Array(values[$0]) } ?? []
     }
 
-    /// The identity that the push has; nil where its `apns-id` spells none.
+    /// The identity of the push; nil if its `apns-id` is not a UUID.
     var identity: NotificationIdentity? {
         if let drawnIdentity { return drawnIdentity }
         let values = values
         return range(.identifier).flatMap { NotificationIdentity(text: values.span.extracting($0)) }
     }
 
-    /// Adds `apns-id` to a reply. Its value differs each time: it is not to enter the compression table, except for the
-    /// first on a connection, after which the name is in there.
+    /// Adds `apns-id` to an answer. Its value differs each time, so it must not enter the HPACK table. Only the first
+    /// on a connection does, so that the table contains the name.
     func addEcho(to reply: inout HeaderBlock, isFirst: Bool) {
         withEcho { reply.add("apns-id", $0, isIndexed: isFirst) }
     }
 
-    /// Lends the `apns-id` of the reply to a push that is accepted; the provider's own is none that is long then.
+    /// Calls `body` with the `apns-id` of the answer to an accepted push, which is never long.
     func withEcho(_ body: (Span<UInt8>) -> Void) {
         if let drawnIdentity {
             let letters = drawnIdentity.letters(letterA: UInt8(ascii: "A"))
@@ -99,8 +99,8 @@ final class PushRequest {
         }
     }
 
-    /// Begins a request with its header block, which it keeps; in its place it leaves the last one's. `drawIdentity` is
-    /// asked only where the provider sent no `apns-id`.
+    /// Begins a request with its header block: takes the block and leaves the last one in its place. `drawIdentity` is
+    /// called only if the provider sent no `apns-id`.
     func begin(_ received: inout HeaderBlock, drawIdentity: () -> NotificationIdentity) {
         swap(&block, &received)
         starts = InlineArray(repeating: 0)
@@ -117,16 +117,16 @@ final class PushRequest {
         drawnIdentity = range(.identifier) == nil ? drawIdentity() : nil
     }
 
-    /// Gives back what is kept for the next request and is unusually large.
+    /// Frees memory that is unusually large, before the request is reused.
     func rest() {
         block.giveBackMemory()
         if !body.isEmpty { body = [] }
     }
 
-    /// The bytes in which the values lie; ``range(_:)`` tells where.
+    /// The bytes that contain all values; ``range(_:)`` gives their positions.
     var values: [UInt8] { block.contents }
 
-    /// Adds bytes of the body. What exceeds every payload limit is counted, not kept.
+    /// Adds bytes of the body. Bytes above every payload limit are counted and not kept.
     func append(_ bytes: Span<UInt8>) {
         bodyByteCount += bytes.count
         guard bodyByteCount <= Limits.voipPayloadBytes else { return }
@@ -138,28 +138,28 @@ final class PushRequest {
     /// Calls `body` for each field in the order of the wire.
     func forEachField(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) { block.forEach(body) }
 
-    /// Where a field's value lies in ``values``, or nil where the provider sent none.
+    /// The range of a field's value in ``values``; nil if the provider did not send the field.
     func range(_ field: Field) -> Range<Int>? {
         let start = Int(starts[field.rawValue])
         return start == 0 ? nil : start..<Int(ends[field.rawValue])
     }
 
-    /// A field's value as text, which costs; nil where the provider sent none.
+    /// A field's value as text, which is slow; nil if the provider did not send the field.
     func text(_ field: Field) -> String? { range(field).map { String(decoding: values[$0], as: UTF8.self) } }
 
-    /// Whether its answer must be without a body (RFC 9110, section 9.3.2), whatever is wrong with it.
+    /// Whether the answer must be without a body (RFC 9110, section 9.3.2), even if it is an error.
     var isHead: Bool {
         let values = values
         return range(.method).map { values.span.extracting($0).matches("HEAD") } ?? false
     }
 
-    /// Whether it is a call of the devices' protocol.
+    /// Whether it is a call of the device protocol.
     var isOfDevice: Bool {
         let values = values
         return range(.path).map { values.span.extracting($0).begins(with: "/postrider.") } ?? false
     }
 
-    /// Hands the body over: it becomes the notification's payload.
+    /// Moves the body out: it becomes the notification's payload.
     func takeBody() -> [UInt8] {
         var taken: [UInt8] = []
         swap(&taken, &body)
@@ -168,7 +168,7 @@ final class PushRequest {
 }
 
 extension PushRequest {
-    /// The moment that `apns-expiration` names in epoch seconds; nil where the provider sent none.
+    /// The moment in `apns-expiration`, which is in epoch seconds; nil if the provider sent none.
     ///
     /// - Throws: `BadExpirationDate`.
     func expirationMoment() throws(Rejection) -> Moment? {
@@ -189,8 +189,8 @@ extension PushRequest {
 }
 
 extension Expiration {
-    /// What a moment that a provider names comes to: the earlier of it and the storage limit counts, and one that has
-    /// passed is now or never.
+    /// The expiration for a moment that a provider names: the storage limit if that is earlier, and now-or-never if the
+    /// moment has passed.
     init(_ moment: Moment, now: Moment, latest: Moment) {
         self = moment <= now ? .nowOrNever : .at(min(moment, latest))
     }

@@ -3,17 +3,17 @@ import PostriderHTTP2
 import PostriderJSON
 import PostriderNotifications
 
-/// Whether a push is taken on, in the order of checks that the contract prescribes (section 4.4). The
-/// device's home completes it: only the home knows whether the registration inside the token is good.
+/// Validates a push, in the order of checks that the contract prescribes (section 4.4). The device's home completes the
+/// check: only the home knows whether the registration in the token is valid.
 ///
-/// A connection has one, and asks it about every push.
+/// Each provider connection has one validator.
 final class PushValidator {
     private let tokens: ProviderTokens
     private let seal: DeviceTokenCodec
     private let topics: TopicCache
     private let environment: Environment
     private let fidelity: APNsCompatibility
-    /// What was allowed last: to whom, and by which authority.
+    /// The last permission that was found: for which key and topic, in which generation of the policy.
     private var allowed: (key: ProviderKey, topic: Topic, generation: UInt64)?
 
     init(
@@ -27,7 +27,7 @@ final class PushValidator {
         self.fidelity = fidelity
     }
 
-    /// The notification that a complete request stands for.
+    /// The notification of a complete request.
     ///
     /// - Throws: the first rejection in the order of checks.
     func admit(
@@ -37,7 +37,7 @@ final class PushValidator {
         let fields = request.values
         let values = fields.span
 
-        // 1, 2 · What is asked for.
+        // 1, 2 · Method and path.
         guard let method = request.range(.method), values.extracting(method).matches("POST") else {
             throw .methodNotAllowed
         }
@@ -45,14 +45,14 @@ final class PushValidator {
             throw .badPath
         }
 
-        // 3 · Nothing is said twice.
+        // 3 · No header twice.
         guard !request.hasDuplicates else { throw .duplicateHeaders }
 
-        // 4 · Who asks.
+        // 4 · Authentication.
         let permission = try credentials.authenticate(
             request.range(.authorization), in: values, of: environment, tokens, authority, now: now)
 
-        // 5 to 9 · How the notification is to be treated.
+        // 5 to 9 · Identity, push type, expiration, priority, collapse identifier.
         guard let identity = request.identity else { throw .badMessageIdentifier }
         let expiration = try Self.expiration(request, now)
         let statedPriority = try Self.priority(request, values)
@@ -60,22 +60,22 @@ final class PushValidator {
         let priority = try priority(statedPriority, for: pushType)
         let collapseIdentifier = try Self.collapseIdentifier(request, values)
 
-        // 10 · For which app.
+        // 10 · The topic.
         let topic = try topic(request, values, for: pushType, permission.defaultTopic)
         guard allows(permission, topic, pushType, by: authority) else { throw .topicDisallowed }
 
-        // 11 · For which device.
+        // 11 · The device token's form.
         let digits = path.lowerBound + Self.devicePath.utf8CodeUnitCount..<path.upperBound
         guard !digits.isEmpty else { throw .missingDeviceToken }
         let token = DeviceToken(hex: values.extracting(digits))
         guard token != nil || Self.isToken(values.extracting(digits)) else { throw .badDeviceToken }
 
-        // 12 · What it says.
+        // 12 · The payload.
         guard Self.fits(request.bodyByteCount, pushType, topic) else { throw .payloadTooLarge }
         let payload = request.takeBody()
         guard !payload.isEmpty, JSONSyntax.isObject(payload.span) else { throw .payloadEmpty }
 
-        // 13 · Whether the token is ours; the device's home goes on from here.
+        // 13 · Whether the token is ours. The device's home checks the rest.
         guard let token, let (device, registration) = seal.open(token),
             registration.environment == environment
         else { throw .badDeviceToken }
@@ -96,7 +96,7 @@ final class PushValidator {
         )
     }
 
-    /// Whether the provider may push to a topic. What was found out last is remembered: most providers have one app.
+    /// Whether the provider may push to a topic. The last result is cached, because most providers have one app.
     private func allows(
         _ permission: ProviderGrant, _ topic: Topic, _ pushType: PushType?, by authority: AccessPolicy
     ) -> Bool {
@@ -118,16 +118,16 @@ final class PushValidator {
         return path.count >= byteCount && path.extracting(..<byteCount).matches(devicePath)
     }
 
-    /// Whether this is how a device token is written: any even number of digits up to the most. Apple's tokens are
-    /// of any length; that ours are of one is found out where they are opened.
+    /// Whether this has the form of a device token: any even number of digits up to the maximum. Apple's tokens may
+    /// have any length; the length of ours is checked when they are opened.
     static func isToken(_ digits: Span<UInt8>) -> Bool {
         guard digits.count.isMultiple(of: 2), digits.count <= Limits.deviceTokenDigits else { return false }
         for index in digits.indices where Hexadecimal.value(digits[index]) == nil { return false }
         return true
     }
 
-    /// Whether a payload may be as large as this. Old libraries know no push type and tell Voice over IP by the
-    /// topic's suffix only.
+    /// Whether a payload may have this size. Old libraries send no push type, and mark Voice over IP only by the
+    /// topic's suffix.
     private static func fits(_ byteCount: Int, _ type: PushType?, _ topic: Topic) -> Bool {
         if byteCount <= (type ?? .alert).rule.payloadBytes { return true }
         return byteCount <= PushType.voip.rule.payloadBytes && topic.suffixType == .voip
@@ -147,8 +147,8 @@ final class PushValidator {
         return priority
     }
 
-    /// What a priority comes to with a push type. A background push is never immediate: without the header it is
-    /// considerate, and one that says 10 all the same is treated so unless the relay is strict.
+    /// The priority that counts for a push type. A background push is never immediate: without the header it has
+    /// priority 5, and so has one with 10, unless the relay is strict and refuses it.
     private func priority(_ stated: Priority?, for type: PushType?) throws(Rejection) -> Priority {
         guard let allowed = type?.rule.priorities else { return stated ?? .immediate }
         guard let stated else { return allowed.upperBound }
@@ -173,8 +173,8 @@ final class PushValidator {
         return text
     }
 
-    /// `apns-topic`, or the one that goes without saying. A strict relay wants the suffix that the push type
-    /// prescribes, and no other.
+    /// `apns-topic`, or the default topic. A strict relay requires the suffix that belongs to the push type, and allows
+    /// no other.
     private func topic(
         _ request: PushRequest, _ values: Span<UInt8>, for type: PushType?, _ usual: Topic?
     ) throws(Rejection) -> Topic {

@@ -1,19 +1,19 @@
 import PostriderNotifications
 
-/// Reads topics, and remembers those that it met last: to make the same text again for each push, and to look at each
-/// of its letters, costs more than to find out that it is the same. One per shard.
+/// Parses topics, and caches the last ones: comparing a text with the cached one is cheaper than checking it and making
+/// a new string for each push. One per shard.
 final class TopicCache {
     private struct Memory {
         var text: [UInt8] = []
         var topic: Topic?
     }
 
-    /// A topic has one place, by its length and its last letters.
+    /// The place of a topic depends on its length and its last characters.
     private var memories = [Memory](repeating: Memory(), count: TopicCache.places)
 
     private static let places = 64
 
-    /// The topic that these bytes spell, or nil.
+    /// The topic in these bytes; nil if they are not a topic.
     func topic(_ text: Span<UInt8>) -> Topic? {
         guard text.count > 1 else { return Topic(text) }
         let ending = Int(text[text.count - 1]) &+ 31 &* Int(text[text.count - 2])

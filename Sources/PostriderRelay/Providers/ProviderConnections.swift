@@ -9,17 +9,17 @@ final class ProviderConnections {
     /// The devices of this shard: pushes to them need no message.
     let home: DeviceHome
     let sessions: ProviderSessions
-    /// How closely the relay keeps to Apple.
+    /// How closely the relay follows Apple.
     let compatibility: APNsCompatibility
-    /// Who decodes the header blocks of requests.
+    /// Whether header blocks of requests are decoded by our code or by nghttp2.
     let requestHeaders: ProtocolCode.RequestHeaders
     /// How long a connection may stay without a request.
     let idleMilliseconds: Int
-    /// What captures requests and has rules decide about pushes; nil: nothing does, as in production.
+    /// Captures requests and applies rules to pushes; nil on a relay in production.
     let bench: TestBench?
     let tokens = ProviderTokens()
     let topics = TopicCache()
-    /// Reused from one response to the next.
+    /// Reused for each answer.
     var reply = HeaderBlock()
     private var requestPool: [PushRequest] = []
 
@@ -37,20 +37,20 @@ final class ProviderConnections {
     var count: Int { sessions.count }
     var isEmpty: Bool { count == 0 }
 
-    /// A request to be filled, an old one if there is one.
+    /// A request to be filled; a used one if there is one.
     func takeRequest() -> PushRequest { requestPool.popLast() ?? PushRequest() }
 
-    /// Takes back the request of a push that is answered. As many as one connection can have open are kept.
+    /// Takes back the request of an answered push. As many are kept as one connection can have open.
     func recycle(_ request: PushRequest) {
         if requestPool.count < Int(Limits.providerStreams) { requestPool.append(request) }
     }
 
-    /// Answers what is open, and takes on no more.
+    /// Answers open requests and accepts no more.
     func drain() {
         for session in sessions.all { session.drain() }
     }
 
-    /// Cuts the connections that have not ended in the time of the drain.
+    /// Cuts the connections that have not ended within the time of the drain.
     func abort() {
         for session in sessions.all { session.endpoint.wire?.abort(.localClose) }
     }

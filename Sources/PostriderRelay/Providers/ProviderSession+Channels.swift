@@ -2,16 +2,16 @@ import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
 
-/// The other family of requests that a provider may make: channels and broadcasts.
+/// A provider's requests about channels and broadcasts.
 extension ProviderSession {
-    /// Whether a request is of this family.
+    /// Whether a request is about channels or a broadcast.
     func isAboutChannels(_ request: PushRequest) -> Bool {
         guard let path = request.range(.path) else { return false }
         let values = request.values
         return ChannelPath.isOne(values.span.extracting(path))
     }
 
-    /// Admits a complete request and sends it to the home of the app's channels, or answers why not.
+    /// Validates a complete request and sends it to the home of the app's channels, or answers why not.
     func takeOrder(_ request: PushRequest, _ stream: Int32) {
         request.phase = .ordering(ChannelEcho(request))
         let context = context
@@ -34,7 +34,7 @@ extension ProviderSession {
         }
     }
 
-    /// Tells the provider what became of its order. One that was reset meanwhile is forgotten.
+    /// Sends the answer to a request. If its stream was reset meanwhile, nothing is sent.
     func answer(_ stream: Int32, _ answer: ChannelAnswer) {
         guard let request = exchanges[stream], case .ordering(let echo) = request.phase else { return }
         let isHead = request.isHead
@@ -78,7 +78,7 @@ extension ProviderSession {
         return body
     }
 
-    /// A list of all channels has more bytes than a frame.
+    /// A list of all channels may be longer than one frame.
     private func say(_ body: [UInt8], on stream: Int32) {
         guard body.count > 16_384 else {
             return endpoint.streams.respond(stream, connections.reply, body: body)
@@ -105,7 +105,7 @@ extension ChannelAnswer {
 }
 
 extension Rejection {
-    /// The JSON body in this family, where Apple's table prints one of the reasons with a space.
+    /// The JSON body in this family. Apple's table prints one of its reasons with a space.
     func channelBody(usesLiveSpellings: Bool = false) -> [UInt8] {
         self == .serviceUnavailable
             ? Array(#"{"reason":"Service Unavailable"}"#.utf8) : body(usesLiveSpellings: usesLiveSpellings)

@@ -7,24 +7,23 @@ import PostriderTransport
 
 /// One provider's connection: requests in, answers out. It lives on the shard that accepted it.
 ///
-/// A request is answered once, in one of the two shapes that clients silently rely on (the contract's section
-/// 1.5): a 200 is HEADERS with END_STREAM and nothing else, an error is HEADERS and exactly one DATA frame
-/// with END_STREAM.
+/// Each request is answered once, in one of the two forms that clients rely on (the contract's section 1.5): a 200 is
+/// HEADERS with END_STREAM and nothing else, an error is HEADERS and exactly one DATA frame with END_STREAM.
 final class ProviderSession: EndpointOwner {
-    /// The connection's number, never used again, by which answers find it.
+    /// The connection's number, by which answers find it. It is never used again.
     let number: UInt64
-    /// What its pushes are for.
+    /// The environment of its pushes.
     let environment: Environment
-    /// Its shard's connections, which let go of this when the connection ends.
+    /// The provider connections of its shard, which release it when it ends.
     let connections: ProviderConnections
     private(set) lazy var endpoint = HTTP2Handler(
         role: .server, settings: Self.settings(connections.requestHeaders), owner: self)
-    /// The requests that have not been answered.
+    /// The requests without an answer.
     var exchanges = StreamTable<PushRequest>()
-    /// Streams on which all channels of an app were asked for, until they are closed.
+    /// Streams on which the list of all channels was asked for, until they are closed.
     var listings: Set<Int32> = []
     private let admission: PushValidator
-    /// What captures its requests and has rules decide about them; nil: nothing does, as in production.
+    /// Captures its requests and applies rules to them; nil on a relay in production.
     let observer: RequestObserver?
     var credentials = ProviderCredentials()
     private var idleTimer: (any LoopTimer)?
@@ -32,10 +31,10 @@ final class ProviderSession: EndpointOwner {
     private(set) var isDraining = false
     /// Whether no push has been answered.
     private var isFirstAnswer = true
-    /// Whether the provider was told that it may have one stream open, and not yet that it may have them all.
+    /// Whether the provider was told that it may have one stream open, and not yet that it may have more.
     private var isHeldBack = false
 
-    /// How often the connection is looked at, at the least.
+    /// The longest interval between two checks of the connection.
     private static let lookMilliseconds = 10 * 60 * 1000
 
     private static func settings(_ requestHeaders: ProtocolCode.RequestHeaders) -> SessionSettings {
@@ -44,7 +43,7 @@ final class ProviderSession: EndpointOwner {
         settings.maxConcurrentStreams = Limits.providerStreams
         settings.maxHeaderListBytes = Limits.headerListBytes
         settings.maxHeaderFields = Limits.headerFields
-        // As at Apple.
+        // As Apple's servers say.
         settings.http1Greeting = "Unexpected HTTP/1.x request: "
         return settings
     }
@@ -61,10 +60,10 @@ final class ProviderSession: EndpointOwner {
         observer = connections.bench.map { RequestObserver($0) }
     }
 
-    /// What the parts of its shard share.
+    /// The context of its shard.
     var context: ShardContext { connections.context }
 
-    /// Tells the provider what became of a push. One that was reset meanwhile is forgotten.
+    /// Sends the answer to a push. If its stream was reset meanwhile, nothing is sent.
     func answer(_ stream: Int32, _ verdict: PushResult) {
         guard let request = exchanges[stream], case .waiting = request.phase else {
             if let observer { answer(stream, verdict, observedBy: observer) }
@@ -74,8 +73,8 @@ final class ProviderSession: EndpointOwner {
         respond(stream, verdict, request)
     }
 
-    /// Answers what is open, and new pushes with 503 `Shutdown`, until the provider has had the time to learn that it
-    /// is to begin no more of them.
+    /// Answers open requests, and answers new pushes with 503 `Shutdown` until the provider has had time to learn that
+    /// it must begin no more.
     func drain() {
         isDraining = true
         endpoint.closeWhenAnswered(.localClose, debug: Rejection.shutdown.body(), settles: true)
@@ -93,7 +92,7 @@ final class ProviderSession: EndpointOwner {
         } catch {
             return endpoint.close(.localClose, debug: error.body())
         }
-        // A certificate is known by now, and is all the proof there will be.
+        // A certificate is known by now, and authenticates the whole connection.
         guard connections.compatibility.rampsStreamLimit, !credentials.hasAuthenticated else { return }
         isHeldBack = true
         endpoint.streams.announceStreamLimit(1)
@@ -120,7 +119,7 @@ final class ProviderSession: EndpointOwner {
     func ended(_ stream: Int32) {
         guard let request = exchanges[stream], case .receiving = request.phase else { return }
         request.endedAt = context.scheduler.now
-        // What Apple's console finds a notification by; in production it is not told.
+        // The identifier by which Apple's console finds a notification. Production answers do not contain it.
         request.uniqueIdentity =
             environment == .development
             ? NotificationIdentity(random: context.random.next(), context.random.next()) : nil
@@ -150,9 +149,9 @@ final class ProviderSession: EndpointOwner {
         context.providerEnds.note(reason, of: peer)
     }
 
-    // MARK: A request's way
+    // MARK: Requests
 
-    /// Admits a complete request and sends it to the device's home, or tells why not.
+    /// Validates a complete request and sends it to the device's home. Returns the rejection if that is not possible.
     private func take(_ request: PushRequest, _ stream: Int32) -> Rejection? {
         guard !isDraining else { return .shutdown }
         do throws(Rejection) {
@@ -164,13 +163,13 @@ final class ProviderSession: EndpointOwner {
         }
     }
 
-    /// The notification that a complete request stands for.
+    /// The notification of a complete request.
     func admit(_ request: PushRequest) throws(Rejection) -> Notification {
         let context = context
         return try admission.admit(request, &credentials, by: context.policy, now: context.now)
     }
 
-    /// Sends a push to its device's home, or tells why not.
+    /// Sends a push to its device's home. Returns the rejection if that is not possible.
     func post(_ notification: Notification, _ stream: Int32) -> Rejection? {
         let context = context
         let home = context.home(of: notification.device)
@@ -194,7 +193,7 @@ final class ProviderSession: EndpointOwner {
         }
     }
 
-    /// The stream is answered, or never will be.
+    /// The stream is answered or closed.
     func forget(_ stream: Int32) {
         guard let request = exchanges.remove(stream) else { return }
         request.rest()
@@ -231,16 +230,16 @@ final class ProviderSession: EndpointOwner {
         forget(stream)
     }
 
-    /// A provider that is known may have as many streams open as any other, from this flush on: one that is held back
-    /// for longer sends into its own queue until it gives up (aapns).
+    /// An authenticated provider may have as many streams open as any other. It is told with the next flush: if that
+    /// came later, aapns would queue requests on its side until it gives up.
     func raiseStreamLimit() {
         guard isHeldBack, credentials.hasAuthenticated else { return }
         isHeldBack = false
         endpoint.streams.updateMaxConcurrentStreams(Limits.providerStreams)
     }
 
-    /// Refuses a device that has taken this port for its own, by gRPC and at once: it does not end its stream before it
-    /// has heard something.
+    /// Refuses a device that has connected to this port by mistake: by gRPC and at once, because it does not end its
+    /// stream before it gets an answer.
     private func refuseDevice(_ stream: Int32) {
         let message =
             "Providers connect to this port; devices have one of their own, 5223 if not set otherwise."
@@ -255,7 +254,7 @@ final class ProviderSession: EndpointOwner {
     }
 
     private func checkIdle() {
-        // Who has nothing to push may ask for signs of life all the same, gorush every second.
+        // A provider with nothing to push may send PINGs all the same; gorush does every second.
         endpoint.streams.forgiveEmptyFrames()
         let idleMilliseconds = Int((context.scheduler.now - lastRequestAt) / 1_000_000)
         guard idleMilliseconds >= connections.idleMilliseconds, exchanges.isEmpty else {

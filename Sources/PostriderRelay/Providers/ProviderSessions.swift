@@ -1,22 +1,22 @@
 import PostriderNotifications
 
-/// The provider connections of one shard by their numbers: the way of an answer back to its provider.
+/// The provider connections of one shard by number, so that answers find their provider.
 final class ProviderSessions: PushAnswering {
     private var table = SortedTable<UInt64, ProviderSession>()
 
     var count: Int { table.count }
-    /// All of them, oldest first.
+    /// All connections, the oldest first.
     var all: [ProviderSession] { table.values }
 
     func add(_ session: ProviderSession) { table[session.number] = session }
     func remove(_ session: ProviderSession) { table[session.number] = nil }
 
-    /// Answers a push, if its connection is still here.
+    /// Answers a push, if its connection is still open.
     func answer(_ address: ReplyAddress, _ result: PushResult) {
         table[address.connection]?.answer(address.stream, result)
     }
 
-    /// Answers a request about channels, if its connection is still here.
+    /// Answers a request about channels, if its connection is still open.
     func answer(_ address: ReplyAddress, _ answer: ChannelAnswer) {
         table[address.connection]?.answer(address.stream, answer)
     }

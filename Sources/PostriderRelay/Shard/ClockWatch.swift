@@ -1,19 +1,19 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// Whether the wall clock may be a mistake, so that what it asks for and nobody can undo is better put off: within an
-/// hour after it was put forward by more than an hour, unless it is put back.
+/// Decides whether the wall clock may be wrong, so that irreversible consequences of it (expiration) are put off. It
+/// may be within an hour after it was put forward by more than an hour, unless it is put back.
 ///
-/// The monotonic clock beside it goes on whatever is set.
+/// The monotonic clock, with which it is compared, cannot be set.
 struct ClockWatch {
-    /// How many milliseconds the wall clock was ahead of the monotonic one when it was looked at last.
+    /// By how many milliseconds the wall clock was ahead of the monotonic one at the last check.
     private var lead: Int64
-    /// By the monotonic clock, in nanoseconds.
+    /// The end of the doubt, in nanoseconds of the monotonic clock; 0 if there is none.
     private var doubtsUntil: UInt64 = 0
 
     init(_ scheduler: any Scheduler) { lead = Self.lead(scheduler) }
 
-    /// Looks at the clock, and says whether it may be a mistake.
+    /// Checks the clock, and returns whether it may be wrong.
     mutating func doubts(_ scheduler: any Scheduler) -> Bool {
         let before = lead
         lead = Self.lead(scheduler)

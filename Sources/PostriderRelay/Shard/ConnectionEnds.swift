@@ -2,11 +2,11 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// How connections of strangers end, for the log. What a peer did wrong is told at level info, by its standard name and
-/// with the peer's address; each kind once, then with the number of its repeats (``Notifications/RepeatFilter``).
-/// Everything else is detail.
+/// Logs how connections of strangers end. A fault of the peer is logged at level info, with its standard name and the
+/// peer's address; each kind once, then with the number of repeats (``Notifications/RepeatFilter``). Everything else is
+/// for debugging.
 struct ConnectionEnds {
-    /// Where the peers connect.
+    /// The port that the peer has connected to.
     enum Port: String, Sendable {
         case provider, device
     }
@@ -16,7 +16,7 @@ struct ConnectionEnds {
     /// Counts an end for the metrics.
     let count: (ConnectionEndKind) -> Void
 
-    /// A connection has ended. That the relay is slow, or stops, is no fault of the peer's.
+    /// A connection has ended. It is not the peer's fault if the relay is slow or stops.
     func note(_ reason: CloseReason, of peer: Peer?) {
         count(ConnectionEndKind(reason))
         let (address, source) = (peer?.address ?? "an unknown address", peer?.source?.description)
@@ -29,7 +29,7 @@ struct ConnectionEnds {
             kind: "\(port) \(fault)", from: source)
     }
 
-    /// A peer says why it ends the connection.
+    /// A peer has sent a GOAWAY with a reason.
     func noteGoaway(_ errorCode: UInt32, _ debug: [UInt8], from peer: Peer?) {
         guard errorCode != ErrorCode.noError else { return }
         let name = ErrorCode.name(errorCode)
@@ -48,21 +48,21 @@ struct ConnectionEnds {
             from: peer.source?.description)
     }
 
-    /// An enrolment or a device is not let in.
+    /// An enrolment or a device was refused.
     func noteRefusedDevice(_ what: String, _ reason: String, from peer: Peer?) {
         log.notice(
             "\(what) from \(peer?.address ?? "an unknown address") was refused: \(reason)",
             kind: "\(what): \(reason)", from: peer?.source?.description)
     }
 
-    /// A device breaks the rules of its protocol, or is silent for too long.
+    /// A device has violated its protocol, or was silent for too long.
     func noteBroken(_ sentence: String, by peer: Peer?, kind: String) {
         log.info(
             "the link of a device at \(peer?.address ?? "an unknown address") is ended: \(sentence)",
             kind: "device \(kind)", from: peer?.source?.description)
     }
 
-    /// The beginning of what a peer says, without anything that could pass for another line of the log.
+    /// The beginning of what a peer sent, without characters that could forge a line of the log.
     static func quote(_ bytes: [UInt8]) -> String {
         String(
             decoding: bytes.prefix(Limits.quotedBytes).map { (0x20..<0x7F).contains($0) ? $0 : 0x3F },

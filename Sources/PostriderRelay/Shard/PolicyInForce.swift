@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The relay's access policy, shared by all shards. An operator's change replaces it; then a message has every shard
-/// read it, so that no shard takes the lock for a push.
+/// The relay's current access policy, shared by all shards. The operator's change replaces it; then a message makes
+/// every shard read it, so that no shard takes the lock for a push.
 final class PolicyInForce: Sendable {
     private let policy: Mutex<AccessPolicy>
 
@@ -9,7 +9,7 @@ final class PolicyInForce: Sendable {
 
     var current: AccessPolicy { policy.withLock { $0 } }
 
-    /// Puts a newer policy in the place of the present one.
+    /// Replaces the current policy by a newer one.
     func replace(_ newer: AccessPolicy) {
         policy.withLock { policy in
             precondition(newer.generation > policy.generation, "generations of the access policy rise")

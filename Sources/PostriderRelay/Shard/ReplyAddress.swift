@@ -1,19 +1,19 @@
 import PostriderNotifications
 
-/// The return address of a push: which stream of which connection on which shard waits for the answer.
+/// The reply address of a push: the shard, connection and stream that wait for its answer.
 struct ReplyAddress: Sendable, Hashable {
     /// The provider's shard.
     let shard: Int32
     /// The HTTP/2 stream.
     let stream: Int32
-    /// The connection, by a number that is never used again.
+    /// The number of the connection, which is never used again.
     let connection: UInt64
 }
 
-/// What a provider is told of its push.
+/// The answer to a push.
 enum PushResult: Sendable, Equatable {
-    /// 200: it is on the disk, or in the device's hands, or was now or never.
+    /// 200: it is on the disk, or acknowledged by the device, or was not to be stored.
     case accepted
-    /// The reason's status; with a 410, since when the token is dead.
+    /// The status of this reason; with a 410, the moment since when the token is invalid.
     case rejected(Rejection, since: Moment? = nil)
 }

@@ -1,14 +1,14 @@
 import PostriderNotifications
 import Synchronization
 
-/// The one rising counter from which every home draws the rows of its notifications, so that the queue on the
-/// disk is append-only. Shared by all shards.
+/// The counter from which every home draws the rows of its notifications, so that the queue on the disk is append-only.
+/// Shared by all shards.
 final class RowSequence: Sendable {
     private let last: Atomic<Int64>
 
-    /// A counter that goes on after `last`, the highest row that was ever used.
+    /// A counter that continues after `last`, the highest row that was ever used.
     init(after last: QueueRow) { self.last = Atomic(last.value) }
 
-    /// A row that nobody has had before.
+    /// A row that was never used before.
     func draw() -> QueueRow { QueueRow(last.add(1, ordering: .relaxed).newValue) }
 }

@@ -4,36 +4,36 @@ import PostriderTransport
 /// One event loop's share of the relay: the connections that it accepted, and the devices and channels whose home it
 /// is.
 ///
-/// A shard is the turn and the dispatch: its parts do the work. Confined to its thread; shards share no state and send
-/// each other ``ShardMessage``s. A device's presence, queue, collapse slots and acknowledgements are written by its
-/// home alone.
+/// A shard itself is only the turn and the dispatch; its parts do the work. Confined to its thread: shards share no
+/// state, and send each other ``ShardMessage``s. Only a device's home changes its presence, queue, collapse slots and
+/// acknowledgements.
 final class Shard {
     let context: ShardContext
-    /// The devices whose home this is.
+    /// The devices whose home is this shard.
     let home: DeviceHome
     let providers: ProviderConnections
     let devices: DeviceConnections
-    /// The channels whose home this is.
+    /// The channels whose home is this shard.
     let channels: ChannelHome
     let changes: RegistryChanges
     let queries: ShardQueries
     /// Callers that wait for captures, on shard 0 of a relay with a test bench.
     let captureWaiters: CaptureWaiters?
-    /// Where this shard listens.
+    /// The listeners of this shard.
     var listeners: [Listener] = []
 
-    /// Reused from one turn to the next.
+    /// Reused for each turn.
     private var ownMessages: [ShardMessage] = []
     private var sweepTimer: (any LoopTimer)?
     private var retryTimer: (any LoopTimer)?
     private var drainTimer: (any LoopTimer)?
     private var hooks: Hooks
 
-    /// What a shard tells its thread.
+    /// What a shard reports to its thread.
     private struct Hooks {
-        /// Takes this shard's report for the measurement of a number.
+        /// Passes on this shard's report for the measurement of this number.
         let measured: (ShardReport, UInt64) -> Void
-        /// Called once, when the drain is over: every push is answered and every connection closed.
+        /// Called once when the drain is over: every push is answered and every connection closed.
         var drained: (() -> Void)?
         /// Ends the loop.
         let stop: () -> Void
@@ -66,7 +66,7 @@ final class Shard {
 
     var index: Int { context.index }
 
-    /// Begins the work that time brings.
+    /// Starts the timers.
     func start() {
         let scheduler = context.scheduler
         home.start()
@@ -76,7 +76,7 @@ final class Shard {
         context.trace.start(on: scheduler)
     }
 
-    /// Takes on what the store holds of the devices and channels whose home this is.
+    /// Adds what the store holds of the devices and channels whose home is this shard.
     func restore(_ loaded: LoadedStore) {
         home.restore(loaded)
         channels.restore(loaded.registry)
@@ -111,7 +111,7 @@ final class Shard {
         home.storeOverdue()
         context.trace.turnEnded()
         if !outbox.post() {
-            // A mailbox was full: have another turn soon, even if nothing else happens.
+            // A mailbox was full: makes sure that another turn follows soon, even if nothing else happens.
             retryTimer?.arm(afterMilliseconds: 1)
         }
         if context.isDraining, providers.isEmpty, devices.isEmpty {
@@ -195,14 +195,14 @@ final class Shard {
         return report
     }
 
-    // MARK: The end
+    // MARK: Stopping
 
-    /// Takes on no more pushes, answers those that are open, says goodbye to devices, and tells when all is done.
+    /// Accepts no more pushes, answers those that are open, says goodbye to devices, and reports when all is done.
     func drain() {
         guard !context.isDraining else { return }
         context.beginDrain()
         for listener in listeners { listener.close() }
-        // Connections that are still open then are cut.
+        // Cuts the connections that are still open when the time is over.
         drainTimer = context.scheduler.makeTimer { [unowned self] in
             providers.abort()
             devices.abort()

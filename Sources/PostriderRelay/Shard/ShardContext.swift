@@ -1,8 +1,8 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// What the parts of one shard share: its place among the shards, the clock, the way to other threads, the token codec,
-/// the access policy, randomness, the trace, the log and the counts for metrics. Confined to the shard's thread.
+/// What all parts of one shard use: its index, the clock, the outbox, the token codec, the access policy, randomness,
+/// the trace, the log and the counters for metrics. Confined to the shard's thread.
 final class ShardContext {
     let index: Int
     let scheduler: any Scheduler
@@ -17,7 +17,7 @@ final class ShardContext {
     private(set) var policy: AccessPolicy
     /// Whether the relay is stopping: no new connections and no new pushes.
     private(set) var isDraining = false
-    /// What is counted for metrics, except for the topics.
+    /// The counters for metrics, except those by topic.
     var measures = ShardMeasures()
     /// Counts notifications by topic, for metrics.
     var topics: TopicCounter
@@ -41,19 +41,19 @@ final class ShardContext {
         self.log = log
     }
 
-    /// The moment of this turn, by the wall clock.
+    /// The wall-clock time of this turn.
     var now: Moment { Moment(milliseconds: scheduler.wallMilliseconds) }
 
-    /// A number that this shard has never given before: for connections and tickets.
+    /// A number that this shard has never used before: for connections and tickets.
     func drawNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
     }
 
-    /// The shard that owns a device.
+    /// The index of the home of a device.
     func home(of device: DeviceIdentity) -> Int { device.home(among: outbox.shardCount) }
 
-    /// Takes over the newest access policy.
+    /// Reads the newest access policy.
     func updatePolicy() { policy = policies.current }
 
     /// Replaces the access policy of the whole relay, and tells every shard.
@@ -65,9 +65,9 @@ final class ShardContext {
     /// The relay is stopping.
     func beginDrain() { isDraining = true }
 
-    /// How connections to the provider ports end, for the log and for metrics.
+    /// Logs and counts how connections to the provider ports end.
     var providerEnds: ConnectionEnds { ends(of: .provider) }
-    /// How connections to the device port end, for the log and for metrics.
+    /// Logs and counts how connections to the device port end.
     var deviceEnds: ConnectionEnds { ends(of: .device) }
 
     private func ends(of port: ConnectionEnds.Port) -> ConnectionEnds {

@@ -1,24 +1,24 @@
 import PostriderNotifications
 
-/// What the configuration says about the work of a shard.
+/// The settings of the configuration that concern shards.
 struct ShardSettings: Sendable {
-    /// How closely the relay keeps to Apple.
+    /// How closely the relay follows Apple.
     var compatibility = APNsCompatibility()
-    /// Whose code carries HTTP/2.
+    /// Whose code handles HTTP/2.
     var protocolCode = ProtocolCode()
     var deviceRules = DeviceRules()
-    /// Which of the devices that return at once are let in.
+    /// Decides which of many returning devices are let in.
     var throttle = ReconnectThrottle()
     /// Whether there is a listener for providers of the development environment.
     var hasDevelopment = true
     /// How long a provider's connection may stay without a request.
     var providerIdleMilliseconds = Limits.providerIdleSeconds.usual * 1000
-    /// What captures requests and has rules decide about pushes; nil: nothing does, as in production.
+    /// Captures requests and applies rules to pushes; nil on a relay in production.
     var bench: TestBench?
 }
 
 extension ShardSettings {
-    /// The settings that a configuration makes.
+    /// The settings of a configuration.
     init(_ configuration: RelayConfiguration) {
         compatibility = configuration.fidelity
         protocolCode = configuration.protocolCode

@@ -6,7 +6,7 @@ final class CountDownLatch: Sendable {
 
     init(from count: Int) { state = Mutex((count, nil)) }
 
-    /// One thread has got there.
+    /// Counts down by one.
     func countDown() {
         let waiting = state.withLock { state in
             state.left -= 1

@@ -1,24 +1,24 @@
-/// Whose code carries HTTP/2: ours, where it is faster or smaller, or nghttp2's everywhere
+/// Whether our code handles parts of HTTP/2, where it is faster or smaller, or nghttp2 handles everything
 /// (docs/internals/own-protocol-code.md).
 public struct ProtocolCode: Hashable, Sendable {
-    /// Who decodes the header blocks of providers' requests (HPACK, RFC 7541): the setting `request-headers`.
+    /// What decodes the header blocks of providers' requests (HPACK, RFC 7541): the setting `request-headers`.
     public enum RequestHeaders: String, CaseIterable, Sendable {
         case own, nghttp2
     }
 
-    /// What carries a device's link once it is open: the setting `device-links`.
+    /// The engine of a device's link once it is open: the setting `device-links`.
     public enum DeviceLinks: String, CaseIterable, Sendable {
         /// A few counters of our own.
         case lean
         case nghttp2
     }
 
-    /// Who decodes the header blocks of providers' requests.
+    /// What decodes the header blocks of providers' requests.
     public var requestHeaders = RequestHeaders.own
-    /// What carries a device's link once it is open.
+    /// The engine of a device's link once it is open.
     public var deviceLinks = DeviceLinks.lean
 
-    /// What suits production.
+    /// The defaults, for production.
     public init() {}
 
     /// nghttp2 everywhere.

@@ -8,12 +8,12 @@ public import PostriderTransport
 ///     provider → ProviderSession → PushValidator → Outbox ══ message ══▶ home shard: Device → DeviceSession → device
 ///                                                                                        └─ Ledger → Store
 public final class Relay: Sendable {
-    /// Where providers connect for the production environment, with the port that the kernel chose if 0 was
+    /// The addresses of the provider port for the production environment, with the port that the kernel chose if 0 was
     /// asked for.
     public let providerAddresses: [SocketAddress]
-    /// Where providers connect for the development environment, likewise; nowhere if empty.
+    /// The same for the development environment; empty if there is none.
     public let developmentProviderAddresses: [SocketAddress]
-    /// Where devices connect, likewise.
+    /// The same for devices.
     public let deviceAddresses: [SocketAddress]
 
     private let tls: RelayTLS
@@ -22,7 +22,7 @@ public final class Relay: Sendable {
     private let drained: CountDownLatch
     private let closed: CountDownLatch
     private let stopped: CountDownLatch
-    /// Nil: nothing is traced.
+    /// Nil if nothing is traced.
     private let trace: TraceThread?
 
     private init(
@@ -42,14 +42,14 @@ public final class Relay: Sendable {
         self.trace = trace
     }
 
-    /// Starts a relay. It listens, and everything in its store is loaded, when this returns.
+    /// Starts a relay. When this returns, it listens and everything in its store is loaded.
     ///
     /// - Parameters:
-    ///   - openStore: opens the store; called on the ledger's thread, which owns it from then on.
-    ///   - openTrace: opens what the trace is kept in, likewise on a thread of its own, after the store; nil: there is
-    ///     no trace. One that cannot be opened is no reason not to serve; the log says so.
-    /// - Throws: `CryptoError`, `TransportError` or ``Notifications/StoreError``, each with one sentence for
-    ///   the operator.
+    ///   - openStore: opens the store; called on the ledger's thread, which then owns it.
+    ///   - openTrace: opens the trace's store on a thread of its own, after the store; nil for no trace. If it fails,
+    ///     the relay serves without a trace, and logs that.
+    /// - Throws: `CryptoError`, `TransportError` or ``Notifications/StoreError``, each with one sentence for the
+    ///   operator.
     public static func start(
         _ configuration: RelayConfiguration,
         log: Log,
@@ -101,7 +101,7 @@ public final class Relay: Sendable {
                 log: log
             )
             let addresses = try await thread.start()
-            // Port 0 becomes a port with the first shard; the others share it.
+            // The first shard turns port 0 into a port; the others share it.
             configuration.providerAddresses = addresses.providers
             configuration.developmentProviderAddresses = addresses.developmentProviders
             configuration.deviceAddresses = addresses.devices
@@ -114,7 +114,7 @@ public final class Relay: Sendable {
             trace)
     }
 
-    /// Opens the trace, if there is to be one, and answers the highest row that it tells of.
+    /// Opens the trace, if there is to be one, and returns its highest row.
     private static func startTrace(
         _ configuration: RelayConfiguration, _ mailboxes: RelayMailboxes, _ log: Log,
         _ openTrace: (@Sendable () throws(StoreError) -> any TraceStore)?
@@ -133,22 +133,22 @@ public final class Relay: Sendable {
         }
     }
 
-    /// What the trace has lost; nil: nothing is traced.
+    /// What the trace has lost; nil if nothing is traced.
     var traceLosses: TraceLosses? { trace?.losses }
 
-    /// When the relay's certificate expires, in seconds since 1970; nil: it does not say.
+    /// When the relay's certificate expires, in seconds since 1970; nil if that is unknown.
     var certificateExpiry: Int? { tls.certificateExpiry }
 
-    /// Reads the certificate, its key and the trust file again, from where `configuration` says; nothing else of it
-    /// counts. Connections that begin when this has returned see them; those that are open go on as they began.
+    /// Reads the certificate, its key and the trust file again, from the paths in `configuration`; nothing else of it
+    /// counts. New connections use them once this has returned; open ones are not affected.
     ///
-    /// - Throws: a sentence that names the file that is wrong; then everything stays as it was.
+    /// - Throws: a sentence that names the faulty file; then nothing has changed.
     public func reload(_ configuration: RelayConfiguration) throws(CryptoError) {
         try tls.renew(configuration)
     }
 
-    /// Stops in good order: open pushes are answered, devices are told to come back, everything accepted is
-    /// on the disk.
+    /// Stops in good order: open pushes are answered, devices are told to come back, and everything that was accepted
+    /// is on the disk.
     public func stop() async {
         mailboxes.postToAllShards(.lifecycle(.drain))
         await drained.reachesZero()

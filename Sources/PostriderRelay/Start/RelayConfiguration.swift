@@ -2,59 +2,59 @@ import PostriderNotifications
 public import PostriderTLS
 public import PostriderTransport
 
-/// What a relay is to do, as the command line and the configuration file say it.
+/// The configuration of a relay, from the command line and the configuration file.
 public struct RelayConfiguration: Sendable {
-    /// Where providers connect for the production environment; at least one address. With port 0 the kernel chooses
-    /// one, the same for all addresses of a list that have it.
+    /// The provider addresses for the production environment; at least one. For port 0 the kernel chooses a port, the
+    /// same for all such addresses of a list.
     public var providerAddresses: [SocketAddress]
-    /// Where providers connect for the development environment, likewise; nowhere if empty.
+    /// The same for the development environment; empty for none.
     public var developmentProviderAddresses: [SocketAddress] = []
-    /// Where devices connect, likewise; at least one address.
+    /// The same for devices; at least one address.
     public var deviceAddresses: [SocketAddress]
-    /// The Unix socket where the operator's commands connect.
+    /// The Unix socket for the operator's commands.
     public var controlAddress: SocketAddress
-    /// The relay's certificate and those above it, PEM.
+    /// The relay's certificate and its intermediate certificates, PEM.
     public var certificateChainFile: String
     /// The key of the certificate, PEM.
     public var privateKeyFile: String
     /// The groups, by number, whose members may read the key, besides root's.
     public var privateKeyReaders: Set<UInt32> = []
-    /// The certificates, PEM, under which providers' client certificates are good; nil: providers are known by
-    /// their tokens only.
+    /// The certificate authorities, PEM, that providers' client certificates must lead to; nil if providers use tokens
+    /// only.
     public var providerTrustFile: String?
     /// How long a provider's connection may stay without a request.
     public var providerIdleSeconds = Limits.providerIdleSeconds.usual
-    /// How closely the relay keeps to Apple.
+    /// How closely the relay follows Apple.
     public var fidelity = APNsCompatibility()
-    /// Whose code carries HTTP/2.
+    /// Whose code handles HTTP/2.
     public var protocolCode = ProtocolCode()
-    /// Pushes that one device token takes a second in the long run, and ten times as many in a row; nil: no limit.
+    /// Pushes a second that one device token takes on average; ten times as many in a burst. Nil for no limit.
     public var pushesPerSecond: Int? = Limits.pushesPerSecond
-    /// Devices for which a shard fetches stored notifications at once; others that return meanwhile are told when to
+    /// How many devices a shard reads stored notifications for at once; others that return meanwhile are told when to
     /// come back.
     public var deviceFetches = Limits.fetches.usual
-    /// Days after which the tokens of a device that was not seen are expired until it returns; nil: they never are.
+    /// Days without a connection after which a device's tokens expire, until it returns; nil if they never do.
     public var deviceExpiryDays: Int?
-    /// Milliseconds after the start before any are.
+    /// Milliseconds after the start in which no token expires.
     var returnMilliseconds = Limits.clockMilliseconds
-    /// One push of so many is traced; nil: none is.
+    /// One of this many pushes is traced; nil for none.
     public var traceSample: Int? = 1
-    /// What captures requests and has rules decide about pushes, for tests; nil: nothing does.
+    /// Captures requests and applies rules to pushes, for tests; nil in production.
     public var bench: TestBench?
-    /// Who protects the records of TLS 1.3 behind the handshake, on both ports.
+    /// What protects TLS 1.3 records after the handshake, on both ports: our code or OpenSSL.
     public var tlsRecords = TLSRecords.own
     /// The number of event loops; each has a thread of its own.
     public var shards: Int
-    /// How long a shard looks for more to do, after it has had something to do, before it sleeps.
+    /// For how many microseconds a shard polls for more work, after it had some, before it sleeps.
     public var busyPollingMicroseconds = 0
     /// The user who may use the control socket, besides root.
     public var user: UInt32
-    /// Connections that one source address may have open; nil: half of what the process may have.
+    /// Connections that one source address may have open; nil for half of the process's limit.
     public var sourceConnections: Int?
-    /// Connections that one source address may begin each second.
+    /// Connections that one source address may open in a second.
     public var sourceRate = Limits.sourceRate
 
-    /// A configuration from its parts.
+    /// A configuration of the settings that have no default.
     public init(
         providerAddresses: [SocketAddress],
         deviceAddresses: [SocketAddress],
@@ -77,13 +77,13 @@ public struct RelayConfiguration: Sendable {
 }
 
 extension RelayConfiguration {
-    /// Every address of the Internet where the relay listens.
+    /// All internet addresses on which the relay listens.
     var listenerAddresses: [SocketAddress] {
         providerAddresses + developmentProviderAddresses + deviceAddresses
     }
 
-    /// What one source address may ask of all listeners together. One that has all the connections that it may have
-    /// still leaves room for others.
+    /// The limits of one source address over all listeners together. A source that has reached its limit still leaves
+    /// room for others.
     var sourceLimits: SourceLimits {
         SourceLimits(
             connections: sourceConnections ?? Descriptors.limit / 2,

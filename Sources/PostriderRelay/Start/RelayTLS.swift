@@ -3,25 +3,25 @@ import PostriderNotifications
 import PostriderTLS
 import PostriderTransport
 
-/// The TLS of a relay's listeners: made from the files that the configuration names, and made again when they have
-/// changed.
+/// The TLS contexts of a relay's listeners, made from the files that the configuration names, and made again when the
+/// files have changed.
 ///
-/// Both ports show the same certificate. A provider may show one of its own, a device never does: it is known by
-/// its secret.
+/// Both ports present the same certificate. A provider may present one of its own, a device never does: its secret
+/// identifies it.
 final class RelayTLS: Sendable {
-    /// Where providers connect.
+    /// The context of the provider ports.
     let provider: RenewableTLS
-    /// Where devices connect.
+    /// The context of the device port.
     let device: RenewableTLS
 
     private let log: Log
 
-    /// When the certificate expires, in seconds since 1970; nil: it does not say.
+    /// When the certificate expires, in seconds since 1970; nil if that is unknown.
     var certificateExpiry: Int? { (device.current as? TLSContext)?.certificateExpiry }
 
     /// Reads the files.
     ///
-    /// - Throws: a sentence that names the file that is wrong.
+    /// - Throws: a sentence that names the faulty file.
     init(_ configuration: RelayConfiguration, log: Log) throws(CryptoError) {
         provider = RenewableTLS(try Self.providerContext(configuration))
         let device = try Self.deviceContext(configuration)
@@ -30,7 +30,7 @@ final class RelayTLS: Sendable {
         lookAtCertificate(of: device, configuration)
     }
 
-    /// Reads the files again, for connections that begin from now on: all of them, or, when it throws, none.
+    /// Reads the files again, for new connections. If it throws, nothing has changed.
     func renew(_ configuration: RelayConfiguration) throws(CryptoError) {
         let provider = try Self.providerContext(configuration)
         let device = try Self.deviceContext(configuration)
@@ -39,7 +39,7 @@ final class RelayTLS: Sendable {
         lookAtCertificate(of: device, configuration)
     }
 
-    /// A certificate that nobody takes is told, and served all the same: the clock may be what is wrong.
+    /// Logs a certificate that no client accepts. It is served all the same, because the clock may be what is wrong.
     private func lookAtCertificate(of device: TLSContext, _ configuration: RelayConfiguration) {
         guard let mistake = device.mistakeInCertificate() else { return }
         log.warning(

@@ -3,9 +3,9 @@ import PostriderEndpoints
 import PostriderNotifications
 import PostriderTransport
 
-/// Where a shard runs: a loop that listens for providers and devices (and shard 0 for the operator).
+/// The thread of a shard: a loop that listens for providers and devices, and on shard 0 for the operator.
 struct ShardThread: Sendable {
-    /// Where a shard listens.
+    /// The addresses on which a shard listens.
     struct Listening: Sendable {
         let providers: [SocketAddress]
         let developmentProviders: [SocketAddress]
@@ -21,16 +21,16 @@ struct ShardThread: Sendable {
     let rows: RowSequence
     let policies: PolicyInForce
     let loaded: TransferBox<LoadedStore>
-    /// Counted down when the shard has taken on what was loaded.
+    /// Counted down when the shard has added what was loaded.
     let ready: CountDownLatch
     let drained: CountDownLatch
     let stopped: CountDownLatch
-    /// Nil: nothing is traced.
+    /// Nil if nothing is traced.
     let trace: TraceThread?
     let topicLabels: TopicLabels
     let log: Log
 
-    /// Starts the thread. The shard listens when this returns, and serves whoever comes when it is ready.
+    /// Starts the thread. When this returns the shard listens; it serves connections when it is ready.
     func start() async throws -> Listening {
         try await withCheckedThrowingContinuation { continuation in
             do {
@@ -54,7 +54,8 @@ struct ShardThread: Sendable {
         }
     }
 
-    /// The other shards listen and take on what is theirs at the same time. What was loaded is let go of at the end.
+    /// Listens, and adds what was loaded, as the other shards do at the same time. The loaded data is released at the
+    /// end.
     private func begin(
         on loop: EventLoop, _ continuation: CheckedContinuation<Listening, any Error>
     ) throws -> Shard {
@@ -130,7 +131,7 @@ struct ShardThread: Sendable {
             devices: devices.map(\.address))
     }
 
-    /// Listens at each address of a list. The port that the kernel chooses for one with port 0 is that of the others.
+    /// Listens on each address of a list. Addresses with port 0 share the port that the kernel chooses for the first.
     private func listen(
         at addresses: [SocketAddress], _ make: (SocketAddress) throws -> Listener
     ) throws -> [Listener] {
@@ -147,8 +148,7 @@ struct ShardThread: Sendable {
         return listeners
     }
 
-    /// Has connections counted by their source, and those that are refused, or fail before they have a session, told to
-    /// the log.
+    /// Counts connections by their source, and logs those that are refused or fail before they have a session.
     private func guardListener(_ listener: Listener, _ ends: ConnectionEnds, _ context: ShardContext) {
         listener.gate = gate
         listener.onRefusal = { refusal, peer in ends.noteRefusal(refusal, of: peer) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands one value to another thread, which takes it out: whoever still holds the box does not keep the value alive.
+/// Hands one value to another thread, which takes it out: whoever still has the box does not keep the value alive.
 final class TransferBox<Content: Sendable>: Sendable {
     private let content: Mutex<Content?>
 

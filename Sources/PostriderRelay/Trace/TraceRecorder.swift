@@ -3,15 +3,15 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// What a shard says to the trace's thread.
+/// What a shard sends to the trace's thread.
 enum TraceRequest: Sendable {
-    /// Write them down.
+    /// Write these records.
     case records([TraceRecord])
-    /// Write these down, beside the lives.
+    /// Write these refusals.
     case refusals([TraceRefusal])
     /// Answer with ``ControlMessage/traced(ticket:_:)``.
     case question(TraceQuestion, ticket: UInt64, asker: Int)
-    /// Nothing comes after this: close the trace and stop.
+    /// Nothing follows: close the trace and stop.
     case close
 }
 
@@ -21,23 +21,23 @@ final class TraceLosses: Sendable {
     private let untold = Atomic<UInt64>(0)
 
     func add(_ count: Int) { lost.add(UInt64(count), ordering: .relaxed) }
-    /// Records that are lost: its thread was too slow, or the disk failed.
+    /// Records that were lost because the thread was too slow or the disk failed.
     var count: UInt64 { lost.load(ordering: .relaxed) }
 
     func addRefusal() { untold.add(1, ordering: .relaxed) }
-    /// Refusals that were too many in their second to be written down.
+    /// Refusals that were not recorded because there were too many in one second.
     var refusals: UInt64 { untold.load(ordering: .relaxed) }
 }
 
-/// A shard's pen for the trace: it collects what happens to pushes and hands it over, some hundred records at a time or
-/// after a moment. Nobody ever waits for it: where the trace's mailbox is full, records are lost, and counted.
+/// A shard's recorder for the trace. It collects what happens to pushes and posts it, some hundred records at a time or
+/// after a moment. Nobody ever waits for it: if the trace's mailbox is full, records are lost and counted.
 final class TraceRecorder {
-    /// Takes a letter; false: there is no room for it.
+    /// Posts a request; false if there is no room.
     typealias Post = (TraceRequest) -> Bool
 
-    /// Nil: nothing is traced.
+    /// Nil if nothing is traced.
     private let post: Post?
-    /// One push of so many is traced.
+    /// One of this many pushes is traced.
     private let sample: UInt64
     private let shard: Int
     private let losses: TraceLosses
@@ -57,7 +57,7 @@ final class TraceRecorder {
         losses = TraceLosses()
     }
 
-    /// The recorder of a shard, which traces one push of `sample`.
+    /// The recorder of a shard, which traces one of `sample` pushes.
     init(ofShard shard: Int, sample: Int, losses: TraceLosses, post: @escaping Post) {
         precondition(sample > 0)
         self.post = post
@@ -69,19 +69,19 @@ final class TraceRecorder {
     /// Whether anything is traced.
     private var isOn: Bool { post != nil }
 
-    /// Begins the work that time brings.
+    /// Starts the timer.
     func start(on scheduler: any Scheduler) {
         guard isOn else { return }
         timer = scheduler.makeTimer { [unowned self] in flush() }
     }
 
-    /// A push was taken on.
+    /// A push was accepted.
     func noteAccepted(_ queued: QueuedNotification, at now: Moment) {
         guard traces(queued.row) else { return }
         add(.acceptance(TraceAcceptance(queued, at: now)))
     }
 
-    /// A broadcast was taken on.
+    /// A broadcast was accepted.
     func noteAccepted(
         _ broadcast: Broadcast, in environment: Environment, by proof: ProviderProof, _ row: QueueRow,
         at now: Moment
@@ -90,14 +90,14 @@ final class TraceRecorder {
         add(.acceptance(TraceAcceptance(broadcast, in: environment, by: proof, row: row, at: now)))
     }
 
-    /// A broadcast was written to so many devices of this shard, and not to so many others.
+    /// A broadcast was written to `sent` devices of this shard, and not to `skipped` others.
     func noteBroadcast(_ row: QueueRow, sent: Int, skipped: Int, at now: Moment) {
         for (kind, count) in [(TraceEvent.Kind.broadcast, sent), (.skipped, skipped)] where count > 0 {
             note(kind, row, detail: TraceEvent.count(count, ofShard: shard), at: now)
         }
     }
 
-    /// A push was refused. Of very many only some are told: they must cost little.
+    /// A push was refused. If there are very many, only some are recorded, so that they stay cheap.
     func note(at now: Moment, _ refusal: () -> TraceRefusal) {
         guard isOn else { return }
         let second = now.milliseconds / 1000
@@ -107,13 +107,13 @@ final class TraceRecorder {
         refusals.append(refusal())
     }
 
-    /// Something happened to a push.
+    /// Something has happened to a push.
     func note(_ kind: TraceEvent.Kind, _ row: QueueRow, detail: Int64, at now: Moment) {
         guard traces(row) else { return }
         add(.event(TraceEvent(kind, at: now, row: row, detail: detail)))
     }
 
-    /// A device has told what became of a notification.
+    /// A device has reported what became of a notification.
     func note(_ event: Report.Event, by device: DeviceIdentity, at now: Moment) {
         guard isOn else { return }
         let kind: TraceEvent.Kind =
@@ -136,10 +136,10 @@ final class TraceRecorder {
         add(.report(report))
     }
 
-    /// What is missing in the trace; nil where there is none.
+    /// What is missing in the trace; nil if there is no trace.
     var missing: TraceLosses? { isOn ? losses : nil }
 
-    /// Asks the trace, if there is one; what this shard has recorded before counts in the answer.
+    /// Asks the trace, if there is one. The answer includes what this shard has recorded before.
     func ask(_ question: TraceQuestion, _ respond: @escaping (TraceAnswer) -> Void) {
         guard let post else { return respond(.failed("This relay keeps no trace.")) }
         flush()
@@ -156,13 +156,13 @@ final class TraceRecorder {
         questions.removeValue(forKey: ticket)?(answer)
     }
 
-    /// The end of a turn: what was recorded in it is handed over soon.
+    /// The end of a turn: what was recorded in it will be posted soon.
     func turnEnded() {
         guard !records.isEmpty || !refusals.isEmpty, let timer, !timer.isArmed else { return }
         timer.arm(afterMilliseconds: Limits.traceDelayMilliseconds)
     }
 
-    /// Hands over what there is.
+    /// Posts what was recorded.
     func flush() {
         timer?.disarm()
         guard let post else { return }
@@ -175,8 +175,8 @@ final class TraceRecorder {
         records = []
     }
 
-    /// Whether a push is one of those that are traced, the whole of its life: its row decides, which outlives the
-    /// process. Rows are mixed so that no rhythm of a provider's meets the sample's.
+    /// Whether a push is traced, for the whole of its life. That depends on its row alone, which survives a restart.
+    /// The bits of the row are mixed, so that no regular pattern of a provider coincides with the sample.
     func traces(_ row: QueueRow) -> Bool {
         guard isOn else { return false }
         guard sample > 1 else { return true }

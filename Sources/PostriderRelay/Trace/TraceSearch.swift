@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// Which pushes are asked for.
+/// A filter for pushes.
 struct TraceFilter: Sendable {
     /// An `apns-id` or `apns-unique-id`.
     var identity: NotificationIdentity?
@@ -12,14 +12,14 @@ struct TraceFilter: Sendable {
     /// Whether refused pushes are asked for, too.
     var wantsRefusals: Bool { isAboutRefusals || identity != nil }
 
-    /// Whether it lets a refusal through.
+    /// Whether a refusal matches.
     func matches(_ refusal: TraceRefusal) -> Bool {
         if let identity, refusal.identity != identity { return false }
         if let topic, refusal.topic != topic { return false }
         return device == nil
     }
 
-    /// Whether it lets a push through.
+    /// Whether a push matches.
     func matches(_ push: TraceAcceptance) -> Bool {
         if let identity, push.identity != identity, push.uniqueIdentity != identity { return false }
         if let device, push.device != device { return false }
@@ -28,27 +28,27 @@ struct TraceFilter: Sendable {
     }
 }
 
-/// What the operator asks of the trace.
+/// A question to the trace.
 enum TraceQuestion: Sendable {
-    /// The lives of the last so many pushes.
+    /// The lives of the last pushes that match.
     case search(TraceFilter, last: Int)
-    /// How far a push has come, once it has come so far or some seconds later.
+    /// How far a push has come: answered once it has reached the stage, or after some seconds.
     case wait(NotificationIdentity, PushProgress.Stage, seconds: Int)
-    /// What was written down from here on, or, for nil, where that begins now.
+    /// What was recorded after a position; nil for the current position.
     case feed(after: TracePosition?)
 }
 
-/// The lives of pushes, put together from a trace segment by segment, so that its thread writes down what arrives
-/// meanwhile.
+/// Assembles the lives of pushes from the trace, one segment at a time, so that its thread can write new records in
+/// between.
 ///
-/// Backwards until enough pushes are found; forwards from the oldest of them for what happened to them; and backwards
-/// again for the names of those that replaced them.
+/// It reads backwards until enough pushes are found, then forwards from the oldest of them for their events, then
+/// backwards again for the identities of pushes that replaced them.
 struct TraceSearch {
     /// One push.
     struct Life {
         let acceptance: TraceAcceptance
         var events: [TraceEvent] = []
-        /// The texts of the events that devices reported, by their places among ``events``.
+        /// The texts of reported events, by their index in ``events``.
         var texts: [Int: String] = [:]
         /// Whether it had more events than an answer holds.
         var isCut = false
@@ -61,25 +61,25 @@ struct TraceSearch {
         case done
     }
 
-    /// When the relay started, as far as it concerns these pushes: the last hundred times.
+    /// When the relay started, as far as it matters for these pushes: the last hundred times.
     private(set) var starts: [Moment] = []
-    /// The identities of the rows that are spoken of.
+    /// The identities of rows that the events mention.
     private(set) var names: [QueueRow: NotificationIdentity] = [:]
     /// The pushes, in the order in which they were accepted.
     var found: [Life] { order.compactMap { lives[$0] } }
 
     let filter: TraceFilter
     let last: Int
-    /// Whether the names of other pushes are of interest.
+    /// Whether the identities of other pushes are wanted.
     private let seeksNames: Bool
     private var order: [QueueRow] = []
     private var lives: [QueueRow: Life] = [:]
-    /// The rows of each identity, in order: devices report by it.
+    /// The rows of each identity, in order: devices report by identity.
     private var namesakes: [NotificationIdentity: [QueueRow]] = [:]
     private var unnamed: Set<QueueRow> = []
     private var phase: Phase
 
-    /// A search for the last so many pushes that a filter lets through.
+    /// A search for the last pushes that match a filter.
     init(_ filter: TraceFilter, last: Int, in store: any TraceStore, seeksNames: Bool = true) {
         precondition(1...Limits.tracedPushes ~= last)
         self.filter = filter
@@ -88,7 +88,7 @@ struct TraceSearch {
         phase = filter.isAboutRefusals ? .done : .finding(segment: store.segments.upperBound)
     }
 
-    /// Goes through one segment. True: that was all.
+    /// Reads one segment. Returns true if it was the last.
     mutating func step(_ store: any TraceStore) throws(StoreError) -> Bool {
         switch phase {
         case .finding(let segment): try find(in: segment, of: store)
@@ -152,8 +152,8 @@ struct TraceSearch {
         phase = unnamed.isEmpty ? .done : .naming(segment: store.segments.upperBound)
     }
 
-    /// A device is believed what it says of pushes that were sent to it. One that names no row means the latest of its
-    /// identity.
+    /// A device's report counts only for pushes that were sent to it. If it contains no row, it is about the latest
+    /// push of its identity.
     private mutating func take(_ report: TraceReport) {
         let candidates = report.row.value > 0 ? [report.row] : namesakes[report.identity] ?? []
         let row = candidates.last { row in
@@ -161,7 +161,7 @@ struct TraceSearch {
         }
         guard let row else { return }
         let event = report.event(of: row)
-        // An agent sends again what it reported just before it lost its link.
+        // An agent repeats what it reported just before it lost its link.
         guard lives[row]?.has(event) == false else { return }
         lives[row]?.add(event, text: report.text)
     }
@@ -175,7 +175,7 @@ struct TraceSearch {
         phase = isOver ? .done : .naming(segment: segment - 1)
     }
 
-    /// Visits a whole segment, unless it has gone meanwhile.
+    /// Reads a whole segment, unless it was removed meanwhile.
     private static func visit(
         _ segment: Int, of store: any TraceStore, _ visit: (TraceRecord) -> Void
     ) throws(StoreError) {
@@ -187,7 +187,7 @@ struct TraceSearch {
 extension TraceSearch.Life {
     fileprivate var wasSent: Bool { events.contains { $0.kind == .sent || $0.kind == .acknowledged } }
 
-    /// Takes on what happened next. Of very many events the first stay, and the latest in the last place.
+    /// Adds an event. If there are very many, the first are kept, and the last place has the latest.
     fileprivate mutating func add(_ event: TraceEvent, text: String = "") {
         if events.count == Limits.tracedEvents {
             isCut = true
@@ -197,7 +197,7 @@ extension TraceSearch.Life {
         events.append(event)
     }
 
-    /// Whether a device has reported the same before.
+    /// Whether a device has reported the same event before.
     fileprivate func has(_ event: TraceEvent) -> Bool {
         events.contains { $0.kind == event.kind && $0.detail == event.detail }
     }

@@ -1,20 +1,19 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// Where the trace is kept: a loop that has a mailbox and nothing else.
+/// The thread of the trace: a loop with a mailbox and no sockets.
 struct TraceThread: Sendable {
     let mailboxes: RelayMailboxes
     let losses: TraceLosses
-    /// One push of so many is traced.
+    /// One of this many pushes is traced.
     let sample: Int
     let closed: CountDownLatch
     let log: Log
-    /// Is shown all records before they are written; nil: nobody is.
+    /// Is shown all records before they are written; nil on a relay in production.
     let bench: TestBench?
     let openTrace: @Sendable () throws(StoreError) -> any TraceStore
 
-    /// Opens the trace on a thread of its own, which serves it until it is closed, and answers the highest row that it
-    /// tells of.
+    /// Opens the trace on a new thread, which serves it until it is closed, and returns the trace's highest row.
     func start() async throws -> QueueRow {
         try await withCheckedThrowingContinuation { continuation in
             do {
@@ -52,7 +51,7 @@ struct TraceThread: Sendable {
             },
             observe: { [bench] records in bench?.noteLives(records) }
         )
-        // What arrives is written down between two segments of a search.
+        // New records are written between two segments of a search.
         let work = loop.makeTimer { [unowned keeper] in keeper.work() }
         let deadline = loop.makeTimer { [unowned keeper] in keeper.expire() }
         loop.turnEnded = { [unowned keeper, unowned loop] in
@@ -70,7 +69,7 @@ struct TraceThread: Sendable {
         return keeper
     }
 
-    /// What a shard writes with.
+    /// The recorder for a shard.
     func recorder(ofShard index: Int) -> TraceRecorder {
         TraceRecorder(ofShard: index, sample: sample, losses: losses) { [mailboxes] letter in
             mailboxes.trace.post(letter)

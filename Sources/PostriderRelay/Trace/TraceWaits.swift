@@ -1,17 +1,17 @@
 import PostriderNotifications
 
-/// Those who wait until a push has come so far. They hear of records as they are written down.
+/// Callers that wait until a push has reached a stage. They are told of records as these are written.
 struct TraceWaits {
-    /// One who waits.
+    /// One waiting caller.
     struct Wait {
         let identity: NotificationIdentity
         let stage: PushProgress.Stage
         let ticket: UInt64
         let asker: Int
-        /// Until when, in monotonic nanoseconds.
+        /// When its time is over, in monotonic nanoseconds.
         let deadline: UInt64
         fileprivate(set) var progress = PushProgress()
-        /// The push, and the device whose reports are believed.
+        /// The push, and the device whose reports count.
         fileprivate var row: QueueRow?
         fileprivate var device: DeviceIdentity?
 
@@ -32,12 +32,12 @@ struct TraceWaits {
     private var identities: [NotificationIdentity: Set<UInt64>] = [:]
     private var lastKey: UInt64 = 0
 
-    /// How many wait.
+    /// How many callers wait.
     var count: Int { waits.count }
-    /// When the first has waited for long enough; nil: nobody waits.
+    /// When the time of the first is over; nil if nobody waits.
     var nextDeadline: UInt64? { waits.values.map(\.deadline).min() }
 
-    /// Somebody waits; the answer is the number by which they are known.
+    /// Adds a caller and returns its key.
     mutating func add(_ wait: Wait) -> UInt64 {
         lastKey += 1
         waits[lastKey] = wait
@@ -45,7 +45,7 @@ struct TraceWaits {
         return lastKey
     }
 
-    /// What a search has found of their push; the answer is the wait, if it is over by this.
+    /// A search has found the push of a caller. Returns the wait if it is over now.
     mutating func found(_ key: UInt64, _ life: TraceSearch.Life?, refusal: TraceRefusal?) -> Wait? {
         guard waits[key] != nil else { return nil }
         if let refusal, life == nil {
@@ -62,7 +62,7 @@ struct TraceWaits {
         return settled([key]).first
     }
 
-    /// These were written down; the answer is who need not wait any longer.
+    /// These records were written. Returns the waits that are over now.
     mutating func take(_ records: [TraceRecord]) -> [Wait] {
         guard !waits.isEmpty else { return [] }
         var touched: Set<UInt64> = []
@@ -90,7 +90,7 @@ struct TraceWaits {
         return settled(touched)
     }
 
-    /// Pushes were refused; the answer is who need not wait any longer.
+    /// These pushes were refused. Returns the waits that are over now.
     mutating func take(_ refusals: [TraceRefusal]) -> [Wait] {
         guard !waits.isEmpty else { return [] }
         var touched: Set<UInt64> = []
@@ -104,7 +104,7 @@ struct TraceWaits {
         return settled(touched)
     }
 
-    /// Those whose time is up; nil for the time: all.
+    /// Returns the waits whose time is over; for nil, all.
     mutating func takeDue(now: UInt64?) -> [Wait] {
         let due = waits.filter { _, wait in now.map { wait.deadline <= $0 } ?? true }
         return due.keys.sorted().compactMap { remove($0) }
@@ -117,7 +117,7 @@ struct TraceWaits {
         rows[push.row, default: []].insert(key)
     }
 
-    /// Who waits for a push by its `apns-id` or `apns-unique-id`, and knows of none yet.
+    /// The callers that wait for a push with this `apns-id` or `apns-unique-id` and have not been assigned one.
     private func keys(of push: TraceAcceptance) -> Set<UInt64> {
         var keys = identities[push.identity] ?? []
         if let unique = push.uniqueIdentity { keys.formUnion(identities[unique] ?? []) }
@@ -150,21 +150,21 @@ extension Control {
     public struct PushState: Codable, Sendable {
         /// Its `apns-id`, as it was asked for.
         public var identity: String
-        /// What was waited for.
+        /// The stage that was waited for.
         public var wait: PushProgress.Stage
-        /// `reached`, `failed`, or `underWay` when the time was up.
+        /// `reached`, `failed`, or `underWay` if the time was over first.
         public var state: String
         /// Why it has failed.
         public var failure: String?
-        /// What has been reached.
+        /// The stages that were reached.
         public var stages: [PushProgress.Stage]
-        /// Where the push is: a phrase.
+        /// A phrase about where the push is.
         public var position: String
     }
 }
 
 extension TraceWaits.Wait {
-    /// What the waiting caller is told.
+    /// The answer to the waiting caller.
     var pushState: Control.PushState {
         var told = Control.PushState(
             identity: identity.description, wait: stage, state: "reached", failure: nil,

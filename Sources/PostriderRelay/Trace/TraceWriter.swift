@@ -1,7 +1,7 @@
 import PostriderNotifications
 
-/// The one that writes the trace and reads it, on a thread of its own: no push waits for it, and no question about
-/// pushes is answered by a shard.
+/// Writes and reads the trace on a thread of its own: no push waits for it, and no shard answers questions about
+/// pushes.
 final class TraceWriter {
     private let store: any TraceStore
     private let sample: Int
@@ -16,18 +16,18 @@ final class TraceWriter {
     private var searches: [Search] = []
     private var waits = TraceWaits()
 
-    /// What is looked for, and for whom.
+    /// A search, and who asked for it.
     private struct Search {
         var search: TraceSearch
         let ticket: UInt64
         let asker: Int
-        /// The number of the wait that begins with it; nil: the search is all that was asked for.
+        /// The key of the wait that begins with it; nil if it is only a search.
         var wait: UInt64?
     }
 
-    /// A keeper of `store`, in which it notes that the relay started. `post` addresses a letter to a shard;
-    /// `onClosed` is called after a ``TraceRequest/close``; `readClock` answers monotonic nanoseconds; `observe` is
-    /// shown all records before they are written.
+    /// A writer of `store`, in which it records the relay's start. `post` sends a message to a shard; `onClosed` is
+    /// called after a ``TraceRequest/close``; `readClock` returns monotonic nanoseconds; `observe` is shown all records
+    /// before they are written.
     init(
         _ store: any TraceStore, sample: Int, losses: TraceLosses, log: Log, now: Moment,
         readClock: @escaping () -> UInt64, post: @escaping (ShardMessage, Int) -> Void,
@@ -44,10 +44,10 @@ final class TraceWriter {
         write([.event(TraceEvent(.started, at: now, row: QueueRow(0)))])
     }
 
-    /// When ``expire()`` is to be called, in monotonic nanoseconds; nil: nobody waits.
+    /// When ``expire()`` has to be called, in monotonic nanoseconds; nil if nobody waits.
     var nextDeadline: UInt64? { waits.nextDeadline }
 
-    /// Answers those who have waited for a push for as long as they wanted to.
+    /// Answers the callers whose time is over.
     func expire() { answer(waits.takeDue(now: readClock())) }
 
     private func answer(_ settled: [TraceWaits.Wait]) {
@@ -59,7 +59,7 @@ final class TraceWriter {
     /// Whether a question waits for ``work()``.
     var hasWork: Bool { !searches.isEmpty }
 
-    /// Takes on letters in the order of their arrival.
+    /// Takes requests in the order of their arrival.
     func receive(_ letters: [TraceRequest]) {
         for letter in letters {
             guard onClosed != nil else { return }
@@ -74,7 +74,7 @@ final class TraceWriter {
         writeDown()
     }
 
-    /// Goes through one segment for the oldest question.
+    /// Reads one segment for the oldest question.
     func work() {
         guard !searches.isEmpty else { return }
         var asked = searches.removeFirst()
@@ -89,7 +89,7 @@ final class TraceWriter {
                 reply(.pushes(answer), asked.ticket, asked.asker)
             }
         } catch {
-            // One who waits hears of what is written down from now on.
+            // A caller that waits is told of records from now on.
             guard asked.wait == nil else { return }
             reply(.failed(error.description), asked.ticket, asked.asker)
         }
@@ -114,7 +114,7 @@ final class TraceWriter {
         }
     }
 
-    /// Somebody waits from now on; what is known already is searched for.
+    /// Adds a waiting caller, and searches for what is already known.
     private func wait(
         for identity: NotificationIdentity, _ stage: PushProgress.Stage, _ seconds: Int, _ ticket: UInt64,
         _ asker: Int
@@ -131,7 +131,7 @@ final class TraceWriter {
         searches.append(Search(search: search, ticket: ticket, asker: asker, wait: number))
     }
 
-    /// The refusals that a search asks for.
+    /// The refusals for a search.
     private func refusals(_ search: TraceSearch) throws(StoreError) -> [TraceRefusal] {
         guard search.filter.wantsRefusals else { return [] }
         var found: [TraceRefusal] = []
@@ -156,7 +156,7 @@ final class TraceWriter {
         records = []
     }
 
-    /// A disk that fails is told of once, and once when it is well again.
+    /// A failing disk is logged once, and once more when it works again.
     private func write(_ records: [TraceRecord]) {
         attempt(records.count) { () throws(StoreError) in try store.append(records) }
         answer(waits.take(records))
