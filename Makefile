@@ -102,11 +102,11 @@ costs: release ## Measure what one device, one push and one provider cost, and d
 	python3 Tests/Benchmark/costs.py "$$(swift build --configuration release --show-bin-path)"
 
 # An hour or so, on a machine that does nothing else.
-figures: release ## Measure all of it, and write the tables of docs/reference/benchmarks.md and docs/operate/scaling.md anew
+figures: release ## Measure all of it, and write the tables of benchmarks.md, costs.md and scaling.md anew
 	programs="$$(swift build --configuration release --show-bin-path)" && \
 		python3 Tests/Benchmark/bench.py "$$programs" --document docs/reference/benchmarks.md --plot docs/images/benchmarks.svg && \
-		python3 Tests/Benchmark/growth.py "$$programs" --document docs/operate/scaling.md --plot docs/images/growth.svg && \
-		python3 Tests/Benchmark/costs.py "$$programs" --document docs/operate/scaling.md
+		python3 Tests/Benchmark/growth.py "$$programs" --document docs/reference/costs.md --plot docs/images/growth.svg && \
+		python3 Tests/Benchmark/costs.py "$$programs" --document docs/reference/costs.md --derived docs/operate/scaling.md
 
 format: ## Format every Swift file
 	swift format --in-place --parallel --recursive $(SOURCES)

@@ -1,6 +1,6 @@
 """What one device, one push and one provider cost the relay, and what follows from that for a larger machine.
 
-usage: costs.py PRODUCTS [--rounds N] [--seconds N] [--document FILE]
+usage: costs.py PRODUCTS [--rounds N] [--seconds N] [--document FILE] [--derived FILE]
 
 PRODUCTS has the programs, built for release. The relay has one shard on one processor, its clients have the other; each
 figure is the median of its rounds. What is derived is calculated here, from the figures of the same run.
@@ -225,7 +225,11 @@ def derived(found):
 
 
 def main():
-    arguments = read(parser(), "costs", "derived")
+    options = parser()
+    options.add_argument("--derived")
+    arguments = read(options, "costs")
+    if arguments.derived is not None:
+        document.demand(arguments.derived, "derived")
     found = {}
     with workplace() as folder:
         costs = Costs(arguments.products, folder, arguments.seconds)
@@ -237,7 +241,7 @@ def main():
     medians = {name: statistics.median(values) for name, values in found.items()}
     note = f"On {description()}; the median of {arguments.rounds} rounds, one shard on one processor:"
     document.put(arguments.document, "costs", f"\n{note}\n\n{measured(medians)}\n")
-    document.put(arguments.document, "derived", f"\n{derived(medians)}\n")
+    document.put(arguments.derived, "derived", f"\n{derived(medians)}\n")
 
 
 if __name__ == "__main__":

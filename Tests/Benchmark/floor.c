@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 // Bytes of a push of 200 and of its acknowledgement, with what HTTP/2 and TLS put around them
-// (docs/operate/scaling.md has both).
+// (docs/reference/costs.md has both).
 enum { DELIVERY = 300, ACKNOWLEDGEMENT = 40, EVENTS = 256 };
 
 static int connections, device_poller, *ready, count;
