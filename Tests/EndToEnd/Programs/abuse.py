@@ -5,6 +5,7 @@ usage: abuse.py RELAY.json
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ from uuid import uuid4
 from device import Device
 from floods import Floods
 from provider import bearer
-from relay import Relay, require, say
+from relay import Relay, require, say, until
 from stalls import Stalls
 from wire import Client, PATIENCE_SECONDS
 
@@ -65,6 +66,7 @@ class Witness:
             require((status, body) == (200, b""), f"a good push gets {status} {body}")
             require(head["apns-id"] == str(identity), "a good push is answered as another")
             self.pushed.append(identity.bytes)
+            # A witness is no flood: 50 pushes in a second.
             time.sleep(0.02)
         client.close()
         return "all answered"
@@ -104,9 +106,8 @@ async def main(path):
         await device.has_had(identity)
     say(f"{len(witness.pushed)} good pushes were answered and arrived meanwhile")
 
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while process.descriptors() > before[0] and time.monotonic() < deadline:
-        await asyncio.sleep(0.1)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(until(lambda: process.descriptors() <= before[0]), PATIENCE_SECONDS)
     after = process.descriptors(), process.mebibytes()
     require(after[0] <= before[0], f"of {after[0]} descriptors {before[0]} are needed")
     if not process.has_sanitizer():

@@ -17,7 +17,7 @@ from aioapns import NotificationRequest
 
 from burning import PATIENCE, BurningRelay
 from provider import make_provider
-from relay import require, say
+from relay import require, say, until
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "docs" / "reference"))
 pb, rpc = grpc.protos_and_services("agent.proto")
@@ -55,6 +55,7 @@ class App:
         while True:
             with contextlib.suppress(grpc.aio.AioRpcError):
                 await self._attach()
+            # While the agent is away, the attempts leave the processor to others.
             await asyncio.sleep(0.02)
 
     async def _attach(self):
@@ -145,6 +146,7 @@ class Scene:
         self.disk.plan(0, kind, self.disk.boundaries + boundary, 1)
         while self.agent.returncode is None and self.disk.hits(0) == 0:
             await self.push(3)
+            # The relay is not flooded while the agent writes.
             await asyncio.sleep(0.05)
         code = await asyncio.wait_for(self.agent.wait(), PATIENCE)
         require(code == -signal.SIGKILL, f"the agent ended with {code}: {self.log}")
@@ -172,8 +174,7 @@ class Scene:
         again = self.again
         self.disk.plan(0, kind, self.disk.boundaries)
         await self.push(5)
-        while self.disk.hits(0) == 0:
-            await asyncio.sleep(0.02)
+        await until(lambda: self.disk.hits(0))
         # The relay keeps what is not acknowledged.
         counters = await self.house.counters()
         require(counters["pending"] >= 5, f"the agent acknowledged what is not safe: {counters}")
@@ -189,8 +190,7 @@ class Scene:
         """The agent is killed between a failed sync and its mending; after the next one's power cut all is there."""
         self.disk.plan(0, fault.SYNC_ERROR, self.disk.boundaries)
         await self.push(3)
-        while self.disk.hits(0) == 0:
-            await asyncio.sleep(0.02)
+        await until(lambda: self.disk.hits(0))
         self.disk.plan(1, fault.KILL, self.disk.boundaries, 1)
         code = await asyncio.wait_for(self.agent.wait(), PATIENCE)
         require(code == -signal.SIGKILL, f"the agent ended with {code}: {self.log}")

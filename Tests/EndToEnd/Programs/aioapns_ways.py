@@ -12,7 +12,7 @@ from h2.settings import SettingCodes
 
 from device import Device
 from provider import make_provider
-from relay import Relay, require, say
+from relay import Relay, require, say, until
 
 
 async def main(relay):
@@ -50,8 +50,7 @@ async def main(relay):
 
     provider.pool.connections[0].INACTIVITY_TIME = 0.05
     await reason_of(provider, device.token, "200", None)
-    while provider.pool.connections:
-        await asyncio.sleep(0.01)
+    await until(lambda: not provider.pool.connections)
     await reason_of(provider, device.token, "200", None)
     say("it closes when it is idle, and comes again")
 

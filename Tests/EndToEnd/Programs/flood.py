@@ -97,6 +97,7 @@ class Flood:
             except ProtocolError:
                 # aioapns uses a connection a little longer than its GOAWAY allows, and leaves the next attempt to us.
                 pass
+            # A provider that is told to come later does so.
             await asyncio.sleep(0.05)
 
     async def commute(self, device, number):

@@ -12,7 +12,7 @@ from pathlib import Path
 import fault
 from agent_fire import Scene as AgentScene
 from burning import PATIENCE, BurningRelay, Scene
-from relay import require, say
+from relay import require, say, until
 from small_disk import MIB, SmallDisk, in_namespace
 
 REFUSED = (503, "ServiceUnavailable")
@@ -161,9 +161,12 @@ class SmallAgent(AgentScene):
     async def logged(self, words, count=1):
         """Returns when the log says this so often."""
         async with asyncio.timeout(PATIENCE):
-            while len(self.lines(words)) < count:
-                require(self.agent.returncode is None, f"the agent ended with {self.agent.returncode}: {self.log}")
-                await asyncio.sleep(0.05)
+            await until(lambda: self.goes_on() and len(self.lines(words)) >= count)
+
+    def goes_on(self):
+        """Ends the program with a sentence where the agent has ended."""
+        require(self.agent.returncode is None, f"the agent ended with {self.agent.returncode}: {self.log}")
+        return True
 
 
 async def agent(program, folder, disk):
@@ -171,8 +174,9 @@ async def agent(program, folder, disk):
     await scene.prepare()
     disk.fill()
     while not scene.lines("the agent's state is not stored for now"):
-        require(scene.agent.returncode is None, f"the agent ended with {scene.agent.returncode}: {scene.log}")
+        scene.goes_on()
         await scene.push(20, LARGE)
+        # The agent has time to fill its disk: the relay keeps no more than so many.
         await asyncio.sleep(0.05)
     # It asks the relay for them again and again.
     await scene.logged("connecting to", len(scene.lines("connecting to")) + 2)
@@ -184,9 +188,8 @@ async def agent(program, folder, disk):
     disk.give(LITTLE)
     await scene.start()
     async with asyncio.timeout(PATIENCE):
-        while not scene.lines("ready: apps connect") and not scene.lines("is not started for now"):
-            require(scene.agent.returncode is None, f"the agent ended with {scene.agent.returncode}: {scene.log}")
-            await asyncio.sleep(0.05)
+        await until(lambda: scene.goes_on() and (
+            scene.lines("ready: apps connect") or scene.lines("is not started for now")))
     say("an agent starts on a full disk, or waits for room")
     disk.make_room()
     await scene.app.has(scene.pushed)

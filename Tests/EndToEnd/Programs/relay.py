@@ -1,5 +1,6 @@
 """The relay under test, as `postrider dev --json` describes it, and the bookkeeping that all programs share."""
 
+import asyncio
 import json
 import ssl
 import sys
@@ -47,6 +48,15 @@ def require(condition, sentence):
     """Ends the program with a sentence where something did not happen as it should."""
     if not condition:
         sys.exit(sentence)
+
+
+async def until(condition):
+    """Returns when something is so that nobody is told of, such as what another process has done to a file.
+
+    Asks again and again.
+    """
+    while not condition():
+        await asyncio.sleep(0.02)
 
 
 def say(line):

@@ -51,6 +51,7 @@ class Prometheus:
             except (urllib.error.URLError, ConnectionError):
                 pass
             require(time.monotonic() < end, f"waited too long for {what}")
+            # Prometheus tells nobody: whoever wants to know asks again.
             time.sleep(0.2)
 
     def scrapes(self, name):

@@ -119,4 +119,5 @@ class Stalls(Floods):
                 return
             peer.say(bytes([byte]))
             peer.listen()
+            # The pause is the abuse: a byte now and then.
             time.sleep(pause)
