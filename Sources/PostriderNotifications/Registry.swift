@@ -129,12 +129,15 @@ public struct EnrolmentKeyRecord: Hashable, Sendable {
     public let digest: [UInt8]
     /// When it was added.
     public let addedAt: Moment
+    /// The tags of the devices that enrol with it.
+    public let tags: [DeviceTag]
 
     /// A record from its parts.
-    public init(name: String, digest: [UInt8], addedAt: Moment) {
+    public init(name: String, digest: [UInt8], addedAt: Moment, tags: [DeviceTag] = []) {
         self.name = name
         self.digest = digest
         self.addedAt = addedAt
+        self.tags = tags
     }
 }
 
@@ -156,6 +159,12 @@ public struct Registry: Hashable, Sendable {
     public var channels: [ChannelRecord] = []
     /// The stored broadcasts, at most one for each channel, in the order of their channels.
     public var broadcasts: [Broadcast] = []
+    /// The presence of devices, in order of devices; those that have not connected since it is noted have none.
+    public var presences: [PresenceRecord] = []
+    /// The last run of the relay that had devices.
+    public var lastRun: RelayRun?
+    /// Names and tags of devices, in order of devices; those that have neither yet are not among them.
+    public var labels: [DeviceLabel] = []
 
     /// An empty registry.
     public init() {}
@@ -169,7 +178,16 @@ public enum RegistryChange: Hashable, Sendable {
     case putDevice(DeviceRecord)
     /// Notes when a device was last seen; one that is not there is no error.
     case noteSeen(DeviceIdentity, Moment)
-    /// Removes a device with its registrations; one that is not there is no error.
+    /// Notes that a relay runs. Where another run was noted before, the devices that were connected then are away since
+    /// its last moment (``DevicePresence/after(_:)``).
+    case noteRun(RelayRun)
+    /// Notes the presence of a device, in place of an earlier one. Where there is no such device nothing is noted, and
+    /// that is no error.
+    case putPresence(PresenceRecord)
+    /// Notes the name and the tags of a device, in place of earlier ones. Where there is no such device nothing is
+    /// noted, and that is no error.
+    case putLabel(DeviceLabel)
+    /// Removes a device with its registrations, its presence and its label; one that is not there is no error.
     case removeDevice(DeviceIdentity)
     /// Adds a registration, or replaces the one of that device and number. Where there is no such device nothing is
     /// added, and that is no error: it was removed while its registration was under way.

@@ -14,9 +14,26 @@ extension Registry {
         case .noteSeen(let identity, let moment):
             let (place, isTaken) = devices.place(of: identity.bytes, by: \.identity.bytes)
             if isTaken { devices[place].seenAt = moment }
+        case .noteRun(let run):
+            if let last = lastRun, last.startedAt != run.startedAt {
+                for index in presences.indices {
+                    presences[index].presence = presences[index].presence.after(last)
+                }
+                lastRun = run
+            } else {
+                lastRun = lastRun?.merged(with: run) ?? run
+            }
+        case .putPresence(let record):
+            guard devices.place(of: record.device.bytes, by: \.identity.bytes).isTaken else { return }
+            presences.put(record, by: \.device.bytes)
         case .removeDevice(let identity):
             devices.removeAll { $0.identity == identity }
             registrations.removeAll { $0.device == identity }
+            presences.removeAll { $0.device == identity }
+            labels.removeAll { $0.device == identity }
+        case .putLabel(let label):
+            guard devices.place(of: label.device.bytes, by: \.identity.bytes).isTaken else { return }
+            labels.put(label, by: \.device.bytes)
         case .putRegistration(let record):
             guard devices.place(of: record.device.bytes, by: \.identity.bytes).isTaken else { return }
             registrations.put(record, by: \.key)

@@ -15,6 +15,8 @@ final class RegistryFile: DatabaseFile {
     private let putEnrolmentKey: Statement
     private let removeEnrolmentKey: Statement
     private let channels: ChannelTables
+    private let presences: PresenceTables
+    private let labels: LabelTable
 
     static let schema = Schema(
         applicationIdentifier: 0x5052_5247,  // "PRRG"
@@ -67,6 +69,8 @@ final class RegistryFile: DatabaseFile {
             UPDATE device SET seen_at = unixepoch() * 1000;
             """,
             ChannelTables.schemaStep,
+            PresenceTables.schemaStep,
+            LabelTable.schemaStep,
         ]
     )
 
@@ -93,9 +97,11 @@ final class RegistryFile: DatabaseFile {
         removeProviderKey = try database.prepare("DELETE FROM provider_key WHERE identifier = ?")
         putTopic = try database.prepare("REPLACE INTO topic VALUES (?,?,?)")
         removeTopic = try database.prepare("DELETE FROM topic WHERE topic = ?")
-        putEnrolmentKey = try database.prepare("REPLACE INTO enrolment_key VALUES (?,?,?)")
+        putEnrolmentKey = try database.prepare("REPLACE INTO enrolment_key VALUES (?,?,?,?)")
         removeEnrolmentKey = try database.prepare("DELETE FROM enrolment_key WHERE name = ?")
         channels = try ChannelTables(database)
+        presences = try PresenceTables(database)
+        labels = try LabelTable(database)
     }
 
     /// Nothing of it is kept in memory.
@@ -116,15 +122,13 @@ final class RegistryFile: DatabaseFile {
                 TopicRecord(topic: $0, team: row.text(1), takesBroadcasts: row.integer(2) != 0)
             }
         }
-        registry.enrolmentKeys = try all("SELECT * FROM enrolment_key ORDER BY name") { row in
-            EnrolmentKeyRecord(
-                name: row.text(0),
-                digest: row.bytes(1),
-                addedAt: Moment(milliseconds: row.integer(2))
-            )
-        }
+        registry.enrolmentKeys = try all(
+            "SELECT * FROM enrolment_key ORDER BY name", EnrolmentKeyRecord.init(row:))
         registry.channels = try all("SELECT * FROM channel ORDER BY identity", ChannelRecord.init(row:))
         registry.broadcasts = try all("SELECT * FROM broadcast ORDER BY channel", Broadcast.init(row:))
+        registry.presences = try all("SELECT * FROM presence ORDER BY device", PresenceRecord.init(row:))
+        registry.labels = try all("SELECT * FROM label ORDER BY device", DeviceLabel.init(row:))
+        registry.lastRun = try all("SELECT * FROM run", RelayRun.init(row:)).first
         return registry
     }
 
@@ -154,6 +158,15 @@ final class RegistryFile: DatabaseFile {
         }
     }
 
+    private func remove(_ device: DeviceIdentity) throws(StoreError) {
+        try presences.remove(device)
+        try labels.remove(device)
+        for statement in removeDevice {
+            statement.bind(device.inlineBytes.span)
+            try statement.run()
+        }
+    }
+
     private func apply(_ change: RegistryChange) throws(StoreError) {
         switch change {
         case .addTokenSecret(let secret):
@@ -172,11 +185,10 @@ final class RegistryFile: DatabaseFile {
             noteSeen.bind(moment.milliseconds)
             noteSeen.bind(identity.inlineBytes.span)
             try noteSeen.run()
-        case .removeDevice(let identity):
-            for statement in removeDevice {
-                statement.bind(identity.inlineBytes.span)
-                try statement.run()
-            }
+        case .noteRun(let run): try presences.note(run)
+        case .putPresence(let record): try presences.put(record)
+        case .putLabel(let label): try labels.put(label)
+        case .removeDevice(let identity): try remove(identity)
         case .putRegistration(let record):
             putRegistration.bind(record.device.inlineBytes.span)
             putRegistration.bind(Int64(record.number.value))
@@ -209,6 +221,7 @@ final class RegistryFile: DatabaseFile {
             putEnrolmentKey.bind(record.name)
             putEnrolmentKey.bind(record.digest)
             putEnrolmentKey.bind(record.addedAt.milliseconds)
+            putEnrolmentKey.bind(record.tags.map(\.text).joined(separator: " "))
             try putEnrolmentKey.run()
         case .removeEnrolmentKey(let name):
             removeEnrolmentKey.bind(name)

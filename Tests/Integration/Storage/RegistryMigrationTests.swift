@@ -40,6 +40,29 @@ import Testing
         #expect(try RegistryFile(path: path).load().devices == devices)
     }
 
+    @Test("Devices and enrolment keys of before they had names and tags have none")
+    func devicesWithoutLabels() throws {
+        let old = try file(ofVersion: 5)
+        let identity = String(repeating: "07", count: 12)
+        try old.execute("INSERT INTO device VALUES (x'\(identity)', x'07', 'phone', 5, 6)")
+        try old.execute("INSERT INTO enrolment_key VALUES ('batch', x'01', 7)")
+        let registry = try RegistryFile(path: path).load()
+        #expect(registry.labels.isEmpty && registry.devices.count == 1)
+        #expect(
+            registry.enrolmentKeys == [
+                EnrolmentKeyRecord(name: "batch", digest: [1], addedAt: Moment(milliseconds: 7))
+            ])
+    }
+
+    @Test("Of a device of before presence was noted nothing is known but when it was seen")
+    func devicesWithoutPresence() throws {
+        let identity = String(repeating: "07", count: 12)
+        try file(ofVersion: 4).execute("INSERT INTO device VALUES (x'\(identity)', x'07', 'phone', 5, 6)")
+        let registry = try RegistryFile(path: path).load()
+        #expect(registry.devices.map(\.seenAt) == [Moment(milliseconds: 6)])
+        #expect(registry.presences.isEmpty && registry.lastRun == nil)
+    }
+
     @Test(
         "A key whose scope cannot be read makes the file a damaged one, and is not taken for a key of all",
         arguments: ["environment = 'staging'", "topics = 'com.example.a com/example'"])

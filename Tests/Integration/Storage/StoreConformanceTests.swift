@@ -141,7 +141,7 @@ import Testing
         #expect(try ground.store.loadRegistry() == expectedRegistry())
     }
 
-    private func device(_ high: UInt64, name: String = "phone", seenAt: Int64? = nil) -> DeviceRecord {
+    func device(_ high: UInt64, name: String = "phone", seenAt: Int64? = nil) -> DeviceRecord {
         DeviceRecord(
             identity: DeviceIdentity(high: high, low: UInt32.max),
             secretDigest: [UInt8](repeating: UInt8(truncatingIfNeeded: high), count: 32),
@@ -179,7 +179,9 @@ import Testing
     }
 
     private func enrolmentKey(_ name: String, _ byte: UInt8) -> EnrolmentKeyRecord {
-        EnrolmentKeyRecord(name: name, digest: [byte, 0, 255], addedAt: Moment(milliseconds: 5))
+        EnrolmentKeyRecord(
+            name: name, digest: [byte, 0, 255], addedAt: Moment(milliseconds: 5),
+            tags: byte > 1 ? DeviceTag.list("lobby web_servers") ?? [] : [])
     }
 
     private func channel(_ low: UInt64, _ storage: ChannelStorage = .mostRecent) throws -> ChannelRecord {
@@ -219,6 +221,7 @@ import Testing
             .putDevice(device(UInt64.max)), .putDevice(device(1)), .putDevice(device(1, name: "Telefon ☎")),
             .putDevice(device(2)), .noteSeen(device(2).identity, Moment(milliseconds: 99)),
             .noteSeen(device(77).identity, Moment(milliseconds: 99)),
+        ] + presenceChanges() + labelChanges() + [
             .putRegistration(try registration(.max, 1)),
             .putRegistration(try registration(2, 300)), .putRegistration(try registration(2, 2)),
             .putRegistration(try registration(1, .max)), .putRegistration(try registration(1, 1)),
@@ -246,6 +249,9 @@ import Testing
         var registry = Registry()
         registry.tokenSecrets = [[4], [1, 2, 3]]
         registry.devices = [device(2, seenAt: 99), device(.max)]
+        registry.presences = [presence(2, false, 60, .relayStopped), presence(.max, false, 90, .silent)]
+        registry.lastRun = run(3, 120)
+        registry.labels = [label(2, "kiosk-7", "a b.c"), label(.max, "x", isGiven: true)]
         registry.registrations = [
             try registration(2, 2, until: 12), try registration(2, 300), try registration(.max, 1),
         ]

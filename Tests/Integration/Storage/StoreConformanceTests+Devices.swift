@@ -1,0 +1,48 @@
+import PostriderNotifications
+
+/// Changes of what is known of devices.
+extension StoreConformanceTests {
+    func presence(
+        _ high: UInt64, _ isConnected: Bool, _ since: Int64, _ ending: DevicePresence.Ending? = nil
+    )
+        -> PresenceRecord
+    {
+        PresenceRecord(
+            device: device(high).identity,
+            presence: DevicePresence(
+                isConnected: isConnected, since: Moment(milliseconds: since), address: "::1", agent: "ä/1",
+                ending: ending))
+    }
+
+    func run(_ startedAt: Int64, _ aliveAt: Int64, isStopped: Bool = false) -> RelayRun {
+        RelayRun(
+            startedAt: Moment(milliseconds: startedAt), aliveAt: Moment(milliseconds: aliveAt),
+            isStopped: isStopped)
+    }
+
+    func label(_ high: UInt64, _ name: String?, _ tags: String = "", isGiven: Bool = false)
+        -> DeviceLabel
+    {
+        DeviceLabel(
+            device: device(high).identity, name: name.flatMap { DeviceName($0) }, isGiven: isGiven,
+            tags: DeviceTag.list(tags) ?? [])
+    }
+
+    func labelChanges() -> [RegistryChange] {
+        [
+            .putLabel(label(2, nil, "a b")), .putLabel(label(2, "kiosk-7", "a b.c")),
+            .putLabel(label(.max, "x", isGiven: true)), .putLabel(label(1, "gone", "a")),
+            .putLabel(label(77, "nobody")),
+        ]
+    }
+
+    func presenceChanges() -> [RegistryChange] {
+        [
+            .noteRun(run(1, 50)), .putPresence(presence(2, true, 10)),
+            .putPresence(presence(.max, true, 70, .cut)), .putPresence(presence(1, true, 10)),
+            .putPresence(presence(77, true, 10)), .noteRun(run(1, 60, isStopped: true)), .noteRun(run(1, 55)),
+            .noteRun(run(2, 100)), .putPresence(presence(.max, false, 90, .silent)),
+            .noteRun(run(3, 110)), .noteRun(run(3, 120)),
+        ]
+    }
+}
