@@ -31,9 +31,11 @@ extension DeviceClient {
     /// - Parameters:
     ///   - key: the enrolment key that the operator handed out.
     ///   - name: what the device calls itself, for the operator's eyes.
+    ///   - tags: words by which the operator groups devices.
     ///   - timeoutMilliseconds: for all of it.
     public static func enrol(
-        at relay: Server, key: String, name: String, on loop: EventLoop, timeoutMilliseconds: Int = 20_000,
+        at relay: Server, key: String, name: String, tags: [String] = [], on loop: EventLoop,
+        timeoutMilliseconds: Int = 20_000,
         completion: @escaping (Result<EnrollResponse, EnrolmentError>) -> Void
     ) {
         let client = RequestClient(to: relay, on: loop)
@@ -41,7 +43,7 @@ extension DeviceClient {
         head.add("content-type", "application/grpc")
         head.add("te", "trailers")
         var body: [UInt8] = []
-        MessageFraming.frame(EnrollRequest(enrolmentKey: key, name: name), into: &body)
+        MessageFraming.frame(EnrollRequest(enrolmentKey: key, name: name, tags: tags), into: &body)
         do throws(ClientError) {
             // The completion keeps the client.
             try client.send(head, body: body, timeoutMilliseconds: timeoutMilliseconds) { result in

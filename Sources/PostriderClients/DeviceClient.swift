@@ -100,14 +100,18 @@ public final class DeviceClient {
         if case .linked(let connection) = state { connection.isOpen } else { false }
     }
 
-    /// Connects, and from now on comes back until ``stop(_:)`` or a final end.
+    /// Connects, and from now on comes back until ``stop(for:_:)`` or a final end.
     public func start() {
         if case .stopped = state { connect() }
     }
 
     /// Says goodbye if there is a link, and comes back no more. `whenStopped` is called once, when nothing is
     /// left of it; before this call returns if nothing was there.
-    public func stop(_ whenStopped: @escaping () -> Void = {}) {
+    ///
+    /// - Parameter reason: why, as the relay is told.
+    public func stop(
+        for reason: Goodbye.Reason = .shutdown, _ whenStopped: @escaping () -> Void = {}
+    ) {
         switch state {
         case .stopped: whenStopped()
         case .waiting:
@@ -117,7 +121,7 @@ public final class DeviceClient {
         case .linked(let connection):
             self.whenStopped.append(whenStopped)
             state = .stopping(connection)
-            connection.leave()
+            connection.leave(reason)
         case .stopping: self.whenStopped.append(whenStopped)
         }
     }

@@ -69,14 +69,14 @@ final class DeviceConnection: EndpointOwner {
     }
 
     /// Ends the link in good order, or the attempt at once.
-    func leave() {
+    func leave(_ reason: Goodbye.Reason) {
         phase = .leaving
         guard stream != nil else {
             dialing?.cancel()
             endpoint.wire?.abort(.localClose)
             return
         }
-        say(link.goodbye(.shutdown, detail: ""))
+        say(link.goodbye(reason, detail: ""))
         finish()
         arm(configuration.goodbyeMilliseconds)
     }

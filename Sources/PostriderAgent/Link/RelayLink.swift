@@ -94,7 +94,7 @@ final class RelayLink: RelayLine {
         isAsleep = true
         retry.disarm()
         willDisconnect("the device sleeps")
-        client?.stop()
+        client?.stop(for: .asleep)
     }
 
     /// Connects at once, because the device is awake.
@@ -135,7 +135,9 @@ final class RelayLink: RelayLine {
             return
         }
         isEnrolling = true
-        DeviceClient.enrol(at: relay, key: key, name: configuration.name, on: loop) { [weak self] result in
+        DeviceClient.enrol(
+            at: relay, key: key, name: configuration.name, tags: configuration.tags, on: loop
+        ) { [weak self] result in
             self?.enrolled(result)
         }
     }

@@ -25,6 +25,8 @@ public struct AgentConfiguration: Sendable {
     public var unreadableKeyFile: String?
     /// The name of the device, for the operator.
     public var name: String
+    /// Words by which the operator groups devices, told when the device enrols.
+    public var tags: [String] = []
     /// The program and its version, for the operator.
     public var version: String
     /// Seconds between PINGs on the link; 0 leaves it to the relay.

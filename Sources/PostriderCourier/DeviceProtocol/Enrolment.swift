@@ -7,31 +7,36 @@ public struct EnrollRequest: CourierMessage {
     /// What the device calls itself, for the operator's eyes; at most
     /// ``Notifications/Limits/courierTextBytes`` bytes.
     public let name: String
+    /// Words by which the operator groups devices; at most ``Notifications/Limits/tagsPerDevice``.
+    public let tags: [String]
 
     /// A request from its parts.
-    public init(enrolmentKey: String, name: String) {
+    public init(enrolmentKey: String, name: String, tags: [String] = []) {
         self.enrolmentKey = enrolmentKey
         self.name = name
+        self.tags = tags
     }
 
     /// The message that these bytes are.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
-        var (enrolmentKey, name) = ("", "")
+        var (enrolmentKey, name, tags) = ("", "", [String]())
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: enrolmentKey = try field.text(in: bytes, limit: Limits.courierTextBytes)
             case 2: name = try field.text(in: bytes, limit: Limits.courierTextBytes)
+            case 3: tags.append(try field.text(in: bytes, limit: Limits.courierTextBytes))
             default: break
             }
         }
-        self.init(enrolmentKey: enrolmentKey, name: name)
+        self.init(enrolmentKey: enrolmentKey, name: name, tags: tags)
     }
 
     /// Appends the message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, enrolmentKey)
         output.appendField(2, name)
+        for tag in tags { output.appendElement(3, tag) }
     }
 }
 

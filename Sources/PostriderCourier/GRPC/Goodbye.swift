@@ -17,11 +17,13 @@ public struct Goodbye: CourierMessage {
         /// Another machine uses the same identity, and keeps the link. A device of an older version takes it for
         /// ``unspecified`` and returns.
         case duplicated = 6
+        /// The device goes to sleep. A relay of an older version takes it for ``unspecified``.
+        case asleep = 7
 
         /// The status with which a relay ends the stream after a goodbye of this reason.
         public var status: GRPCStatus {
             switch self {
-            case .unspecified, .shutdown: .unavailable
+            case .unspecified, .shutdown, .asleep: .unavailable
             case .replaced, .duplicated: .aborted
             case .removed: .unauthenticated
             case .overloaded: .resourceExhausted

@@ -211,7 +211,7 @@ final class DeviceSession: EndpointOwner {
             farewell = (reason.status, detail)
             entry.device.closing()
             arm(seconds: Self.farewellSeconds)
-        case .replaced, .duplicated, .removed, .protocolError, .unspecified:
+        case .replaced, .duplicated, .removed, .protocolError, .unspecified, .asleep:
             end(status ?? reason.status, detail)
         }
     }

@@ -17,6 +17,7 @@ enum AgentSetting: String, SettingName {
     case socket
     case enrolmentKeyFile = "enrolment-key-file"
     case deviceName = "device-name"
+    case deviceTags = "device-tags"
     case keepaliveSeconds = "keepalive-seconds"
     case notifications
     case appsDirectory = "apps-directory"
@@ -32,6 +33,8 @@ enum AgentSetting: String, SettingName {
     static let reloaded: Set<AgentSetting> = [
         .appsDirectory, .notifications, .deliveryAttempts, .reports, .savePower, .keyboardUser, .logLevel,
     ]
+
+    static let lists: Set<AgentSetting> = [.deviceTags]
 
     /// What the command line calls it.
     var option: Option {
@@ -53,6 +56,9 @@ enum AgentSetting: String, SettingName {
         case .enrolmentKeyFile: .file(rawValue, "A file with the enrolment key.")
         case .deviceName:
             .value(rawValue, "NAME", "What the device calls itself; its host name if not given.")
+        case .deviceTags:
+            .value(
+                rawValue, "TAG,…", "Words by which the relay's operator groups devices, told when it enrols.")
         case .keepaliveSeconds:
             .value(rawValue, "NUMBER", "Seconds between signs of life; left to the relay if not given.")
         case .notifications:
@@ -171,6 +177,7 @@ struct AgentSettings {
             name: try Self.name(texts) ?? ProcessInfo.processInfo.hostName,
             version: "postrider/\(Commands.version)"
         )
+        agent.tags = try Self.tags(texts)
         agent.useSystemBus(in: environment)
         agent.trustFile = texts[.ca]
         agent.serverName = texts[.serverName]
@@ -227,6 +234,16 @@ struct AgentSettings {
         try texts.value(.deviceName, form: "a name, \(Limits.courierTextBytes) bytes at most") { name in
             name.utf8.count <= Limits.courierTextBytes ? name : nil
         }
+    }
+
+    private static func tags(_ texts: SettingTexts<AgentSetting>) throws -> [String] {
+        let most = Limits.tagsPerDevice
+        let form = "at most \(most) tags with commas between, each \(DeviceTag.rule)"
+        let tags = try texts.value(.deviceTags, form: form) { text -> [String]? in
+            let words = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            return words.allSatisfy { DeviceTag($0) != nil } && words.count <= most ? words : nil
+        }
+        return tags ?? []
     }
 
     /// Where the agent tells its metrics; nil: nowhere. Other machines do not reach it.

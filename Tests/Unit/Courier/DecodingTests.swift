@@ -112,7 +112,7 @@ import Testing
             #expect(try type(of: message).init(decoding: (strangers + bytes).span) == message)
             #expect(try type(of: message).init(decoding: (bytes + strangers).span) == message)
         }
-        try check(EnrollRequest(enrolmentKey: "k", name: "n"))
+        try check(EnrollRequest(enrolmentKey: "k", name: "n", tags: ["a", "b"]))
         try check(EnrollResponse(deviceIdentity: Samples.device, deviceSecret: Samples.secret))
         try check(Samples.hello)
         try check(Samples.registered)

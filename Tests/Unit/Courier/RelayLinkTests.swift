@@ -141,7 +141,7 @@ import Testing
     func statuses() {
         let statuses: [GRPCStatus] = [
             .unavailable, .unavailable, .aborted, .unauthenticated, .resourceExhausted, .failedPrecondition,
-            .aborted,
+            .aborted, .unavailable,
         ]
         #expect(Goodbye.Reason.allCases.map(\.status) == statuses)
     }
