@@ -176,6 +176,7 @@ let package = Package(
         tests("HTTP1IntegrationTests", "Integration/HTTP1", ["PostriderHTTP1", "PostriderCrypto"]),
         tests("LoadIntegrationTests", "Integration/Load", ["PostriderLoad"]),
         tests("PostriderIntegrationTests", "Integration/postrider", ["postrider"]),
+        tests("RelayIntegrationTests", "Integration/Relay", ["PostriderRelay"]),
         tests("StorageIntegrationTests", "Integration/Storage", ["PostriderStorage"]),
         tests("TLSIntegrationTests", "Integration/TLS", ["PostriderTLS"]),
         tests("TransportIntegrationTests", "Integration/Transport", ["PostriderTransport", "PostriderTLS"]),

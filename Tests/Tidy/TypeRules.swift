@@ -144,11 +144,11 @@ enum TypeRules {
     static let exceptions: [String: String] = [
         "PostriderRelay.RelayConfiguration": "one property for each setting",
         "PostriderRelay.Control.TracedPush": "a message: one property for each field",
+        "PostriderRelay.Control.Device": "a message: one property for each field",
         "PostriderAgent.AgentConfiguration": "one property for each setting",
         "PostriderLoad.LoadScenario.Settings": "one property for each setting",
         "postrider.DevValues": "one property for each option",
         "PostriderRelay.Device": toBeSplit,
-        "PostriderRelay.ControlHandler": toBeSplit,
         "PostriderRelay.Ledger": toBeSplit,
         "PostriderRelay.ProviderSession": toBeSplit,
         "PostriderHTTP2.MultiplexedConnection": toBeSplit,

@@ -42,12 +42,22 @@ extension Control.Status.Counters {
 }
 
 extension Control.Device {
-    init(_ report: DeviceReport) {
+    /// A device as its shard reports it, with what the directory knows of it.
+    init(_ report: DeviceReport, _ entry: DirectoryEntry?, successor: DeviceIdentity? = nil) {
+        let name = entry?.name.text ?? report.record.name
         self.init(
             identity: report.record.identity.description,
-            name: report.record.name,
+            name: name,
+            callsItself: name == report.record.name ? nil : report.record.name,
+            tags: entry?.label.tags.map(\.text) ?? [],
+            successor: successor?.description,
             enrolledAt: report.record.enrolledAt.milliseconds,
-            isConnected: report.isConnected,
+            isConnected: report.presence.isConnected,
+            since: report.presence.since.milliseconds,
+            address: report.presence.address.isEmpty ? nil : report.presence.address,
+            agent: report.presence.agent.isEmpty ? nil : report.presence.agent,
+            ending: report.presence.ending?.rawValue,
+            savesPower: report.savesPower,
             pending: report.pending,
             duplicates: report.duplicate?.addresses,
             duplicatedAt: report.duplicate?.at.milliseconds,

@@ -146,6 +146,8 @@ public enum Control {
         public var name: String
         /// When it was added.
         public var addedAt: Int64
+        /// The tags of the devices that enrol with it; nil: none.
+        public var tags: [String]?
     }
 
     /// The answer to `PUT /v1/enrolment-keys/<name>`. The key is never shown again.
@@ -163,36 +165,6 @@ public enum Control {
 
         /// A backup into this directory.
         public init(directory: String) { self.directory = directory }
-    }
-
-    /// An element of `GET /v1/devices`.
-    public struct Device: Codable, Sendable {
-        /// One app on a device.
-        public struct Registration: Codable, Sendable {
-            /// The topic of the app.
-            public var topic: String
-            /// Its device token, 64 hexadecimal digits.
-            public var token: String
-            /// The environment of the token.
-            public var environment: Environment
-        }
-
-        /// 24 hexadecimal digits.
-        public var identity: String
-        /// Its name.
-        public var name: String
-        /// When it enrolled.
-        public var enrolledAt: Int64
-        /// Whether its connection is open.
-        public var isConnected: Bool
-        /// How many notifications wait for it.
-        public var pending: Int
-        /// The addresses of two machines that use its identity, if the relay has noticed that.
-        public var duplicates: [String]?
-        /// When both were last seen.
-        public var duplicatedAt: Int64?
-        /// Its valid registrations.
-        public var registrations: [Registration]
     }
 
     /// The answer if a request was refused: one sentence.

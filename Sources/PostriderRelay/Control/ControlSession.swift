@@ -7,11 +7,16 @@ import PostriderTransport
 /// connected (SO_PEERCRED).
 final class ControlSession: EndpointOwner {
     private let handler: ControlHandler
+    private let pushes: ControlPushes
     private let user: UInt32
     private let log: Log
     private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     private var requests: [Int32: (method: String, path: String, body: [UInt8])] = [:]
     private var isOpen = true
+    /// Pushes that have not been answered.
+    private var pushRequests: [Int32: PushRequest] = [:]
+    /// The streams on which the events of devices are followed, with the followers' numbers.
+    private var followed: [Int32: Int] = [:]
 
     /// The longest body of a request, in bytes. The largest possible one adds a key for the most topics, each of the
     /// greatest length.
@@ -25,8 +30,9 @@ final class ControlSession: EndpointOwner {
     }()
 
     /// A session whose requests `handler` answers. `user` is the user who runs the relay.
-    init(_ handler: ControlHandler, user: UInt32, log: Log) {
+    init(_ handler: ControlHandler, _ pushes: ControlPushes, user: UInt32, log: Log) {
         self.handler = handler
+        self.pushes = pushes
         self.user = user
         self.log = log
     }
@@ -45,10 +51,17 @@ final class ControlSession: EndpointOwner {
         guard kind == .head, let method = block.text(of: ":method"), let path = block.text(of: ":path") else {
             return
         }
+        guard !path.hasPrefix("/3/device/") else {
+            let (request, random) = (PushRequest(), handler.context.random)
+            request.begin(&block) { NotificationIdentity(random: random.next(), random.next()) }
+            pushRequests[stream] = request
+            return
+        }
         requests[stream] = (method, path, [])
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        if let request = pushRequests[stream] { return append(bytes, to: request, stream) }
         guard let count = requests[stream]?.body.count else { return }
         guard count + bytes.count <= Self.bodyBytes else {
             requests[stream] = nil
@@ -59,17 +72,77 @@ final class ControlSession: EndpointOwner {
     }
 
     func ended(_ stream: Int32) {
+        if let request = pushRequests[stream] { return push(request, stream) }
         guard let request = requests[stream] else { return }
+        if request.method == "GET", request.path == "/v1/devices/events" {
+            return follow(handler.events, on: stream)
+        }
         handler.handle(request.method, request.path, body: request.body) { [self] answer in
             respond(stream, answer)
         }
     }
 
-    func closed(_ stream: Int32, errorCode: UInt32) { requests[stream] = nil }
+    func closed(_ stream: Int32, errorCode: UInt32) {
+        requests[stream] = nil
+        pushRequests[stream] = nil
+        if let number = followed.removeValue(forKey: stream) { handler.events.leave(number) }
+    }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
     func disconnected(_ reason: CloseReason) { isOpen = false }
+
+    private func append(_ bytes: Span<UInt8>, to request: PushRequest, _ stream: Int32) {
+        request.append(bytes)
+        guard request.bodyByteCount > Limits.drainedBodyBytes else { return }
+        pushRequests[stream] = nil
+        endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
+    }
+
+    /// Pushes, and answers as the provider API does.
+    private func push(_ request: PushRequest, _ stream: Int32) {
+        pushes.push(request) { [self] result in
+            guard isOpen, pushRequests.removeValue(forKey: stream) != nil else { return }
+            var head = HeaderBlock()
+            switch result {
+            case .accepted:
+                head.add(":status", "200")
+                request.addEcho(to: &head, isFirst: true)
+                endpoint.streams.respond(stream, head)
+            case .rejected(let rejection, let since):
+                head.add(":status", String(rejection.status))
+                head.add("content-type", "application/json")
+                request.addEcho(to: &head, isFirst: true)
+                endpoint.streams.respond(
+                    stream, head, body: request.isHead ? nil : rejection.body(since: since))
+            }
+        }
+    }
+
+    /// Sends the events of devices from now on, until the caller ends the stream or takes too little of it.
+    private func follow(_ events: DeviceEventFeed, on stream: Int32) {
+        let number = events.follow { [unowned self] bytes in
+            guard endpoint.streams.outboundBytes(stream) <= Limits.eventStreamBytes else {
+                endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
+                return false
+            }
+            endpoint.streams.send(stream, bytes.span)
+            return true
+        }
+        guard let number else {
+            let sentence =
+                "\(Limits.eventStreams) programs follow the events of devices already: end one of them."
+            return respond(stream, ControlHandler.refusal(503, sentence))
+        }
+        followed[stream] = number
+        var head = HeaderBlock()
+        head.add(":status", "200")
+        head.add("content-type", "text/event-stream")
+        head.add("cache-control", "no-store")
+        endpoint.streams.openResponse(stream, head)
+        // Whoever reads this knows that nothing is missed from here on.
+        endpoint.streams.send(stream, Array(": events follow\n\n".utf8).span)
+    }
 
     /// The answer itself, or a sentence if it is longer than what may be sent at once.
     static func fitting(_ answer: ControlHandler.Answer) -> ControlHandler.Answer {

@@ -4,8 +4,8 @@ import PostriderNotifications
 enum ShardQuestion: Sendable {
     /// Ask for the counters.
     case tally
-    /// Ask for the devices.
-    case devices
+    /// Which devices there are of those that are asked for.
+    case devices(DeviceFilter)
     /// Remove a device and its pending notifications.
     case remove(DeviceIdentity)
 }
@@ -50,7 +50,9 @@ struct DeviceReport: Sendable {
     }
 
     let record: DeviceRecord
-    let isConnected: Bool
+    let presence: DevicePresence
+    /// Whether it asks for groups of notifications to save power; nil: it is away.
+    let savesPower: Bool?
     let pending: Int
     /// Two machines that use its identity; nil if only one was seen.
     let duplicate: CloneWatch.Duplicate?

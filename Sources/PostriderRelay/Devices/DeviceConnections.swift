@@ -52,12 +52,17 @@ final class DeviceConnections {
 
     /// A device asks to be enrolled over a connection of this shard. Its home makes it durable.
     func enrol(_ request: EnrollRequest, secret: [UInt8], for session: DeviceSession, _ stream: Int32) {
-        guard context.policy.admitsEnrolment(with: Array(request.enrolmentKey.utf8)) else {
+        guard let keyTags = context.policy.enrolmentTags(of: Array(request.enrolmentKey.utf8)) else {
             let peer = session.endpoint.peer
             context.deviceEnds.noteRefusedDevice("an enrolment", "unknown key", from: peer)
             return refusals.tell(peer?.source) { [weak session] in
                 session?.enrolled(stream, .failure(.unknownKey))
             }
+        }
+        let own = request.tags.compactMap(DeviceTag.init)
+        let tags = Set(keyTags + own).sorted()
+        guard own.count == request.tags.count, tags.count <= Limits.tagsPerDevice else {
+            return session.enrolled(stream, .failure(.wrongTags))
         }
         let record = DeviceRecord(
             identity: DeviceIdentity(
@@ -67,7 +72,7 @@ final class DeviceConnections {
             enrolledAt: context.now
         )
         let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: session.number)
-        context.outbox.send(.device(.enrol(record, address)), to: context.home(of: record.identity))
+        context.outbox.send(.device(.enrol(record, tags, address)), to: context.home(of: record.identity))
     }
 
     /// The home's answer for a device that enrolled over a connection of this shard.
@@ -144,7 +149,8 @@ final class DeviceConnections {
                 "another machine, at \(older.party.address), uses the identity of this device")
             return
         }
-        if let older = entry.session {
+        let older = entry.session
+        if let older {
             entry.session = nil
             older.leave(.replaced, "the device has a newer connection")
         }
@@ -157,6 +163,7 @@ final class DeviceConnections {
         session.welcome(entry, hello, registrations: registrations)
         entry.session = session
         entry.promptness = AckLatency()
+        home.noteConnected(entry, at: session.party.address, agent: hello.agent, insteadOf: older)
         home.with(entry) { device, now, tally, effects in
             device.connected(by: hello.reception, now: now, &tally, &effects)
         }
@@ -171,6 +178,7 @@ final class DeviceConnections {
         guard entry.session === session else { return }
         entry.session = nil
         home.noteSeen(entry)
+        home.noteLeft(entry, session.ending ?? .closed)
         home.with(entry) { device, _, tally, effects in device.disconnected(&tally, &effects) }
         context.log.info("device \(entry.device.record.identity) left, \(entry.device.pendingCount) pending")
     }

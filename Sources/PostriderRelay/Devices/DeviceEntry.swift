@@ -23,8 +23,8 @@ final class DeviceEntry {
     var promptness = AckLatency()
     /// How many reports it may still send to the trace.
     var unreported = ReportAllowance()
-    /// When it was last seen, in seconds since 1970; the registry is told once a day.
-    private var lastSeenSecond: UInt32
+    /// Whether it is connected, since when, and what the registry knows of that.
+    private(set) var presence: JournaledPresence
 
     /// A newer connection whose secret was verified, and which waits for its welcome until ``requests`` are finished.
     private var arrival: (session: DeviceSession, hello: Hello)?
@@ -47,16 +47,30 @@ final class DeviceEntry {
     /// When the oldest waiting notification was accepted, to the second; nil if none waits.
     var oldestAcceptedAt: Moment? { found.first?.acceptedAt ?? device.queue.first?.acceptedAt }
 
-    /// When the device was last seen, to the second.
-    var lastSeenAt: Moment { Moment(seconds: Int64(lastSeenSecond)) }
+    /// When it was seen last, while it is away.
+    var lastSeenAt: Moment { presence.value.since }
 
     init(_ record: DeviceRecord) {
         device = Device(record)
-        lastSeenSecond = record.seenAt.wholeSeconds
+        presence = JournaledPresence(
+            value: DevicePresence(isConnected: false, since: record.seenAt, address: "", agent: ""))
     }
 
-    /// The device is connected.
-    func noteSeen(_ now: Moment) { lastSeenSecond = now.wholeSeconds }
+    /// It is connected, or away. True: the registry is to be told, which it was not before.
+    func note(_ presence: DevicePresence) -> Bool {
+        self.presence.value = presence
+        defer { self.presence.isUnsaved = true }
+        return !self.presence.isUnsaved
+    }
+
+    /// This was found in the registry.
+    func restore(_ presence: DevicePresence) { self.presence.value = presence }
+
+    /// The registry is told of its presence at this second.
+    func beginSaving(at second: UInt32) {
+        presence.savedSecond = second
+        presence.isUnsaved = false
+    }
 
     /// Keeps notifications that were on the disk at start-up, in the order of rows.
     func keep(_ entries: [QueueEntry]) {

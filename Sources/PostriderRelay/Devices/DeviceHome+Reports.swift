@@ -18,15 +18,23 @@ extension DeviceHome {
         return report
     }
 
-    var deviceReports: [DeviceReport] {
-        entries.values.map { entry in
-            DeviceReport(
+    /// The devices that are asked for.
+    func deviceReports(_ filter: DeviceFilter) -> [DeviceReport] {
+        let now = context.now
+        let some = filter.only.map { only in only.compactMap { entries[$0] } } ?? Array(entries.values)
+        return some.compactMap { entry in
+            guard filter.wants(entry.presence.value, now: now),
+                filter.topic.map({ entry.device.registration(of: $0) != nil }) ?? true
+            else { return nil }
+            return DeviceReport(
                 record: entry.device.record,
-                isConnected: entry.device.isConnected,
+                presence: entry.presence.value,
+                savesPower: entry.device.link?.reception.savesPower,
                 pending: entry.pendingCount,
                 duplicate: entry.duplicate,
                 registrations: entry.device.registrations
                     .filter { $0.value.unregisteredAt == nil }
+                    .filter { filter.topic == nil || $0.value.topic == filter.topic }
                     .map {
                         DeviceReport.Registration(
                             topic: $0.value.topic, token: context.codec.seal(entry.identity, $0.key),

@@ -10,7 +10,7 @@ final class DeviceHome {
     /// Decides which of many returning devices are let in.
     var throttle: ReconnectThrottle
     private let providers: any PushAnswering
-    private let changes: RegistryChanges
+    let changes: RegistryChanges
     private let stores: StoreRequests
     private(set) var rules: DeviceRulesInForce
     /// Reused for each event.
@@ -19,6 +19,14 @@ final class DeviceHome {
     private var sightings: [DeviceIdentity] = []
     /// Whether it was logged that the counters do not balance.
     var hasRaisedAlarm = false
+    /// Who listens to the events of devices.
+    let presence: PresenceExchange
+    private(set) lazy var journal = PresenceJournal(
+        context, changes, startedAt: presence.startedAt, find: { [unowned self] in entries[$0] })
+    /// Agents of devices.
+    var agents = SharedTexts(most: Limits.sharedAgentTexts)
+    /// Events of this turn.
+    var events: [Control.DeviceEvent] = []
 
     init(
         _ context: ShardContext, _ settings: ShardSettings, _ changes: RegistryChanges,
@@ -27,6 +35,7 @@ final class DeviceHome {
         self.context = context
         self.providers = providers
         self.changes = changes
+        presence = settings.presence
         throttle = settings.throttle
         stores = StoreRequests(context)
         rules = DeviceRulesInForce(settings.deviceRules, context.scheduler)
@@ -48,6 +57,7 @@ final class DeviceHome {
         for record in loaded.registry.registrations {
             entries[record.device]?.device.apply(record, &tally, &effects)
         }
+        restorePresence(loaded.registry)
         precondition(effects.isEmpty, "nothing is pending before it is restored")
         let strays = entries.distribute(loaded.entries[context.index]) { entry, entries in
             entry.keep(entries)
@@ -200,7 +210,6 @@ final class DeviceHome {
 
     /// Notes that a device is connected.
     func noteSeen(_ entry: DeviceEntry) {
-        entry.noteSeen(context.now)
         if entry.device.noteSeen(now: context.now) { sightings.append(entry.identity) }
     }
 
@@ -223,10 +232,17 @@ final class DeviceHome {
     // MARK: Enrolment and removal
 
     /// A device whose home is this shard has enrolled on any shard.
-    func enrol(_ record: DeviceRecord, _ address: ReplyAddress) {
-        changes.apply([.putDevice(record)]) { [unowned self] result in
+    func enrol(_ record: DeviceRecord, _ tags: [DeviceTag], _ address: ReplyAddress) {
+        let label = DeviceLabel(device: record.identity, tags: tags)
+        changes.apply([.putDevice(record)] + (tags.isEmpty ? [] : [.putLabel(label)])) {
+            [unowned self] result in
             let isDurable = result.isSuccess
-            if isDurable { entries[record.identity] = DeviceEntry(record) }
+            if isDurable {
+                let entry = DeviceEntry(record)
+                entries[record.identity] = entry
+                context.outbox.send(.control(.enrolled(record, tags)), to: 0)
+                tell(.enrolled, of: entry)
+            }
             let message = DeviceLifecycleMessage.enrolled(address, record.identity, isDurable: isDurable)
             context.outbox.send(.device(message), to: Int(address.shard))
         }
@@ -237,6 +253,7 @@ final class DeviceHome {
         guard let entry = entries[identity] else { return false }
         entries[identity] = nil
         entry.session?.leave(.removed, "the device was removed by the operator")
+        tell(.removed, of: entry)
         with(entry) { device, _, tally, effects in device.removed(&tally, &effects) }
         return true
     }

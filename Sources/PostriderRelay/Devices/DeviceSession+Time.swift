@@ -6,6 +6,14 @@ import PostriderTransport
 
 /// The timeouts of a device's connection.
 extension DeviceSession {
+    /// When the device is asked for signs of life.
+    struct Keepalive {
+        /// The seconds of silence after which it is asked.
+        var seconds = UInt32(Limits.keepaliveSeconds.usual)
+        /// Whether it was asked, and has not answered.
+        var isAwaitingPong = false
+    }
+
     func arm(seconds: UInt32) {
         let timer = self.timer ?? context.scheduler.makeTimer { [unowned self] in timeIsUp() }
         self.timer = timer
@@ -20,14 +28,14 @@ extension DeviceSession {
         guard entry != nil else { return giveUp() }
         endpoint.streams.forgiveEmptyFrames()
         if endpoint.takeHeard() {
-            isAwaitingPong = false
-            arm(seconds: keepaliveSeconds)
-        } else if isAwaitingPong {
+            keepalive.isAwaitingPong = false
+            arm(seconds: keepalive.seconds)
+        } else if keepalive.isAwaitingPong {
             giveUpDead()
         } else {
-            isAwaitingPong = true
+            keepalive.isAwaitingPong = true
             endpoint.streams.ping()
-            arm(seconds: min(keepaliveSeconds, Self.pongSeconds))
+            arm(seconds: min(keepalive.seconds, Self.pongSeconds))
         }
     }
 
@@ -52,11 +60,12 @@ extension DeviceSession {
     /// The device did not answer a PING. It is told why, if the socket takes that at once: it may be alive behind a
     /// network that was down.
     private func giveUpDead() {
+        ending = ending ?? .silent
         guard let wire = endpoint.wire, !wire.isBlocked else {
             endpoint.wire?.abort(.idleTimeout)
             return
         }
-        let detail = "no answer to a PING within \(min(keepaliveSeconds, Self.pongSeconds)) seconds"
+        let detail = "no answer to a PING within \(min(keepalive.seconds, Self.pongSeconds)) seconds"
         leave(.unspecified, detail, with: .deadlineExceeded)
         endpoint.close(.idleTimeout, debug: Array(detail.utf8))
     }

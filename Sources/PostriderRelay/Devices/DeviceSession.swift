@@ -25,8 +25,9 @@ final class DeviceSession: EndpointOwner {
     private(set) var linkStream: Int32?
     /// The device's subscriptions to channels; they end with the link.
     var subscriptions: [SubscriptionIntent: Subscription] = [:]
-    var keepaliveSeconds = UInt32(Limits.keepaliveSeconds.usual)
-    var isAwaitingPong = false
+    var keepalive = Keepalive()
+    /// How the link ended, as far as its ends have said so; nil: nobody has.
+    var ending: DevicePresence.Ending?
     private(set) var isEnding = false
     /// The status with which the link's stream will end: set when the relay has said goodbye and acknowledgements still
     /// count.
@@ -105,6 +106,8 @@ final class DeviceSession: EndpointOwner {
         enrolments.forget(stream)
         guard stream == linkStream else { return }
         linkStream = nil
+        // Where the connection is gone too, its end says why.
+        guard endpoint.wire != nil else { return }
         connections.left(self)
         endpoint.close(.peerClosed)
     }
@@ -113,11 +116,12 @@ final class DeviceSession: EndpointOwner {
         context.deviceEnds.noteGoaway(errorCode, debug, from: endpoint.peer)
     }
 
-    func pingAcknowledged() { isAwaitingPong = false }
+    func pingAcknowledged() { keepalive.isAwaitingPong = false }
 
     func disconnected(_ reason: CloseReason, from peer: Peer?) {
         timer = nil
         connections.remove(self)
+        ending = ending ?? DevicePresence.Ending(reason)
         connections.left(self)
         entry = nil
         context.deviceEnds.note(reason, of: peer)
@@ -152,10 +156,10 @@ final class DeviceSession: EndpointOwner {
     func welcome(_ entry: DeviceEntry, _ hello: Hello, registrations: [Registered]) {
         self.entry = entry
         party = self.party(of: hello)
-        keepaliveSeconds = hello.grantedKeepaliveSeconds
+        keepalive.seconds = hello.grantedKeepaliveSeconds
         let pending = UInt64(entry.device.pendingCount)
         let welcome = link.welcome(
-            keepaliveSeconds: keepaliveSeconds,
+            keepaliveSeconds: keepalive.seconds,
             registrations: registrations,
             pending: pending,
             nowMilliseconds: context.now.milliseconds
@@ -163,7 +167,7 @@ final class DeviceSession: EndpointOwner {
         say(.welcome(welcome))
         _ = endpoint.takeHeard()
         if connections.deviceLinks == .lean { endpoint.streams.becomeLeanWhenQuiet() }
-        arm(seconds: keepaliveSeconds)
+        arm(seconds: keepalive.seconds)
     }
 
     /// Sends a notification as the delivery of this number. After a goodbye nothing is sent and false is returned; the
@@ -199,6 +203,7 @@ final class DeviceSession: EndpointOwner {
         _ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32 = 0, _ detail: String,
         with status: GRPCStatus? = nil
     ) {
+        ending = ending ?? DevicePresence.Ending(ofRelay: reason)
         if let goodbye = link.goodbye(reason, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
         {
             say(.goodbye(goodbye))
@@ -249,6 +254,7 @@ final class DeviceSession: EndpointOwner {
                 if let event = try link.receive(try DeviceMessage(decoding: message)) { try take(event) }
             }
         } catch {
+            ending = ending ?? .protocolError
             context.deviceEnds.noteBroken(error.description, by: endpoint.peer, kind: "\(error.status)")
             say(.goodbye(error.goodbye))
             end(error.status, error.description)
@@ -265,7 +271,9 @@ final class DeviceSession: EndpointOwner {
         case .unsubscribe(let channel): registrations.ask(.unsubscribe(channel), by: self)
         case .reception, .fetch, .acknowledged, .reported:
             if let entry = currentEntry { try take(event, for: entry) }
-        case .goodbye: endAsSaid()
+        case .goodbye(let goodbye):
+            ending = ending ?? (goodbye.reason == .asleep ? .asleep : .goodbye)
+            endAsSaid()
         }
     }
 

@@ -7,9 +7,13 @@ final class RelayMailboxes: Sendable {
     let transit = ConnectionsInTransit()
     /// Collects the shards' reports for metrics.
     let measurements = RelayMeasurements()
+    /// Who wants to hear of devices that connect and leave.
+    let presence = PresenceExchange(
+        startedAt: Moment(milliseconds: EventLoop.realtimeMilliseconds))
     let shards: [Mailbox<ShardMessage>]
     let ledger: Mailbox<LedgerCommand>
     let trace: Mailbox<TraceRequest>
+    let programs: Mailbox<PresenceThread.Message>
 
     init(shards count: Int) throws(TransportError) {
         var shards: [Mailbox<ShardMessage>] = []
@@ -17,6 +21,7 @@ final class RelayMailboxes: Sendable {
         self.shards = shards
         ledger = try Mailbox(capacity: Limits.letters)
         trace = try Mailbox(capacity: Limits.traceLetters)
+        programs = try Mailbox(capacity: Limits.presenceLetters)
     }
 
     /// The outbox of a shard; nil for the ledger or the trace.

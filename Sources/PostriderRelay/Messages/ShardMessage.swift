@@ -43,8 +43,8 @@ struct StoredRow: Sendable {
 
 /// The messages about devices that enrol or connect.
 enum DeviceLifecycleMessage: Sendable {
-    /// To the home: a device has enrolled; make it durable, then answer.
-    case enrol(DeviceRecord, ReplyAddress)
+    /// To the home: a device has enrolled, with these tags; make it durable, then answer.
+    case enrol(DeviceRecord, [DeviceTag], ReplyAddress)
     /// To the shard on which the device enrolled: the answer.
     case enrolled(ReplyAddress, DeviceIdentity, isDurable: Bool)
     /// To the home: a device has sent this hello on another shard. Its connection is in ``ConnectionsInTransit`` under
@@ -90,6 +90,10 @@ enum ControlMessage: Sendable {
     case measure(number: UInt64)
     /// To shard 0 of a relay with a test bench, if somebody waits for captures: there are new ones.
     case capturesChanged
+    /// To shard 0: a device has enrolled with these tags, and is durable.
+    case enrolled(DeviceRecord, [DeviceTag])
+    /// To shard 0, while somebody follows the events of devices: these have happened.
+    case devices([Control.DeviceEvent])
     /// From the trace to the shard that asked: its answer.
     case traced(ticket: UInt64, TraceAnswer)
 }

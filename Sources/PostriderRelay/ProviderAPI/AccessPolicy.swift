@@ -41,8 +41,8 @@ final class AccessPolicy: Sendable {
     let topics: [Topic: String]
     /// The topics that may have channels.
     let broadcastTopics: Set<Topic>
-    /// The digests of the enrolment keys.
-    let enrolmentKeyDigests: [[UInt8]]
+    /// The enrolment keys.
+    let enrolmentKeys: [EnrolmentKeyRecord]
 
     /// A policy of these records. A key that cannot be parsed is left out and logged. It was checked when it was added,
     /// so that happens only after the database was edited by hand.
@@ -73,7 +73,7 @@ final class AccessPolicy: Sendable {
         self.topics = Dictionary(
             topics.map { ($0.topic, $0.team) }, uniquingKeysWith: { _, newest in newest })
         self.broadcastTopics = Set(topics.filter(\.takesBroadcasts).map(\.topic))
-        self.enrolmentKeyDigests = enrolmentKeys.map(\.digest)
+        self.enrolmentKeys = enrolmentKeys
     }
 
     /// The team whose providers may push to a topic. A topic with the suffix of a push type belongs to the team of its
@@ -82,11 +82,13 @@ final class AccessPolicy: Sendable {
         topics[topic] ?? topics[topic.bundle]
     }
 
-    /// Whether devices may enrol with `key`. It is compared with every digest, each time in constant time.
-    func admitsEnrolment(with key: [UInt8]) -> Bool {
+    /// The tags of devices that enrol with `key`; nil: no device may. Every digest is compared, each in constant time.
+    func enrolmentTags(of key: [UInt8]) -> [DeviceTag]? {
         let digest = SHA256.digest(key.span).bytes
-        var isKnown = false
-        for known in enrolmentKeyDigests where constantTimeEquals(known.span, digest.span) { isKnown = true }
-        return isKnown
+        var tags: [DeviceTag]?
+        for known in enrolmentKeys where constantTimeEquals(known.digest.span, digest.span) {
+            tags = known.tags
+        }
+        return tags
     }
 }

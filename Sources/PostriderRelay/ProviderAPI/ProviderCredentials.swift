@@ -39,6 +39,8 @@ struct ProviderCredentials {
 
     /// The scope of the certificate, on a connection that has presented one: tokens are ignored then.
     private var certificate: CertificateScope?
+    /// Whether the operator pushes, on the control socket: no tokens are needed then.
+    private var isOperator = false
     /// The first key that was accepted: the connection is bound to it.
     private var binding: ProviderKey?
     /// The current token of the first key, or of another team-scoped key if the first is team-scoped.
@@ -48,6 +50,13 @@ struct ProviderCredentials {
 
     /// Whether the provider is authenticated.
     var hasAuthenticated: Bool { certificate != nil || binding != nil }
+
+    /// Those of whoever is let in on the control socket.
+    static var ofOperator: ProviderCredentials {
+        var credentials = ProviderCredentials()
+        credentials.isOperator = true
+        return credentials
+    }
 
     /// Takes the certificate that the provider has presented in its handshake, if any.
     ///
@@ -67,6 +76,7 @@ struct ProviderCredentials {
         _ tokens: ProviderTokens, _ authority: AccessPolicy, now: Moment
     ) throws(Rejection) -> ProviderGrant {
         if let certificate { return .certificate(certificate) }
+        guard !isOperator else { return .controlSocket }
         guard let authorization else { throw .missingProviderToken }
         let text = values.extracting(authorization)
         if let first, first.answers(text, authority) { return try Self.permission(first, now) }

@@ -7,12 +7,14 @@ enum ProviderGrant {
     case token(ProviderKey)
     /// With a certificate: its scope.
     case certificate(CertificateScope)
+    /// On the control socket: every topic that the relay knows.
+    case controlSocket
 
     /// The topic of a push without `apns-topic` ("Sending notification requests to APNs"): that of a certificate with
     /// one topic.
     var defaultTopic: Topic? {
         switch self {
-        case .token: nil
+        case .token, .controlSocket: nil
         case .certificate(let scope): scope.defaultTopic
         }
     }
@@ -22,6 +24,7 @@ enum ProviderGrant {
         switch self {
         case .token(let key): .key(key.identifier)
         case .certificate: .certificate
+        case .controlSocket: .key("control-socket")
         }
     }
 
@@ -35,6 +38,7 @@ enum ProviderGrant {
             // Location pushes need a token (the contract's section 2.3).
             pushType != .location && topic.suffixType != .location && scope.topics.contains(topic)
                 && authority.team(of: topic) != nil
+        case .controlSocket: authority.team(of: topic) != nil
         }
     }
 }

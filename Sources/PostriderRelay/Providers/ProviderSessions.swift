@@ -3,6 +3,8 @@ import PostriderNotifications
 /// The provider connections of one shard by number, so that answers find their provider.
 final class ProviderSessions: PushAnswering {
     private var table = SortedTable<UInt64, ProviderSession>()
+    /// Is given the answers to pushes of no provider's connection: some are the operator's.
+    var answerOthers: ((ReplyAddress, PushResult) -> Void)?
 
     var count: Int { table.count }
     /// All connections, the oldest first.
@@ -13,7 +15,11 @@ final class ProviderSessions: PushAnswering {
 
     /// Answers a push, if its connection is still open.
     func answer(_ address: ReplyAddress, _ result: PushResult) {
-        table[address.connection]?.answer(address.stream, result)
+        guard let session = table[address.connection] else {
+            answerOthers?(address, result)
+            return
+        }
+        session.answer(address.stream, result)
     }
 
     /// Answers a request about channels, if its connection is still open.

@@ -19,6 +19,8 @@ final class Shard {
     let queries: ShardQueries
     /// Callers that wait for captures, on shard 0 of a relay with a test bench.
     let captureWaiters: CaptureWaiters?
+    /// The names and tags of all devices, on shard 0.
+    let directory: DeviceDirectory
     /// The listeners of this shard.
     var listeners: [Listener] = []
 
@@ -52,6 +54,7 @@ final class Shard {
         hooks = Hooks(measured: onMeasured, drained: onDrained, stop: onStop)
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
+        directory = DeviceDirectory(context, changes, settings.presence)
         captureWaiters = settings.bench.map { CaptureWaiters($0, on: context.scheduler) }
         channels = ChannelHome(context, changes)
         let sessions = ProviderSessions()
@@ -88,6 +91,7 @@ final class Shard {
         channels.removeForbidden()
         home.watchBalance()
         home.saveSightings()
+        home.journal.tick(hasDevices: !devices.isEmpty)
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
     }
 
@@ -102,9 +106,11 @@ final class Shard {
     /// The end of a turn: handles the messages of the shard to itself, and posts those to others.
     func turnEnded() {
         let outbox = context.outbox
+        home.sendEvents()
         outbox.takeOwn(into: &ownMessages)
         while !ownMessages.isEmpty {
             receive(&ownMessages)
+            home.sendEvents()
             outbox.takeOwn(into: &ownMessages)
         }
         devices.sendDepartures()
@@ -134,6 +140,8 @@ final class Shard {
         case .control(.reply(let reply, let id)): queries.collect(reply, id)
         case .control(.measure(let number)): hooks.measured(report, number)
         case .control(.capturesChanged): captureWaiters?.capturesChanged()
+        case .control(.devices(let events)): directory.take(events)
+        case .control(.enrolled(let record, let tags)): directory.enrolled(record, tags)
         case .control(.traced(let ticket, let answer)): context.trace.answered(ticket, answer)
         case .lifecycle(.drain): drain()
         case .lifecycle(.stop):
@@ -153,7 +161,7 @@ final class Shard {
 
     private func handle(_ message: DeviceLifecycleMessage) {
         switch message {
-        case .enrol(let record, let address): home.enrol(record, address)
+        case .enrol(let record, let tags, let address): home.enrol(record, tags, address)
         case .enrolled(let address, let device, let isDurable):
             devices.enrolled(address, device, isDurable: isDurable)
         case .arrived(let hello, let connection): devices.adopt(connection, hello)
@@ -178,7 +186,7 @@ final class Shard {
     private func reply(to question: ShardQuestion) -> ShardReply {
         switch question {
         case .tally: .tally(report)
-        case .devices: .devices(home.deviceReports)
+        case .devices(let filter): .devices(home.deviceReports(filter))
         case .remove(let identity): .removed(home.remove(identity))
         }
     }
@@ -208,6 +216,7 @@ final class Shard {
             devices.abort()
         }
         drainTimer?.arm(afterMilliseconds: Limits.drainMilliseconds)
+        home.journal.close()
         providers.drain()
         devices.drain()
     }

@@ -80,6 +80,11 @@ public final class Relay: Sendable {
         let (ready, stopped) = (
             CountDownLatch(from: configuration.shards), CountDownLatch(from: configuration.shards)
         )
+        if let program = configuration.onPresence {
+            try await PresenceThread(
+                program: program, mailbox: mailboxes.programs, before: loaded.departures, log: log
+            ).start()
+        }
         var configuration = configuration
         var listening: ShardThread.Listening?
         for index in 0..<configuration.shards {
@@ -156,6 +161,7 @@ public final class Relay: Sendable {
         await closed.reachesZero()
         mailboxes.postToAllShards(.lifecycle(.stop))
         await stopped.reachesZero()
+        mailboxes.programs.postEvenIfFull(.close)
         guard let trace else { return }
         mailboxes.trace.postEvenIfFull(.close)
         await trace.closed.reachesZero()

@@ -39,6 +39,8 @@ public struct RelayConfiguration: Sendable {
     var returnMilliseconds = Limits.clockMilliseconds
     /// One of this many pushes is traced; nil for none.
     public var traceSample: Int? = 1
+    /// What is run for devices that connect and leave; nil: nothing is.
+    public var onPresence: OperatorProgram?
     /// Captures requests and applies rules to pushes, for tests; nil in production.
     public var bench: TestBench?
     /// What protects TLS 1.3 records after the handshake, on both ports: our code or OpenSSL.

@@ -63,6 +63,7 @@ struct ShardThread: Sendable {
         let shard = try makeShard(loaded.registry, on: loop)
         continuation.resume(returning: try listen(shard, loaded.registry, on: loop))
         shard.restore(loaded)
+        if index == 0 { shard.directory.restore(loaded.registry) }
         return shard
     }
 
@@ -79,8 +80,10 @@ struct ShardThread: Sendable {
             topicLabels: topicLabels,
             log: log
         )
+        var settings = ShardSettings(configuration)
+        settings.presence = mailboxes.presence
         let shard = Shard(
-            context, ShardSettings(configuration),
+            context, settings,
             migrator: ConnectionMigrator(on: loop, through: mailboxes.transit),
             refusalPace: refusalPace,
             onMeasured: { [mailboxes] in mailboxes.measurements.add($0, for: $1) },
@@ -117,18 +120,30 @@ struct ShardThread: Sendable {
         }
         for listener in devices { guardListener(listener, shard.context.deviceEnds, shard.context) }
         if index == 0 {
+            if configuration.onPresence != nil { tellProgram(of: shard.directory.events) }
             let handler = ControlHandler(
                 registry, shard.context, shard.changes, shard.queries, configuration.bench,
-                shard.captureWaiters)
+                shard.captureWaiters, shard.directory)
+            let pushes = ControlPushes(shard.context, shard.home, shard.providers)
             shard.listeners.append(
                 try loop.listen(configuration.controlAddress) { _ in
-                    ControlSession(handler, user: configuration.user, log: log).endpoint
+                    ControlSession(handler, pushes, user: configuration.user, log: log).endpoint
                 }
             )
         }
         return Listening(
             providers: providers.map(\.address), developmentProviders: developmentProviders.map(\.address),
             devices: devices.map(\.address))
+    }
+
+    /// Has the operator's program told of devices that connect and leave.
+    private func tellProgram(of feed: DeviceEventFeed) {
+        feed.observe { [mailboxes, log] events in
+            guard !mailboxes.programs.post(.events(events)) else { return }
+            log.warning(
+                "on-presence was not told of \(events.count) events of devices: too many came at once",
+                kind: "on-presence")
+        }
     }
 
     /// Listens on each address of a list. Addresses with port 0 share the port that the kernel chooses for the first.

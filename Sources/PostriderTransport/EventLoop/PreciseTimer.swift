@@ -57,4 +57,7 @@ extension EventLoop {
 
     /// The clock of `now`, read at this moment: for those who measure within a turn.
     public static var monotonicNanoseconds: UInt64 { read(CLOCK_MONOTONIC) }
+
+    /// What the wall clock says at this very moment, in milliseconds since 1970.
+    public static var realtimeMilliseconds: Int64 { Int64(read(CLOCK_REALTIME) / 1_000_000) }
 }

@@ -1,46 +1,97 @@
+import Foundation
+import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
 
 /// `postrider devices`: what has enrolled.
 enum DevicesCommand: OperatorCommand {
     static let name = "devices"
-    static let summary = "List and remove devices."
+    static let summary = "List, watch, name, tag and remove devices."
     static let actions = [
-        OperatorAction(name, "list", "List the devices with the device tokens of their apps.") {
-            options, client in
-            let (devices, text) = try await client.list("/v1/devices", of: [Control.Device].self)
-            Console.say(options.isSet("json") ? text : Self.describe(devices))
+        OperatorAction(
+            name, "list",
+            "List the devices: whether they are connected, since when, and the device tokens of their apps.",
+            options: DeviceListOptions.options,
+            examples: [
+                .init("What has been away for a day", "postrider devices list --offline-for 24h"),
+                .init("The kiosks in the lobby", "postrider devices list --tag lobby"),
+                .init(
+                    "What has been connected for longest",
+                    "postrider devices list --connected --sort since"),
+            ]
+        ) { options, client in
+            let selection = try DeviceListOptions(options)
+            let (devices, text) = try await client.list(selection.path, of: [Control.Device].self)
+            Console.say(options.isSet("json") ? text : DeviceListing.table(devices))
+        },
+        OperatorAction(
+            name, "watch", "Show devices that connect, leave, enrol and are removed, until Control-C.",
+            examples: [
+                .init(
+                    "Give each event to a program",
+                    "postrider devices watch --json | while read -r event; do …")
+            ]
+        ) { options, client in
+            try await DeviceWatch(client: client, isJSON: options.isSet("json")).run()
+        },
+        OperatorAction(
+            name, "rename", "Give a device another name: \(DeviceName.rule).",
+            operands: [.required("DEVICE"), .required("NAME")],
+            examples: [
+                .init("A device by its identity", "postrider devices rename 0123456789abcdef01234567 kiosk-7")
+            ]
+        ) { options, client in
+            let words = options.operands
+            try await Self.change(words[0], Control.DeviceChange(name: words[1]), options, client) {
+                "Device \($0.identity) is named \($0.name)."
+            }
+        },
+        OperatorAction(
+            name, "tag", "Put a device into groups: it gets these tags as well.",
+            operands: [.required("DEVICE"), .required("TAG"), .any("TAG")],
+            examples: [.init("A kiosk in the lobby", "postrider devices tag kiosk-7 lobby berlin")]
+        ) { options, client in
+            let (device, tags) = (options.operands[0], Array(options.operands.dropFirst()))
+            try await Self.change(device, Control.DeviceChange(addTags: tags), options, client, Self.tags)
+        },
+        OperatorAction(
+            name, "untag", "Take a device out of groups: it loses these tags.",
+            operands: [.required("DEVICE"), .required("TAG"), .any("TAG")],
+            examples: [.init("A kiosk that has moved", "postrider devices untag kiosk-7 lobby")]
+        ) { options, client in
+            let (device, tags) = (options.operands[0], Array(options.operands.dropFirst()))
+            try await Self.change(device, Control.DeviceChange(removeTags: tags), options, client, Self.tags)
         },
         OperatorAction(
             name, "remove", "Remove a device, with its registrations and what waits for it.",
-            operands: [.required("IDENTITY")],
-            examples: [.init("A device that was lost", "postrider devices remove 0123456789abcdef01234567")]
+            operands: [.required("DEVICE")],
+            examples: [
+                .init("A device that was lost", "postrider devices remove kiosk-7"),
+                .init("By its identity", "postrider devices remove 0123456789abcdef01234567"),
+            ]
         ) { options, client in
-            let identity = try options.checked(options.operands[0])
-            let answer = try await client.request("DELETE", "/v1/devices/\(identity)")
-            options.say(answer, "Device \(identity) is removed.")
+            let device = try options.checked(options.operands[0])
+            let answer = try await client.request("DELETE", "/v1/devices/\(device)")
+            let heir = try? JSONDecoder().decode(Control.RemovedDevice.self, from: Data(answer)).heir
+            let rest = heir.map { " Device \($0.identity), which calls itself so, is named \($0.name) now." }
+            options.say(answer, "Device \(device) is removed.\(rest ?? "")")
         },
     ]
 
-    /// One line for each device, below it one for each of its apps.
-    static func describe(_ devices: [Control.Device]) -> String {
-        let table = Listing.columns(
-            ["IDENTITY", "NAME", "ENROLLED", "CONNECTED", "PENDING"],
-            devices.map { device in
-                [
-                    device.identity, device.name, Listing.time(device.enrolledAt),
-                    device.isConnected ? "yes" : "no", "\(device.pending)",
-                ]
-            })
-        let lines = table.split(separator: "\n").map(String.init)
-        let apps = devices.map { device in
-            let machines = device.duplicates.map { addresses in
-                "  two machines use this identity: \(addresses.joined(separator: " and ")), last at "
-                    + Listing.time(device.duplicatedAt ?? 0)
-            }
-            return [machines].compactMap { $0 }
-                + device.registrations.map { "  \($0.topic)  \($0.token)  \($0.environment)" }
+    private static func change(
+        _ device: String, _ change: Control.DeviceChange, _ options: ParsedOptions, _ client: ControlClient,
+        _ sentence: (Control.LabelledDevice) -> String
+    ) async throws {
+        let path = "/v1/devices/\(try options.checked(device))"
+        let answer = try await client.request("PATCH", path, body: Array(JSONEncoder().encode(change)))
+        guard let changed = try? JSONDecoder().decode(Control.LabelledDevice.self, from: Data(answer)) else {
+            throw CommandFailure("The relay changed the device \(device), and did not say how it is now.")
         }
-        return (lines[0...0] + zip(lines.dropFirst(), apps).flatMap { [$0] + $1 }).joined(separator: "\n")
+        options.say(answer, sentence(changed))
+    }
+
+    private static func tags(_ device: Control.LabelledDevice) -> String {
+        let list = device.tags.isEmpty ? "no tags" : "the tags " + device.tags.joined(separator: ", ")
+        return "Device \(device.name) has \(list)."
     }
 }

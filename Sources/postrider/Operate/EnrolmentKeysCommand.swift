@@ -13,20 +13,33 @@ enum EnrolmentKeysCommand: OperatorCommand {
                 Console.say(text)
             } else {
                 Console.say(
-                    Listing.columns(["NAME", "ADDED"], keys.map { [$0.name, Listing.time($0.addedAt)] }))
+                    Listing.columns(
+                        ["NAME", "ADDED", "TAGS"],
+                        keys.map { key in
+                            let tags = key.tags?.joined(separator: " ") ?? ""
+                            return [key.name, Listing.time(key.addedAt), tags]
+                        }))
             }
         },
         OperatorAction(
             name, "add", "Make an enrolment key and print it, this once: the relay keeps only its digest.",
             operands: [.required("NAME")],
+            options: [.list("tag", "TAG", "A tag of the devices that enrol with it; may be given again.")],
             examples: [
                 .init(
                     "A key for a batch of devices, in a file",
-                    "postrider enrolment-keys add batch-7 > enrolment.key")
+                    "postrider enrolment-keys add batch-7 > enrolment.key"),
+                .init(
+                    "A key for the kiosks in the lobby",
+                    "postrider enrolment-keys add lobby --tag lobby --tag kiosk > enrolment.key"),
             ]
         ) { options, client in
             let name = try options.checked(options.operands[0])
-            let answer = try await client.request("PUT", "/v1/enrolment-keys/\(name)")
+            let tags = try options.list("tag").map { tag throws(UsageError) in try options.tag(tag) }
+            let addition = Control.EnrolmentKeyAddition(tags: tags)
+            let answer = try await client.request(
+                "PUT", "/v1/enrolment-keys/\(name)",
+                body: tags.isEmpty ? [] : Array(JSONEncoder().encode(addition)))
             guard let made = try? JSONDecoder().decode(Control.NewEnrolmentKey.self, from: Data(answer))
             else {
                 throw CommandFailure(

@@ -7,29 +7,67 @@ import PostriderOptions
 /// What `postrider send` is to do.
 struct SendArguments: Sendable {
     let relay: Server
-    let signer: ProviderTokenMaker
-    let tokens: [String]
+    /// Nil: the relay's control socket needs no token.
+    let signer: ProviderTokenMaker?
+    let targets: [SendTarget]
     /// In place of device tokens: the channels that it is broadcast to.
     let channels: [String]
     let timeoutMilliseconds: Int
     private let template: Push
 
     /// Understands the options. Files are read here.
-    init(_ options: ParsedOptions) throws {
+    ///
+    /// - Parameter group: the devices of `--device`, `--tag` or `--all`; nil: none of them is given.
+    init(_ options: ParsedOptions, group: [SendTarget]? = nil) throws {
         channels = try options.list("channel").map { "\(try options.channel($0))" }
-        tokens = try channels.isEmpty ? Self.tokens(options) : Self.noTokens(options)
+        let tokens = try !channels.isEmpty ? Self.noTokens(options) : group == nil ? Self.tokens(options) : []
+        targets = group ?? tokens.map { SendTarget(token: $0) }
+        if targets.count > 1, options.isSet("apns-id") {
+            throw options.error("--apns-id names one notification; push to one device with it")
+        }
         var template = try Self.template(options)
         if !channels.isEmpty { template.becomeBroadcast() }
         timeoutMilliseconds = try options.timeout() ?? 20_000
-        let choice = try Self.choice(options)
-        relay = choice.server
-        signer = try Self.signer(options, choice.dev)
-        if template.topic == nil { template.topic = choice.dev?.topics.first.flatMap { Topic($0) } }
+        if Self.pushesByControl(options) {
+            relay = Server(socket: try SendGroup.control(options).address)
+            signer = nil
+        } else {
+            let choice = try Self.choice(options)
+            relay = choice.server
+            signer = try Self.signer(options, choice.dev)
+            if template.topic == nil { template.topic = choice.dev?.topics.first.flatMap { Topic($0) } }
+        }
         self.template = template
     }
 
     /// Whom it goes to: devices or channels.
-    var addressees: [String] { channels.isEmpty ? tokens : channels }
+    var addressees: [SendTarget] { channels.isEmpty ? targets : channels.map { SendTarget(token: $0) } }
+
+    /// Whether the push is made on the relay's control socket: no provider's key is given, and no relay but by its
+    /// socket or configuration.
+    static func pushesByControl(_ options: ParsedOptions) -> Bool {
+        let ofProvider = ["relay", "host", "key-file", "key-id", "team-id", "directory", "environment"]
+        guard !ofProvider.contains(where: options.isSet), options.list("channel").isEmpty else {
+            return false
+        }
+        if options.isSet("control") || options.isSet("config") { return true }
+        let isGroup = ["device", "tag", "all"].contains(where: options.isSet)
+        return isGroup && !FileManager.default.fileExists(atPath: DevFolder.usualPath)
+    }
+
+    /// The app that a push to a group is for.
+    static func topic(_ options: ParsedOptions) throws -> Topic {
+        if let topic = try topicOption(options) { return topic }
+        let dev = pushesByControl(options) ? nil : try choice(options).dev
+        if let topic = dev?.topics.first.flatMap({ Topic($0) }) { return topic }
+        throw options.error("--topic is missing; it is the bundle identifier of the app")
+    }
+
+    private static func topicOption(_ options: ParsedOptions) throws -> Topic? {
+        guard let text = options.string("topic") else { return nil }
+        if let topic = Topic(text) { return topic }
+        throw options.error("--topic must be made of letters, digits, '.', '-' and '_', unlike '\(text)'")
+    }
 
     /// The push to one of them.
     func push(to addressee: String) -> Push {
@@ -65,9 +103,6 @@ struct SendArguments: Sendable {
         guard !tokens.isEmpty else {
             throw options.error("DEVICE-TOKEN is missing; usage: \(options.table.usage)")
         }
-        if tokens.count > 1, options.isSet("apns-id") {
-            throw options.error("--apns-id names one notification; push to one device with it")
-        }
         for token in tokens where !token.utf8.allSatisfy({ Hexadecimal.value($0) != nil }) || token.isEmpty {
             throw options.error("a device token is written in hexadecimal digits, unlike '\(token)'")
         }
@@ -76,13 +111,7 @@ struct SendArguments: Sendable {
 
     private static func template(_ options: ParsedOptions) throws -> Push {
         var push = Push(to: "", topic: nil, payload: try payload(options))
-        if let text = options.string("topic") {
-            guard let topic = Topic(text) else {
-                throw options.error(
-                    "--topic must be made of letters, digits, '.', '-' and '_', unlike '\(text)'")
-            }
-            push.topic = topic
-        }
+        push.topic = try topicOption(options)
         let isRaw = options.isSet("payload") || options.isSet("payload-file")
         push.pushType = try options.choice("push-type", of: PushType.self) ?? (isRaw ? nil : .alert)
         if let text = options.string("priority") {

@@ -6,10 +6,12 @@ extension SendCommand {
         summary: """
             Push to one or more devices, and print for each what the relay answered: status, apns-id, \
             reason. The exit code is 0 if all were accepted. Without --relay it is for the relay of \
-            'postrider dev', and only the device token and something to show must be given.
+            'postrider dev', and only the device token and something to show must be given. On the relay's \
+            machine, its control socket takes pushes for every topic without a provider's key.
             """,
         operands: [.any("DEVICE-TOKEN")],
-        options: content + headers + RelayResolver.options(.provider) + provider + SendWait.options
+        options: content + SendGroup.options + headers + RelayResolver.options(.provider) + provider
+            + SendWait.options
             + ControlAddress.options + [
                 .flag("json", "Print a line of JSON for each device.")
             ],
@@ -28,6 +30,10 @@ extension SendCommand {
             .init(
                 "Wake a device, and wait until its handler has ended well",
                 "postrider send --wait done --timeout 2m --alert wake 5f3c...9a"),
+            .init(
+                "Push to a group, on the relay's machine, and wait until 95% of the devices are done",
+                "postrider send --tag lobby --topic com.example.app --alert refresh --wait done --quorum 95%"
+            ),
             .init(
                 "Wake an app in the background, now or never",
                 "postrider send --push-type background --priority 5 --expiration 0 "

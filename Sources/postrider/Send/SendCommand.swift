@@ -14,16 +14,21 @@ enum SendCommand: Command {
             Console.say(table.helpText)
             return 0
         }
-        let order = try SendArguments(options)
+        var targets: [SendTarget]?
+        if let group = try SendGroup(options) {
+            targets = try await group.targets(
+                of: SendArguments.topic(options), SendGroup.control(options))
+        }
+        let order = try SendArguments(options, group: targets)
         if let wait = try SendWait(options) {
             return try await WaitedSend(order, wait, isJSON: options.isSet("json")).run()
         }
-        let outcomes = try await push(order, order.addressees.map(order.push))
+        let outcomes = try await push(order, order.addressees.map { order.push(to: $0.token) })
         if case .failure(.notConnected(let reason)) = outcomes[0], !options.isSet("json") {
             throw CommandFailure.notConnected(to: order.relay.destination, reason)
         }
-        for (token, outcome) in zip(order.addressees, outcomes) {
-            try tell(outcome, token, isAlone: order.addressees.count == 1, asJSON: options.isSet("json"))
+        for (target, outcome) in zip(order.addressees, outcomes) {
+            try tell(outcome, target, isAlone: order.addressees.count == 1, asJSON: options.isSet("json"))
         }
         return outcomes.allSatisfy { (try? $0.get().isAccepted) == true } ? 0 : 1
     }
@@ -52,6 +57,7 @@ enum SendCommand: Command {
 
     private struct Line: Encodable {
         let token: String
+        let device: String?
         var status: Int?
         var apnsIdentity: String?
         var reason: String?
@@ -59,16 +65,17 @@ enum SendCommand: Command {
         var failure: String?
 
         enum CodingKeys: String, CodingKey {
-            case token, status, reason, timestamp, failure
+            case token, device, status, reason, timestamp, failure
             case apnsIdentity = "apns-id"
         }
     }
 
     /// One line for each token: its outcome on stdout, or on stderr why there is none.
     private static func tell(
-        _ outcome: Result<PushOutcome, ClientError>, _ token: String, isAlone: Bool, asJSON: Bool
+        _ outcome: Result<PushOutcome, ClientError>, _ target: SendTarget, isAlone: Bool, asJSON: Bool
     ) throws {
-        var line = Line(token: token)
+        var line = Line(token: target.token, device: target.name)
+        let name = target.name ?? target.token
         switch outcome {
         case .success(let outcome):
             line.status = outcome.status
@@ -76,13 +83,13 @@ enum SendCommand: Command {
             line.reason = outcome.reason
             line.timestamp = outcome.timestamp?.milliseconds
             let words = [
-                isAlone ? nil : token, String(outcome.status), outcome.identity, outcome.reason,
+                isAlone ? nil : name, String(outcome.status), outcome.identity, outcome.reason,
                 outcome.timestamp.map { "since \(Listing.time($0.milliseconds))" },
             ]
             if !asJSON { Console.say(Listing.printable(words.compactMap { $0 }.joined(separator: " "))) }
         case .failure(let error):
             line.failure = error.description
-            if !asJSON { Console.complain("postrider: \(isAlone ? "" : token + ": ")\(error).") }
+            if !asJSON { Console.complain("postrider: \(isAlone ? "" : name + ": ")\(error).") }
         }
         if asJSON { Console.say(try Console.json(line)) }
     }

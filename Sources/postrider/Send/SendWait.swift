@@ -40,14 +40,7 @@ struct SendWait: Sendable {
         self.stage = stage
         milliseconds = try options.timeout() ?? Self.usualMilliseconds
         quorum = try Self.quorum(options)
-        control = stage == .accepted ? nil : ControlClient(address: try Self.controlAddress(options))
-    }
-
-    /// The control socket of the relay of `postrider dev` that is named, or else as every operator's command finds it.
-    private static func controlAddress(_ options: ParsedOptions) throws -> SocketAddress {
-        guard let folder = options.string("directory"), !options.isSet("control"), !options.isSet("config")
-        else { return try ControlAddress.find(options) }
-        return try SocketAddress(unixPath: DevFolder(folder).controlSocket)
+        control = stage == .accepted ? nil : try SendGroup.control(options)
     }
 
     private static func quorum(_ options: ParsedOptions) throws -> Double {
@@ -89,8 +82,8 @@ struct WaitedSend {
         self.order = order
         self.wait = wait
         self.isJSON = isJSON
-        pushes = order.addressees.map { token in
-            var push = order.push(to: token)
+        pushes = order.addressees.map { target in
+            var push = order.push(to: target.token)
             // The trace knows a push by it.
             push.identity = push.identity ?? NotificationIdentity(UUID().uuidString)
             return push
@@ -104,7 +97,9 @@ struct WaitedSend {
 
     /// Sends and waits; the answer is the exit code.
     func run() async throws -> Int32 {
-        let names = pushes.map { ($0.deviceToken, $0.identity.map { "\($0)" } ?? "") }
+        let names = zip(order.addressees, pushes).map { target, push in
+            (target, push.identity.map { "\($0)" } ?? "")
+        }
         var board = WaitBoard(names, wait.stage, quorum: wait.quorum)
         var cursor = try await beginning()
         let outcomes = try await SendCommand.push(order, pushes)
@@ -159,6 +154,7 @@ struct WaitedSend {
 
     private struct Line: Encodable {
         let token: String
+        let device: String?
         let apnsIdentity: String
         let state: String
         let wait: String
@@ -166,7 +162,7 @@ struct WaitedSend {
         var reason: String?
 
         enum CodingKeys: String, CodingKey {
-            case token, state, wait, reason
+            case token, device, state, wait, reason
             case apnsIdentity = "apns-id"
             case afterMilliseconds = "after-milliseconds"
         }
@@ -178,7 +174,7 @@ struct WaitedSend {
             let isReached = entry.state(wait.stage) == .reached
             if isJSON {
                 var line = Line(
-                    token: entry.addressee, apnsIdentity: entry.identity,
+                    token: entry.addressee.token, device: entry.addressee.name, apnsIdentity: entry.identity,
                     state: isReached ? "reached" : state == "failed" ? "failed" : "underWay",
                     wait: wait.stage.rawValue)
                 line.afterMilliseconds = entry.settledAfter
@@ -186,7 +182,8 @@ struct WaitedSend {
                 Console.say(try Console.json(line))
             } else {
                 let words = [
-                    board.entries.count == 1 ? nil : entry.addressee, entry.identity, state + ":", about,
+                    board.entries.count == 1 ? nil : entry.addressee.name ?? entry.addressee.token,
+                    entry.identity, state + ":", about,
                 ]
                 Console.say(Listing.printable(words.compactMap { $0 }.joined(separator: " ")))
             }
@@ -220,9 +217,10 @@ struct WaitScreen {
         let open = board.entries.filter { $0.state(board.stage) != .reached }
         let rows = open.prefix(Self.mostRows).map { entry in
             let (state, about) = entry.words(board.stage)
-            return [String(entry.addressee.prefix(16)) + "…", state, about]
+            let token = String(entry.addressee.token.prefix(16)) + "…"
+            return [entry.addressee.name ?? token, state, about]
         }
-        let table = Listing.columns(["DEVICE TOKEN", "STATE", ""], Array(rows))
+        let table = Listing.columns(["DEVICE", "STATE", ""], Array(rows))
         let more = open.count > rows.count ? ["… and \(open.count - rows.count) more"] : []
         show(table.split(separator: "\n").map(String.init) + more + [board.summary])
     }

@@ -5,8 +5,8 @@ import PostriderRelay
 struct WaitBoard {
     /// One push.
     struct Entry {
-        /// The device token.
-        let addressee: String
+        /// The device.
+        let addressee: SendTarget
         /// Its `apns-id`.
         let identity: String
         fileprivate(set) var progress = PushProgress()
@@ -27,7 +27,7 @@ struct WaitBoard {
     /// A board for pushes to these addressees.
     ///
     /// - Parameter quorum: how many of a hundred must come so far, above 0.
-    init(_ pushes: [(addressee: String, identity: String)], _ stage: PushProgress.Stage, quorum: Double) {
+    init(_ pushes: [(addressee: SendTarget, identity: String)], _ stage: PushProgress.Stage, quorum: Double) {
         self.stage = stage
         entries = pushes.map { Entry(addressee: $0.addressee, identity: $0.identity) }
         for (index, push) in pushes.enumerated() { indexes[push.identity.uppercased()] = index }

@@ -40,6 +40,7 @@ extension Settings {
         let idle = Limits.providerIdleSeconds
         relay.providerIdleSeconds =
             try texts.number(.providerIdleSeconds, in: idle.least...idle.most) ?? idle.usual
+        relay.onPresence = try operatorProgram(.onPresence, control: relay.controlAddress)
         relay.deviceExpiryDays = try texts.number(.deviceExpiryDays, in: 1...36_500)
         try relay.fidelity.read { setting, words in
             try texts.value(setting, form: "one of \(words.joined(separator: ", "))") {

@@ -24,6 +24,7 @@ enum Setting: String, SettingName {
     case pushesPerSecond = "pushes-per-second"
     case deviceFetches = "device-fetches"
     case deviceExpiryDays = "device-expiry-days"
+    case onPresence = "on-presence"
     case strictness = "strictness"
     case storage = "storage"
     case spellings = "spellings"
@@ -40,8 +41,10 @@ enum Setting: String, SettingName {
     ]
 
     static let lists: Set<Setting> = [
-        .providerAddress, .developmentProviderAddress, .deviceAddress, .privateKeyGroup,
+        .providerAddress, .developmentProviderAddress, .deviceAddress, .privateKeyGroup, .onPresence,
     ]
+
+    static let words: Set<Setting> = [.onPresence]
 
     /// How closely the relay keeps to Apple (docs/concepts/fidelity.md).
     static let fidelity: [Setting] = [.strictness, .storage, .spellings, .streamLimitRamp]
@@ -61,6 +64,7 @@ enum Setting: String, SettingName {
         switch self {
         case .providerAddress, .developmentProviderAddress, .deviceAddress: .required("ADDRESS,…")
         case .privateKeyGroup: .required("GROUP,…")
+        case .onPresence: .required("PROGRAM,ARGUMENT,…")
         case .controlAddress: .required("unix:PATH")
         case .metricsAddress: .required("ADDRESS|off")
         case .certificate, .privateKey, .providerTrust, .metricsToken: .file("FILE")
@@ -115,6 +119,8 @@ enum Setting: String, SettingName {
                 + "\(Limits.fetches.usual) if not given."
         case .deviceExpiryDays:
             "After how many days without its device a device token is expired; never if not given."
+        case .onPresence:
+            "A program, with its arguments, that is run when devices connect and leave; none if not given."
         case .strictness:
             "strict: refuse pushes whose type, topic and priority do not belong together; lenient if not "
                 + "given."

@@ -7,10 +7,13 @@ protocol SettingName: Hashable, CaseIterable, RawRepresentable<String> {
     static var reloaded: Set<Self> { get }
     /// Those that can be lists: in the configuration file as a list of YAML, elsewhere with commas between.
     static var lists: Set<Self> { get }
+    /// Those of ``lists`` whose values are words of any kind; one with a comma would be taken for two.
+    static var words: Set<Self> { get }
 }
 
 extension SettingName {
     static var lists: Set<Self> { [] }
+    static var words: Set<Self> { [] }
 }
 
 /// Settings as the user has written them: an option wins over the environment, which wins over the configuration file.
@@ -54,10 +57,13 @@ struct SettingTexts<Name: SettingName> {
             let reader = try YAMLReader.reading(text: text, file: path)
             for name in Name.allCases {
                 let isList = Name.lists.contains(name)
-                let found =
-                    isList
-                    ? try reader.oneOrMore(name.rawValue)?.joined(separator: ", ")
-                    : try reader.string(name.rawValue)
+                let list = isList ? try reader.oneOrMore(name.rawValue) : nil
+                if Name.words.contains(name), let word = list?.first(where: { $0.contains(",") }),
+                    list?.count != 1
+                {
+                    throw reader.error(name.rawValue, "may not have a comma in a word, as in '\(word)'")
+                }
+                let found = isList ? list?.joined(separator: ", ") : try reader.string(name.rawValue)
                 guard let text = found else { continue }
                 values[name] = Value(text: text) {
                     CommandFailure(reader.error(name.rawValue, $0).description, exitCode: 2)

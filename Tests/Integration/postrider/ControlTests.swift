@@ -123,7 +123,7 @@ struct ControlTests {
         try await Self.withRelay { client, _ in
             #expect(await run("devices", "list", on: client) == 0)
             #expect(await run("devices", "remove", "0123456789abcdef01234567", on: client) == 1)
-            #expect(await run("devices", "remove", "device", on: client) == 2)
+            #expect(await run("devices", "remove", "device", on: client) == 1)
             #expect(await run("status", on: client) == 0)
             let (status, _) = try await client.list("/v1/status", of: Control.Status.self)
             #expect(status.shards == 2 && status.counters.isBalanced)
@@ -183,6 +183,81 @@ struct ControlTests {
                 == "A     B\nlong  ?[2Jx\n      y")
     }
 
+    @Test("name and tag devices, and say in one sentence what cannot be")
+    func labels() async throws {
+        let devices = (1...3).map { number in
+            RegistryChange.putDevice(
+                DeviceRecord(
+                    identity: DeviceIdentity(high: number, low: 1),
+                    secretDigest: [UInt8](repeating: 7, count: 32),
+                    name: "kiosk", enrolledAt: Moment(milliseconds: Int64(number))))
+        }
+        try await Self.withRelay(holding: devices) { client, _ in
+            #expect(await run("devices", "rename", "kiosk-2", "lobby.west", on: client) == 0)
+            #expect(await run("devices", "rename", "kiosk-3", "Lobby.West", on: client) == 1)
+            #expect(await run("devices", "rename", "kiosk-3", "a_b", on: client) == 2)
+            #expect(await run("devices", "rename", "nobody", "x", on: client) == 1)
+            #expect(await run("devices", "tag", "lobby.west", "lobby", "berlin", on: client) == 0)
+            #expect(await run("devices", "tag", "kiosk", "a/b", on: client) == 2)
+            #expect(await run("devices", "tag", "kiosk", on: client) == 2)
+            #expect(await run("devices", "untag", "lobby.west", "berlin", on: client) == 0)
+            let (tagged, _) = try await client.list("/v1/devices?tag=lobby", of: [Control.Device].self)
+            #expect(tagged.map(\.name) == ["lobby.west"] && tagged.map(\.tags) == [["lobby"]])
+            #expect(await run("devices", "list", "--tag", "lobby", on: client) == 0)
+            #expect(await run("devices", "list", "--tag", "a b", on: client) == 2)
+            #expect(await run("devices", "remove", "kiosk", on: client) == 0)
+            let (left, _) = try await client.list("/v1/devices?sort=name", of: [Control.Device].self)
+            #expect(left.map(\.name) == ["kiosk", "lobby.west"])
+            #expect(await run("devices", "remove", "kiosk-3", on: client) == 1)
+        }
+    }
+
+    @Test("give enrolment keys tags")
+    func keyTags() async throws {
+        try await Self.withRelay { client, _ in
+            #expect(
+                await run("enrolment-keys", "add", "lobby", "--tag", "lobby", "--tag", "kiosk", on: client)
+                    == 0)
+            #expect(await run("enrolment-keys", "add", "other", "--tag", "a b", on: client) == 2)
+            let (keys, _) = try await client.list("/v1/enrolment-keys", of: [Control.EnrolmentKey].self)
+            #expect(keys.map(\.tags) == [["kiosk", "lobby"]])
+            #expect(await run("enrolment-keys", "list", on: client) == 0)
+        }
+    }
+
+    @Test("push to groups on the control socket, and say in one sentence who is not there")
+    func groups() async throws {
+        try await Self.withRelay { client, _ in
+            func send(_ words: String...) async -> Int32 {
+                await Self.run(["send", "--alert", "x"] + words, on: client)
+            }
+            #expect(await send("--device", "nobody", "--topic", "com.example.a") == 1)
+            #expect(await send("--tag", "lobby", "--topic", "com.example.a") == 1)
+            #expect(await send("--all", "--topic", "com.example.a") == 1)
+            #expect(await send("--all") == 2)
+            #expect(await send("--tag", "a b", "--topic", "com.example.a") == 2)
+            #expect(await send("--all", "--tag", "lobby", "--topic", "com.example.a") == 2)
+            #expect(await send("--tag", "lobby", "--topic", "com.example.a", "5f5f") == 2)
+            // A token that no relay has made.
+            #expect(await send("--topic", "com.example.a", String(repeating: "5f", count: 32)) == 1)
+        }
+    }
+
+    @Test(
+        "list devices by how long they have been away, and say what is wrong with how that is said",
+        arguments: [
+            (["--offline-for", "5m"], 0), (["--offline-for", "3d", "--sort", "since"], 0),
+            (["--connected"], 0),
+            (["--away", "--json"], 0), (["--offline-for", "soon"], 2), (["--offline-for", "-1"], 2),
+            (["--connected", "--away"], 2), (["--sort", "size"], 2),
+            (["--offline-for", "99999999999999999999d"], 2),
+        ] as [([String], Int32)])
+    func deviceSelection(_ words: [String], _ code: Int32) async throws {
+        try await Self.withRelay { client, _ in
+            #expect(await Self.run(["devices", "list"] + words, on: client) == code)
+        }
+    }
+
     @Test("list as many devices as there are: an answer of several MiB comes whole")
     func manyDevices() async throws {
         let name = String(repeating: "d", count: Limits.courierTextBytes)
@@ -196,7 +271,8 @@ struct ControlTests {
         try await Self.withRelay(holding: devices) { client, _ in
             let (listed, text) = try await client.list("/v1/devices", of: [Control.Device].self)
             #expect(text.utf8.count > 3 << 20)
-            #expect(listed.count == devices.count && listed.allSatisfy { $0.name == name })
+            #expect(listed.count == devices.count && listed.allSatisfy { $0.callsItself == name })
+            #expect(Set(listed.map(\.name)).count == devices.count)
         }
     }
 }

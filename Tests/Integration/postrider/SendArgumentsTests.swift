@@ -24,7 +24,7 @@ struct SendArgumentsTests {
     func dev() throws {
         let order = try order(["--alert", "Hi \"you\"", token])
         let push = order.push(to: token)
-        #expect(order.tokens == [token])
+        #expect(order.targets == [SendTarget(token: token)])
         #expect(order.relay.destination.description == "127.0.0.1:11")
         #expect(push.deviceToken == token)
         #expect(push.topic?.text == "com.example.app")

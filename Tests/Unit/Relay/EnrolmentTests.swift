@@ -43,6 +43,41 @@ struct EnrolmentTests {
         try call.end()
         #expect(call.status == .unauthenticated)
     }
+
+    private func enrol(_ house: DeviceHouse, tags: [String]) throws -> EnrolmentCall {
+        let call = try EnrolmentCall(house.shard)
+        var bytes: [UInt8] = []
+        let request = EnrollRequest(enrolmentKey: Provider.enrolmentKey, name: "phone", tags: tags)
+        MessageFraming.frame(request, into: &bytes)
+        try call.say(bytes)
+        try call.end()
+        try house.run()
+        return call
+    }
+
+    @Test("gives the device the tags of its key and those that it names, together with the device itself")
+    func tags() throws {
+        let house = try DeviceHouse()
+        let call = try enrol(house, tags: ["lobby", "fleet"])
+        let kept = house.ledger.changes.compactMap {
+            if case .putLabel(let label) = $0 { label.tags } else { nil }
+        }
+        #expect(kept.map { $0.map(\.text) } == [["fleet", "lobby"]])
+        try house.commit()
+        try call.exchange()
+        #expect(call.status == .ok)
+        try house.run()
+        let named = try #require(house.shard.directory.find("phone"))
+        #expect(house.shard.directory[named]?.label.tags.map(\.text) == ["fleet", "lobby"])
+    }
+
+    @Test(
+        "with a tag that is none, or with too many, is refused",
+        arguments: [["a b"], [""], (0...Limits.tagsPerDevice).map { "t\($0)" }])
+    func wrongTags(_ tags: [String]) throws {
+        let call = try enrol(try DeviceHouse(), tags: tags)
+        #expect(call.status == .invalidArgument)
+    }
 }
 
 @Suite("An enrolment with a wrong key")

@@ -22,7 +22,8 @@ final class HandLedger {
         changes.compactMap { if case .removeBroadcast(let channel) = $0 { channel } else { nil } }
     }
 
-    private var changes: [RegistryChange] {
+    /// What it was asked to change in the registry, and has not.
+    var changes: [RegistryChange] {
         mail.flatMap { letter -> [RegistryChange] in
             if case .apply(let changes, _, _) = letter { changes } else { [] }
         }

@@ -45,7 +45,8 @@ struct Provider {
             ],
             enrolmentKeys: [
                 EnrolmentKeyRecord(
-                    name: "fleet", digest: EnrolmentKey.digest(Self.enrolmentKey), addedAt: Samples.now)
+                    name: "fleet", digest: EnrolmentKey.digest(Self.enrolmentKey), addedAt: Samples.now,
+                    tags: [DeviceTag("fleet")].compactMap { $0 })
             ],
             log: .none
         )

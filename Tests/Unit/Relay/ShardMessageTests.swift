@@ -32,7 +32,7 @@ struct ShardMessageTests {
     ]
 
     private static let devices: [DeviceLifecycleMessage] = [
-        .enrol(Samples.record, Samples.receipt(1)),
+        .enrol(Samples.record, [DeviceTag("a")].compactMap { $0 }, Samples.receipt(1)),
         .enrolled(Samples.receipt(1), Samples.device, isDurable: true),
         .arrived(
             Hello(
@@ -59,7 +59,10 @@ struct ShardMessageTests {
         ]
 
     private static let report = DeviceReport(
-        record: Samples.record, isConnected: true, pending: 1,
+        record: Samples.record,
+        presence: DevicePresence(
+            isConnected: true, since: Samples.now, address: "::1", agent: "a/1", ending: .cut),
+        savesPower: true, pending: 1,
         duplicate: CloneWatch.Duplicate(addresses: ["a", "b"], at: Samples.now),
         registrations: [
             .init(
@@ -76,7 +79,9 @@ struct ShardMessageTests {
     private static let replies: [ShardReply] = [
         .tally(measured), .devices([report]), .removed(true),
     ]
-    private static let questions: [ShardQuestion] = [.tally, .devices, .remove(Samples.device)]
+    private static let questions: [ShardQuestion] = [
+        .tally, .devices(DeviceFilter(only: [Samples.device], topic: Samples.topic)), .remove(Samples.device),
+    ]
     private static let trace = Control.Trace(
         pushes: [
             Control.TracedPush(
@@ -92,7 +97,15 @@ struct ShardMessageTests {
     private static let controls: [ControlMessage] =
         questions.map { .question($0, id: 1, asker: 0) } + replies.map { .reply($0, id: 1) }
         + [TraceAnswer.pushes(trace), .feed(feed), .progress(progress), .failed("No.")]
-        .map { .traced(ticket: 1, $0) } + [.measure(number: 1), .capturesChanged]
+        .map { .traced(ticket: 1, $0) } + [
+            .measure(number: 1), .capturesChanged,
+            .enrolled(Samples.record, [DeviceTag("a")].compactMap { $0 }),
+            .devices([
+                Control.DeviceEvent(
+                    what: .away, at: 1, identity: Samples.device.description, name: "a", address: "::1",
+                    agent: "a/1", ending: "cut")
+            ]),
+        ]
 
     private static let all: [ShardMessage] =
         pushes.map { .push($0) } + devices.map { .device($0) } + channels.map { .channel($0) }
@@ -124,6 +137,8 @@ struct ShardMessageTests {
         case .control(.reply): "reply"
         case .control(.measure): "measure"
         case .control(.capturesChanged): "captures"
+        case .control(.devices): "device events"
+        case .control(.enrolled): "enrolled device"
         case .control(.traced): "traced"
         case .lifecycle(.drain): "drain"
         case .lifecycle(.stop): "stop"
@@ -148,7 +163,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 22) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 24) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

@@ -7,7 +7,8 @@ import Testing
 @Suite("The board of pushes that are waited for")
 struct WaitBoardTests {
     private func board(_ count: Int, _ stage: PushProgress.Stage = .done, quorum: Double = 100) -> WaitBoard {
-        var board = WaitBoard((0..<count).map { ("t\($0)", "i\($0)") }, stage, quorum: quorum)
+        var board = WaitBoard(
+            (0..<count).map { (SendTarget(token: "t\($0)"), "i\($0)") }, stage, quorum: quorum)
         for index in 0..<count {
             let outcome = PushOutcome(status: 200, identity: "I\(index)", reason: nil, timestamp: nil)
             board.take(.success(outcome), of: index, after: 1)
@@ -61,7 +62,8 @@ struct WaitBoardTests {
 
     @Test("takes a refusal as a failure, and a lost answer as nothing")
     func answers() {
-        var board = WaitBoard([("t0", "i0"), ("t1", "i1")], .accepted, quorum: 100)
+        var board = WaitBoard(
+            [(SendTarget(token: "t0"), "i0"), (SendTarget(token: "t1"), "i1")], .accepted, quorum: 100)
         let refused = PushOutcome(status: 410, identity: "I0", reason: "Unregistered", timestamp: nil)
         board.take(.success(refused), of: 0, after: 1)
         board.take(.failure(.unprocessed), of: 1, after: 1)

@@ -3,33 +3,34 @@ import PostriderCrypto
 import PostriderNotifications
 
 /// The operator's changes to providers' keys, within Apple's limits ("Establishing a token-based connection to APNs").
-extension ControlHandler {
+extension AccessRoutes {
     /// `GET /v1/keys`.
     func listProviderKeys(_ respond: Respond) {
         let keys = providerKeys.values.sorted { $0.identifier < $1.identifier }
-        respond(Self.answer(keys.map(Control.ProviderKey.init)))
+        respond(ControlHandler.answer(keys.map(Control.ProviderKey.init)))
     }
 
     /// `PUT /v1/keys/<identifier>`.
     func putProviderKey(_ identifier: String, _ body: [UInt8], _ respond: @escaping Respond) {
         guard let addition = try? JSONDecoder().decode(Control.ProviderKeyAddition.self, from: Data(body)),
-            Self.isName(identifier), Self.isName(addition.team)
+            ControlHandler.isName(identifier), ControlHandler.isName(addition.team)
         else {
             respond(
-                Self.refusal(
+                ControlHandler.refusal(
                     400,
-                    "A key has an identifier and a team of \(Self.nameWords), a public key, and perhaps an "
-                        + "environment (development or production), topics and a related key."))
+                    "A key has an identifier and a team of \(ControlHandler.nameWords), a public key, and perhaps "
+                        + "an environment (development or production), topics and a related key."))
             return
         }
         do throws(CryptoError) {
             let key = try ES256.PublicKey(pem: addition.publicKey)
             if addition.replaces != true, let sentence = conflict(of: key, identifier, of: addition.team) {
-                respond(Self.refusal(409, sentence))
+                respond(ControlHandler.refusal(409, sentence))
                 return
             }
         } catch {
-            respond(Self.refusal(400, "Key \(identifier) is not a P-256 public key in PEM: \(error)"))
+            respond(
+                ControlHandler.refusal(400, "Key \(identifier) is not a P-256 public key in PEM: \(error)"))
             return
         }
         let topics = addition.topics.map { $0.map(Topic.init) }
@@ -46,7 +47,7 @@ extension ControlHandler {
             ? "A key's topics are bundle identifiers, with a suffix for some push types."
             : objection(to: record)
         {
-            respond(Self.refusal(400, sentence))
+            respond(ControlHandler.refusal(400, sentence))
             return
         }
         change(.putProviderKey(record), respond) { $0.providerKeys[identifier] = record }
@@ -56,7 +57,7 @@ extension ControlHandler {
     /// `Forbidden`.
     func revokeProviderKey(_ identifier: String, _ respond: @escaping Respond) {
         guard let record = providerKeys[identifier]?.revoked(at: context.now) else {
-            respond(Self.refusal(404, "There is no key \(identifier)."))
+            respond(ControlHandler.refusal(404, "There is no key \(identifier)."))
             return
         }
         change(.putProviderKey(record), respond) { $0.providerKeys[identifier] = record }
@@ -65,7 +66,7 @@ extension ControlHandler {
     /// `DELETE /v1/keys/<identifier>`.
     func removeProviderKey(_ identifier: String, _ respond: @escaping Respond) {
         guard providerKeys[identifier] != nil else {
-            respond(Self.refusal(404, "There is no key \(identifier)."))
+            respond(ControlHandler.refusal(404, "There is no key \(identifier)."))
             return
         }
         change(.removeProviderKey(identifier: identifier), respond) { $0.providerKeys[identifier] = nil }

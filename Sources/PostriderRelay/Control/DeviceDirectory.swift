@@ -1,0 +1,272 @@
+import PostriderNotifications
+
+/// The names and tags of all devices, on shard 0: the only one that gives them. Pushes know nothing of it.
+///
+/// A name is unique. A device that enrols gets the name that it calls itself by, with a number behind it where another
+/// device has it already: a machine that was installed anew, or one that was cloned.
+final class DeviceDirectory {
+    /// Why something cannot be done.
+    struct Refusal: Error, Equatable {
+        let status: Int
+        let sentence: String
+    }
+
+    /// Programs that follow the events of devices.
+    let events: DeviceEventFeed
+    private let context: ShardContext
+    private let changes: RegistryChanges
+    private var entries: [DeviceIdentity: DirectoryEntry] = [:]
+    private var names: [String: DeviceIdentity] = [:]
+    private var tagCounts: [DeviceTag: Int] = [:]
+    /// How many devices call themselves so, by the name's key.
+    private var bases: [String: Int] = [:]
+    /// The last number behind a name, by the name's key.
+    private var numbers: [String: Int] = [:]
+
+    init(_ context: ShardContext, _ changes: RegistryChanges, _ exchange: PresenceExchange) {
+        self.context = context
+        self.changes = changes
+        events = DeviceEventFeed(exchange)
+    }
+
+    // MARK: Looking up
+
+    /// What is known of a device.
+    subscript(device: DeviceIdentity) -> DirectoryEntry? { entries[device] }
+
+    /// The device that a text names: by its identity or its name; nil: there is none.
+    func find(_ text: String) -> DeviceIdentity? {
+        if let identity = DeviceIdentity(hex: text) { return entries[identity] == nil ? nil : identity }
+        return names[text.lowercased()]
+    }
+
+    /// The devices that have any of these tags, or are among those that are named.
+    ///
+    /// - Throws: ``Refusal`` for a name that no device has.
+    func devices(named texts: [String], tagged tags: Set<DeviceTag>) throws(Refusal) -> Set<DeviceIdentity> {
+        var devices: Set<DeviceIdentity> = []
+        for text in texts { devices.insert(try known(text)) }
+        guard !tags.isEmpty else { return devices }
+        for (identity, entry) in entries where entry.label.tags.contains(where: tags.contains) {
+            devices.insert(identity)
+        }
+        return devices
+    }
+
+    /// The device that a text names.
+    func known(_ text: String) throws(Refusal) -> DeviceIdentity {
+        if let identity = find(text) { return identity }
+        throw Refusal(
+            status: 404, sentence: "There is no device \(text): 'postrider devices list' has their names.")
+    }
+
+    /// The devices that seem to have taken the places of others: of each that is away, the oldest that calls itself
+    /// likewise and has enrolled since it was seen last.
+    func successors(of absent: [(device: DeviceIdentity, since: Moment)]) -> [DeviceIdentity: DeviceIdentity]
+    {
+        let doubtful = absent.filter { entries[$0.device].map { bases[$0.base.key] ?? 0 > 1 } == true }
+        guard !doubtful.isEmpty else { return [:] }
+        let keys = Set(doubtful.compactMap { entries[$0.device]?.base.key })
+        var namesakes: [String: [(enrolledAt: Moment, device: DeviceIdentity)]] = [:]
+        for (device, entry) in entries where keys.contains(entry.base.key) {
+            namesakes[entry.base.key, default: []].append((entry.enrolledAt, device))
+        }
+        for key in keys {
+            namesakes[key]?.sort { ($0.enrolledAt, $0.device.high) < ($1.enrolledAt, $1.device.high) }
+        }
+        var successors: [DeviceIdentity: DeviceIdentity] = [:]
+        for (device, since) in doubtful {
+            guard let others = entries[device].flatMap({ namesakes[$0.base.key] }) else { continue }
+            let place = others.firstPlace { $0.enrolledAt > since }
+            if place < others.endIndex, others[place].device != device {
+                successors[device] = others[place].device
+            }
+        }
+        return successors
+    }
+
+    // MARK: Devices come and go
+
+    /// Takes on what the registry holds, and names the devices that have no name, oldest first.
+    func restore(_ registry: Registry) {
+        let labels = Dictionary(registry.labels.map { ($0.device, $0) }, uniquingKeysWith: { $1 })
+        var nameless: [DeviceRecord] = []
+        for record in registry.devices {
+            let label = labels[record.identity] ?? DeviceLabel(device: record.identity)
+            if let name = label.name, names[name.key] == nil {
+                names[name.key] = record.identity
+            } else {
+                nameless.append(record)
+            }
+            add(DirectoryEntry(record, label))
+        }
+        nameless.sort { ($0.enrolledAt, $0.identity.high) < ($1.enrolledAt, $1.identity.high) }
+        var given: [RegistryChange] = []
+        for record in nameless {
+            name(record.identity)
+            if let label = entries[record.identity]?.label { given.append(.putLabel(label)) }
+        }
+        for start in stride(from: 0, to: given.count, by: Limits.labelsAtOnce) {
+            save(Array(given[start..<min(start + Limits.labelsAtOnce, given.count)]))
+        }
+    }
+
+    /// A device has enrolled, with these tags, which are in the registry.
+    func enrolled(_ record: DeviceRecord, _ tags: [DeviceTag]) {
+        var tags = tags
+        if !hasRoom(for: tags) {
+            tags.removeAll { tagCounts[$0] == nil }
+            context.log.warning(
+                "device \(record.identity) does not get all of its tags: the devices of this relay have "
+                    + "\(tagCounts.count) different ones, and \(Limits.tagsPerRelay) are the most",
+                kind: "tags")
+        }
+        add(DirectoryEntry(record, DeviceLabel(device: record.identity, tags: tags)))
+        name(record.identity)
+        guard let entry = entries[record.identity] else { return }
+        save([.putLabel(entry.label)])
+        guard entry.name != entry.base, let other = names[entry.base.key] else { return }
+        context.log.notice(
+            "device \(record.identity) calls itself \(entry.base), as device \(other) does: "
+                + "it is named \(entry.name)",
+            kind: "namesake")
+    }
+
+    /// Whether devices may have these tags: as many different ones as there are to be.
+    func hasRoom(for tags: [DeviceTag]) -> Bool {
+        tagCounts.count + tags.count { tagCounts[$0] == nil } <= Limits.tagsPerRelay
+    }
+
+    /// A device was removed.
+    ///
+    /// - Returns: the device that has its name from now on: one that calls itself so, and that has a name of the
+    ///   directory's own.
+    func removed(_ device: DeviceIdentity) -> DirectoryEntry? {
+        guard let entry = entries.removeValue(forKey: device) else { return nil }
+        names[entry.name.key] = nil
+        for tag in entry.label.tags { count(tag, -1) }
+        let (count, key) = ((bases[entry.base.key] ?? 1) - 1, entry.name.key)
+        bases[entry.base.key] = count > 0 ? count : nil
+        guard bases[key] != nil else { return nil }
+        let heirs = entries.values.filter { !$0.label.isGiven && $0.base.key == key }
+        guard var heir = heirs.min(by: { $0.enrolledAt < $1.enrolledAt }) else { return nil }
+        names[heir.name.key] = nil
+        names[entry.name.key] = heir.label.device
+        heir.label.name = entry.name
+        entries[heir.label.device] = heir
+        save([.putLabel(heir.label)])
+        return heir
+    }
+
+    private func add(_ entry: DirectoryEntry) {
+        entries[entry.label.device] = entry
+        bases[entry.base.key, default: 0] += 1
+        for tag in entry.label.tags { count(tag, 1) }
+    }
+
+    /// Gives a device the name that comes nearest to what it calls itself.
+    private func name(_ device: DeviceIdentity) {
+        guard let base = entries[device]?.base else { return }
+        var name = base
+        while names[name.key] != nil {
+            let number = max(numbers[base.key] ?? 1, 1) + 1
+            numbers[base.key] = number
+            name = base.numbered(number)
+        }
+        names[name.key] = device
+        entries[device]?.label.name = name
+        entries[device]?.label.isGiven = false
+    }
+
+    // MARK: The operator
+
+    /// What the operator changes of a device.
+    struct Change {
+        var name: DeviceName?
+        var added: [DeviceTag] = []
+        var removed: [DeviceTag] = []
+    }
+
+    /// Changes the label of a device, and answers when that is durable.
+    func change(
+        _ device: DeviceIdentity, _ change: Change, then: @escaping (Result<DirectoryEntry, Refusal>) -> Void
+    ) {
+        guard let before = entries[device] else {
+            return then(.failure(Refusal(status: 404, sentence: "There is no device \(device).")))
+        }
+        var label = before.label
+        label.tags = Array(Set(label.tags).union(change.added).subtracting(change.removed)).sorted()
+        if let name = change.name {
+            if let other = names[name.key], other != device { return then(.failure(taken(name, by: other))) }
+            label.name = name
+            label.isGiven = true
+        }
+        guard label.tags.count <= Limits.tagsPerDevice else {
+            let sentence =
+                "Device \(before.name) would have \(label.tags.count) tags; \(Limits.tagsPerDevice) are "
+                + "the most: remove some of them."
+            return then(.failure(Refusal(status: 400, sentence: sentence)))
+        }
+        guard hasRoom(for: change.added) else {
+            let sentence =
+                "The devices of this relay have \(tagCounts.count) different tags; "
+                + "\(Limits.tagsPerRelay) are the most."
+            return then(.failure(Refusal(status: 400, sentence: sentence)))
+        }
+        // From now on nobody else gets the name.
+        replace(before.label, by: label)
+        changes.apply([.putLabel(label)]) { [unowned self] result in
+            if case .failure(let error) = result {
+                if entries[device]?.label == label { replace(label, by: before.label) }
+                return then(.failure(Refusal(status: 503, sentence: error.description)))
+            }
+            var entry = before
+            entry.label = label
+            then(.success(entry))
+        }
+    }
+
+    private func taken(_ name: DeviceName, by other: DeviceIdentity) -> Refusal {
+        Refusal(
+            status: 409,
+            sentence: "Device \(other) is named \(name) already: take another name, or remove that device "
+                + "('postrider devices remove \(other)').")
+    }
+
+    private func replace(_ old: DeviceLabel, by new: DeviceLabel) {
+        if let name = old.name, names[name.key] == old.device { names[name.key] = nil }
+        if let name = new.name { names[name.key] = new.device }
+        for tag in old.tags { count(tag, -1) }
+        for tag in new.tags { count(tag, 1) }
+        entries[new.device]?.label = new
+    }
+
+    private func count(_ tag: DeviceTag, _ change: Int) {
+        let count = (tagCounts[tag] ?? 0) + change
+        tagCounts[tag] = count > 0 ? count : nil
+    }
+
+    /// Keeps labels. Names that could not be kept are given anew at the next start.
+    private func save(_ labels: [RegistryChange]) {
+        changes.apply(labels) { [log = context.log] result in
+            guard case .failure(let error) = result else { return }
+            log.warning("the names of \(labels.count) devices are not kept: \(error)", kind: "labels")
+        }
+    }
+
+    // MARK: Events
+
+    /// These have happened: followers are told, with the names of devices.
+    func take(_ events: [Control.DeviceEvent]) {
+        guard self.events.isFollowed else { return }
+        self.events.take(
+            events.map { event in
+                var event = event
+                if let identity = DeviceIdentity(hex: event.identity), let entry = entries[identity] {
+                    event.name = entry.name.text
+                    event.tags = entry.label.tags.isEmpty ? nil : entry.label.tags.map(\.text)
+                }
+                return event
+            })
+    }
+}

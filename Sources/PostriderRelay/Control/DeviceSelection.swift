@@ -1,0 +1,94 @@
+import PostriderNotifications
+
+/// Which devices the operator asks for, and in which order: the query of `GET /v1/devices`.
+struct DeviceSelection {
+    /// How devices can be sorted.
+    enum Order: String, CaseIterable {
+        /// Oldest enrolment first.
+        case enrolled
+        /// By name.
+        case name
+        /// Those first that have been as they are for longest.
+        case since
+        /// Those first for which most waits.
+        case pending
+    }
+
+    /// What every shard can say of its devices.
+    var filter = DeviceFilter()
+    /// Only devices of these names or identities, or with one of these tags, where any are given.
+    var names: [String] = []
+    var tags: Set<DeviceTag> = []
+    var order = Order.enrolled
+
+    /// What is wrong with a query: one sentence.
+    struct Mistake: Error {
+        let sentence: String
+    }
+
+    /// Understands a query such as `away-for=300&tag=lobby&sort=since`.
+    init(_ query: Substring) throws(Mistake) {
+        for part in query.split(separator: "&") {
+            let pair = part.split(separator: "=", maxSplits: 1).map(String.init)
+            let value = pair.count == 2 ? pair[1] : ""
+            switch pair.first {
+            case "connected":
+                guard let flag = Bool(value) else {
+                    throw Mistake(sentence: "'connected' is true or false, not '\(value)'.")
+                }
+                filter.isConnected = flag
+            case "away-for":
+                guard let seconds = Int64(value), 0...Self.mostSeconds ~= seconds else {
+                    throw Mistake(
+                        sentence:
+                            "'away-for' is a number of seconds from 0 to \(Self.mostSeconds), not '\(value)'."
+                    )
+                }
+                filter.awaySeconds = seconds
+            case "device": names.append(value)
+            case "tag":
+                guard let tag = DeviceTag(value) else {
+                    throw Mistake(sentence: "A tag is \(DeviceTag.rule), unlike '\(value)'.")
+                }
+                tags.insert(tag)
+            case "topic":
+                guard let topic = Topic(value) else {
+                    throw Mistake(sentence: "A topic is a bundle identifier, not '\(value)'.")
+                }
+                filter.topic = topic
+            case "sort":
+                guard let named = Order(rawValue: value) else {
+                    let names = Order.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw Mistake(sentence: "'sort' is one of \(names), not '\(value)'.")
+                }
+                order = named
+            default:
+                throw Mistake(
+                    sentence: "Devices are asked for with connected, away-for, device, tag, topic and sort.")
+            }
+        }
+    }
+
+    /// A hundred years.
+    private static let mostSeconds: Int64 = 3_155_760_000
+
+    /// The devices in the order that is asked for; by enrolment where that decides nothing.
+    func sorted(_ devices: [Control.Device]) -> [Control.Device] {
+        let devices = devices.sorted { ($0.enrolledAt, $0.identity) < ($1.enrolledAt, $1.identity) }
+        return switch order {
+        case .enrolled: devices
+        case .name: stable(devices) { $0.name < $1.name }
+        case .since: stable(devices) { $0.since < $1.since }
+        case .pending: stable(devices) { $0.pending > $1.pending }
+        }
+    }
+
+    private func stable(
+        _ devices: [Control.Device], by precedes: (Control.Device, Control.Device) -> Bool
+    ) -> [Control.Device] {
+        devices.enumerated().sorted { left, right in
+            if precedes(left.element, right.element) { return true }
+            return !precedes(right.element, left.element) && left.offset < right.offset
+        }.map(\.element)
+    }
+}

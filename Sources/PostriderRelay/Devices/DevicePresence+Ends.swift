@@ -1,0 +1,30 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderTransport
+
+extension DevicePresence.Ending {
+    /// What the end of a connection means for its device; nobody has said goodbye on it.
+    init(_ reason: CloseReason) {
+        switch reason {
+        case .localClose, .loopStopped, .internalError: self = .relayStopped
+        case .overloaded: self = .overloaded
+        case .peerClosed: self = .closed
+        case .idleTimeout: self = .silent
+        case .writeTimeout, .outputNotTaken, .stalled: self = .notTaken
+        case .protocolError, .notTLS, .protocolNotNegotiated: self = .protocolError
+        case .peerReset, .refused, .connectTimeout, .handshakeFailed, .handshakeTimeout: self = .cut
+        }
+    }
+
+    /// What a goodbye of the relay means for its device.
+    init?(ofRelay reason: Goodbye.Reason) {
+        switch reason {
+        case .shutdown: self = .relayStopped
+        case .replaced, .duplicated: self = .replaced
+        case .removed: self = .removed
+        case .overloaded: self = .overloaded
+        case .protocolError: self = .protocolError
+        case .unspecified, .asleep: return nil
+        }
+    }
+}
