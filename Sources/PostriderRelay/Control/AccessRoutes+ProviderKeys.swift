@@ -18,8 +18,8 @@ extension AccessRoutes {
             respond(
                 ControlHandler.refusal(
                     400,
-                    "A key has an identifier and a team of \(ControlHandler.nameWords), a public key, and perhaps "
-                        + "an environment (development or production), topics and a related key."))
+                    "A key has an identifier and a team of \(ControlHandler.nameWords), a public key, and "
+                        + "perhaps an environment (development or production), topics and a related key."))
             return
         }
         do throws(CryptoError) {
