@@ -113,7 +113,7 @@ extension EndToEnd {
                     of: relay,
                     options: ["--apps-directory", stage.path("apps"), "--delivery-attempts", "1"])
                 try await agent.line {
-                    $0.contains("\(topics[4]): its handler cannot be started as things are")
+                    $0.contains("\(topics[4]): its handler cannot be started now")
                 }
                 for topic in topics {
                     let token = try await stage.token(of: relay, topic: topic)

@@ -187,7 +187,7 @@ extension EndToEnd {
                 let ports = [
                     (relay.description.providerPort, "InvalidProviderToken"),
                     // Devices' port: gRPC says 200 whatever comes of a request.
-                    (relay.description.devicePort, "answered as gRPC: no provider API"),
+                    (relay.description.devicePort, "answered with gRPC: this is no provider API"),
                 ]
                 for (port, reason) in ports {
                     let target = ["--target", "https://localhost:\(port)", "--provider-only"]

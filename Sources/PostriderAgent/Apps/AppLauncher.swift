@@ -92,7 +92,8 @@ final class ProcessLauncher: AppLauncher, ProgramRunner {
                 description: "The program \(manifest.program) was not started: it \(error.explanation).")
         }
         guard let account = UserAccount.entry(of: manifest.user) else {
-            throw AgentFailure(description: "There is no user \(manifest.user) of whom the app could be.")
+            throw AgentFailure(
+                description: "There is no user \(manifest.user), whose app this is said to be.")
         }
         let agent = ProcessInfo.processInfo.environment
         var environment = agent.filter { Self.inherited.contains($0.key) }

@@ -79,7 +79,7 @@ extension AppRouter {
             log.warning("\(topic) \(business), and is disconnected")
             stream.end(
                 .deadlineExceeded,
-                "The app \(business): it is disconnected, and is handed over again what it holds.")
+                "The app \(business): it is disconnected, and its deliveries are handed over again.")
         }
     }
 

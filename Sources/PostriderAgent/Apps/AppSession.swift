@@ -192,7 +192,7 @@ final class AppSession: EndpointOwner {
         case .unregister(let topic): door.desk.unregister(topic, for: app)
         case .handled(let deliveries):
             guard door.desk.handled(deliveries, by: app) else {
-                throw .outOfOrder("An app handles what is under way to it, once.")
+                throw .outOfOrder("A delivery is handled once, and while it is under way.")
             }
         case .attach(let topic): door.desk.center.attach(topic, for: app)
         case .center(let call): door.desk.center.take(call, from: app)
@@ -200,7 +200,7 @@ final class AppSession: EndpointOwner {
         case .unsubscribe(let wish): door.desk.unsubscribe(wish, for: app)
         case .failed(let failed):
             guard door.desk.failed(failed, by: app) else {
-                throw .outOfOrder("An app fails at what is under way to it, once.")
+                throw .outOfOrder("A delivery fails once, and while it is under way.")
             }
         case .ready(let sleep): door.desk.system.ready(app, for: sleep)
         case .presentationWish(let wish): door.desk.wish(wish, from: app)

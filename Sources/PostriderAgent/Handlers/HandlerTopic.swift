@@ -70,7 +70,7 @@ final class HandlerTopic {
     /// registered all the same, because the program may be there when a notification arrives.
     func begin() {
         if handler.unit == nil, let mistake = ProgramHandlers.mistake(in: handler, of: manifest) {
-            log.warning("\(manifest.topic): its handler cannot be started as things are: \(mistake)")
+            log.warning("\(manifest.topic): its handler cannot be started now: \(mistake)")
         }
         register()
     }

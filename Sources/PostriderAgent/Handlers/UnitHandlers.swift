@@ -105,7 +105,8 @@ final class UnitHandlers: HandlerLauncher {
             // Without this subscription, systemd sends its signals only to those who made the call.
             try connection.call(subscription) { [weak self] in
                 if case .failure(let error) = $0 {
-                    self?.log.info("systemd was not subscribed to: \(error)", kind: "systemd subscription")
+                    self?.log.info(
+                        "cannot subscribe to systemd's signals: \(error)", kind: "systemd subscription")
                 }
             }
             for run in Array(runs.values) { run.begin() }

@@ -35,12 +35,12 @@ struct IdentityPolicy {
         guard hasKey else {
             log.error(
                 "\(cause); give the agent an enrolment key, by enrolment-key-file or in "
-                    + "POSTRIDER_ENROLMENT_KEY, and start it anew; until then it keeps local notifications "
-                    + "going and asks again ever later")
+                    + "POSTRIDER_ENROLMENT_KEY, and start it again; until then local notifications go on, "
+                    + "and it tries again at growing intervals")
             return .wait
         }
         log.warning(
-            "\(cause): enrolling anew; apps keep their inbox and schedule, and are given new device tokens")
+            "\(cause): enrolling again; apps keep their inbox and schedule, and are given new device tokens")
         return .enrolAnew
     }
 
@@ -49,7 +49,7 @@ struct IdentityPolicy {
         guard end.isDuplicate else { return .wait }
         if hasKey, onClone == .enrolAnew {
             log.warning(
-                "\(end): enrolling anew, because on-clone is enrol-anew; apps are given new device tokens")
+                "\(end): enrolling again, because on-clone is enrol-anew; apps are given new device tokens")
             return .enrolAnew
         }
         let hour = UInt64(Limits.duplicateLineMilliseconds) * 1_000_000
@@ -58,7 +58,7 @@ struct IdentityPolicy {
             log.error(
                 "two machines use the identity in \(stateDirectory): stop the agent of one, or set on-clone: "
                     + "enrol-anew and give it an enrolment key; until then this one gets no notifications "
-                    + "from the relay and asks again ever later")
+                    + "from the relay and tries again at growing intervals")
         }
         return .wait
     }

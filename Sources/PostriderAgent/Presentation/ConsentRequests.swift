@@ -100,13 +100,14 @@ final class ConsentRequests {
     private func show(_ topic: String) {
         guard let screen, let server, questions[topic] == .due else { return }
         guard let user = screen.user, user == center.owner(of: topic) else {
-            log.notice("\(topic) is not the app of the user whose desktop this is, who is not asked about it")
+            log.notice("the desktop's user is not asked about \(topic), which is the app of another user")
             questions[topic] = nil
             return
         }
         guard screen.capabilities.contains("actions") else {
             questions[topic] = nil
-            return log.notice("\(topic) cannot be decided about on this desktop: its server shows no actions")
+            return log.notice(
+                "the user cannot be asked about \(topic): the notification server shows no actions")
         }
         questions[topic] = .sent
         let question = DesktopNotification.question(

@@ -113,7 +113,7 @@ final class AgentLoop {
                 desk.clockChanged(byMilliseconds: 0)
             }
         } catch {
-            log.notice("another time zone is noticed hourly only: \(error)")
+            log.notice("the time zone is only checked once an hour: \(error)")
         }
         try door.open(try SocketAddress(unixPath: configuration.socketPath), on: loop)
     }

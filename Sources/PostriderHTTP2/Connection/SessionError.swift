@@ -25,8 +25,8 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
         case .notHTTP2: "the peer does not speak HTTP/2"
         case .tooManyHeaderFields: "a header block has too many fields"
         case .headerListTooLarge: "a header block is too large"
-        case .flooded: "the peer floods the connection with frames that carry nothing"
-        case .tooManyResets: "most requests are reset as soon as they are made"
+        case .flooded: "the peer floods the connection with frames without content"
+        case .tooManyResets: "most requests are reset as soon as they are made (rapid reset)"
         case .protocolViolation(let errorCode, let reason):
             "HTTP/2 connection error \(ErrorCode.name(errorCode)): \(reason)"
         case .requestsRefused: "no further request can be made on this connection"

@@ -112,7 +112,7 @@ final class ProviderLine: FleetLine {
     override func ended(_ reason: CloseReason) { pool.ended(self, reason) }
 
     private static func reason(_ refusal: Refusal) -> String {
-        guard !refusal.isGRPC else { return "answered as gRPC: no provider API" }
+        guard !refusal.isGRPC else { return "answered with gRPC: this is no provider API" }
         struct Body: Decodable { let reason: String? }
         let body = try? JSONDecoder().decode(Body.self, from: Data(refusal.body))
         return body?.reason ?? "status \(refusal.status)"

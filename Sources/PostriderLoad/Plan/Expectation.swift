@@ -115,10 +115,10 @@ public struct Expectation: Sendable, Equatable {
             throw Mistake(
                 description:
                     "'\(text)' asks for '\(name)', which is no figure of this scenario; its phases are "
-                    + "\(phases), and docs/operate/load.md has the figures")
+                    + "\(phases), and docs/reference/load-figures.md has the figures")
         }
         if case .microseconds = bound, let unit = metrics[metric]?.unit, !unit.isTime {
-            throw Mistake(description: "'\(text)' compares with a time, and \(metric) is none")
+            throw Mistake(description: "'\(text)' compares with a time, but \(metric) is not a time")
         }
     }
 

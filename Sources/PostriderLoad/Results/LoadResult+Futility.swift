@@ -12,7 +12,7 @@ extension LoadResult {
         }
         guard sent > 0 else {
             guard plan.steps.contains(where: \.action.isPush) else { return nil }
-            return "Nothing was pushed: no device had registered while there was time for it."
+            return "Nothing was pushed: no device registered in time."
         }
         var parts: [String] = []
         if let most = refused.max(by: { ($0.value, $1.key) < ($1.value, $0.key) })?.key {

@@ -103,7 +103,7 @@ extension LoadRun {
         }
         func sentence() -> String {
             let missing = together.missing
-            return "the pushes got nowhere for \(milliseconds / 1000) s"
+            return "no push was sent, answered or delivered for \(milliseconds / 1000) s"
                 + (missing > 0 ? ", and \(missing) that were accepted have not arrived" : "")
         }
         guard try await wait(milliseconds: milliseconds, counting: events, until: { !$0.isPushing }) else {

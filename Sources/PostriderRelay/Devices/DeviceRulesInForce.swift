@@ -37,8 +37,8 @@ struct DeviceRulesInForce {
         let doubts = clock.doubts(context.scheduler)
         if doubts, !hasDoubted, context.index == 0 {
             context.log.warning(
-                "the clock was put forward by more than an hour: what has expired by it is given up "
-                    + "in an hour, unless the clock is put right before that")
+                "the clock was put forward by more than an hour: notifications that have expired by it "
+                    + "are dropped in an hour, unless the clock is put back before that")
         }
         hasDoubted = doubts
         return doubts

@@ -179,7 +179,7 @@ final class Ledger {
         for load in batch.loads {
             store.read(load.rows) { [self] result in
                 if case .failure(let error) = result {
-                    log.error("notifications were not read: \(error)", kind: "not read: \(error)")
+                    log.error("stored notifications cannot be read: \(error)", kind: "not read: \(error)")
                 }
                 post(
                     .push(.loaded(load.device, asked: load.rows, result)),

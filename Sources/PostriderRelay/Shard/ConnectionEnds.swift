@@ -58,7 +58,7 @@ struct ConnectionEnds {
     /// A device has violated its protocol, or was silent for too long.
     func noteBroken(_ sentence: String, by peer: Peer?, kind: String) {
         log.info(
-            "the link of a device at \(peer?.address ?? "an unknown address") is ended: \(sentence)",
+            "the link of the device at \(peer?.address ?? "an unknown address") was ended: \(sentence)",
             kind: "device \(kind)", from: peer?.source?.description)
     }
 

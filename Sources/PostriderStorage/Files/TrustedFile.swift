@@ -104,7 +104,7 @@ public final class TrustedFile<File: DatabaseFile> {
         try database.emptyLog()
         database.isDoubtful = false
         log.notice(
-            "\(database.path) was closed and opened again, and what its log held is written anew: "
+            "\(database.path) was closed and opened again, and its write-ahead log written again: "
                 + "it is in use again."
         )
     }

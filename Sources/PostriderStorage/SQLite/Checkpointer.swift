@@ -106,9 +106,10 @@ final class Checkpointer: Sendable {
     func note(_ failure: StoreError?, of path: String) {
         if let failure {
             guard trouble.withLock({ $0.failed(failure, at: now()) }) else { return }
-            log.warning("the log of \(path) cannot be copied into it for now: \(failure)")
+            log.warning(
+                "no checkpoint of \(path) (its write-ahead log cannot be copied into it) for now: \(failure)")
         } else if trouble.withLock({ $0.succeeded(at: now()) }) != nil {
-            log.notice("the log of \(path) is copied into it again")
+            log.notice("checkpoints of \(path) succeed again")
         }
     }
 }

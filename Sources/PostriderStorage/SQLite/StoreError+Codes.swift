@@ -8,13 +8,14 @@ extension StoreError {
     init(code: CInt, message: String, path: String, systemCode: CInt = 0) {
         switch code & 0xFF {
         case SQLITE_FULL:
-            self.init(.full, "No room is left for \(path): free space on its disk.")
+            self.init(.full, "No space is left for \(path) (SQLITE_FULL): free space on its disk.")
         case SQLITE_IOERR where systemCode == ENOSPC || systemCode == EDQUOT:
             // Of a sync, on a file system that looks for room only then: the change may be there all the same.
-            self.init(.inputOutput, "No room is left for \(path): free space on its disk.")
+            self.init(.inputOutput, "No space is left for \(path) (ENOSPC): free space on its disk.")
         case SQLITE_IOERR:
             self.init(
-                .inputOutput, "The disk failed under \(path) (\(message)): check the disk and its mount.")
+                .inputOutput,
+                "The disk failed under \(path) (SQLITE_IOERR: \(message)): check the disk and its mount.")
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(.busy, "Another process holds \(path): end it and try again.")
         case SQLITE_CONSTRAINT:
@@ -22,7 +23,8 @@ extension StoreError {
         case SQLITE_NOTADB:
             self.init(.unusable, "\(path) is not a database: move it away or name another place.")
         case SQLITE_CORRUPT:
-            self.init(.unusable, "\(path) is damaged (\(message)): put a backup in its place.")
+            self.init(
+                .unusable, "\(path) is damaged (SQLITE_CORRUPT: \(message)): put a backup in its place.")
         case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM:
             self.init(
                 .unusable,

@@ -42,16 +42,16 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .localClose: "closed by this side"
         case .peerClosed: "closed by the peer"
-        case .peerReset: "cut by the peer"
+        case .peerReset: "reset by the peer (ECONNRESET)"
         case .refused(let why): "refused: \(why)"
         case .connectTimeout: "no connection in time"
         case .handshakeFailed(let why, _): why
         case .notTLS(let preamble): preamble.sentence
         case .handshakeTimeout: "no TLS handshake in time"
-        case .writeTimeout: "the peer did not take what was sent to it in time"
-        case .outputNotTaken: "more waited for the peer than is kept for it"
-        case .stalled(let what): "the peer did not go on in time: \(what)"
-        case .idleTimeout: "nothing heard from the peer in time"
+        case .writeTimeout: "the peer did not read what was sent in time"
+        case .outputNotTaken: "too much output waited for the peer"
+        case .stalled(let what): "the peer did not continue in time: \(what)"
+        case .idleTimeout: "nothing was received from the peer in time"
         case .protocolNotNegotiated: "the peer does not speak the protocol of this port"
         case .protocolError(let why, _): "the peer broke the protocol: \(why)"
         case .internalError(let why): why

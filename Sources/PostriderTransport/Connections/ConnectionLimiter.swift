@@ -47,9 +47,9 @@ public enum Refusal: Error, Equatable, CustomStringConvertible {
     /// The end of "a connection was refused: ".
     public var description: String {
         switch self {
-        case .descriptors: "hardly a descriptor is left"
-        case .connections: "its source has as many connections as it may have"
-        case .attempts: "its source connects more often than it may"
+        case .descriptors: "too few file descriptors are left (nofile)"
+        case .connections: "its source has too many connections"
+        case .attempts: "its source connects too often"
         case .handshakes: "too many TLS handshakes are under way"
         case .sources: "too many sources connect at once"
         }

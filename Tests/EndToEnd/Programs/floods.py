@@ -12,8 +12,8 @@ from relay import require
 
 CALM = 11
 CANCEL = 8
-FLOOD = "the peer floods the connection with frames that carry nothing"
-RESETS = "most requests are reset as soon as they are made"
+FLOOD = "the peer floods the connection with frames without content"
+RESETS = "most requests are reset as soon as they are made (rapid reset)"
 # A request for nothing, which is answered with 404: no device is needed to make the relay answer.
 HEAD = [(":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/nowhere")]
 

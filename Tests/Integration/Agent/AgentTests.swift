@@ -194,7 +194,7 @@ struct AgentTests {
         configuration = try other.agentConfiguration(scratch)
         configuration.authorization = .authorized
         let next = try await Agent.start(configuration, log: log)
-        await line("enrolling anew", in: lines)
+        await line("enrolling again", in: lines)
         while application.deviceToken == token || application.deviceToken == nil { await Task.yield() }
         let fresh = try #require(application.deviceToken)
         #expect(try other.push(#"{"number":1}"#, to: fresh) == 200)

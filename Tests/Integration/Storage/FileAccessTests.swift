@@ -69,6 +69,6 @@ import Testing
         let failure = StoreError(
             code: 10 | 4 << 8, message: "disk I/O error", path: "queue.sqlite", systemCode: ENOSPC)
         #expect(failure.kind == .inputOutput)
-        #expect(failure.description == "No room is left for queue.sqlite: free space on its disk.")
+        #expect(failure.description == "No space is left for queue.sqlite (ENOSPC): free space on its disk.")
     }
 }

@@ -97,7 +97,7 @@ struct SilentDeviceTests {
         try house.advance(byMilliseconds: 5_000)
         #expect(line.closed == .localClose)
         let told = try #require(house.logged.last { $0.level == .info })
-        #expect(told.text == "the link of a device at test is ended: no hello within 10 seconds")
+        #expect(told.text == "the link of the device at test was ended: no hello within 10 seconds")
         #expect(told.kind != nil)
     }
 
