@@ -3,21 +3,21 @@ extension Connection {
     /// Starts to be watched by `loop`.
     func watch(on loop: EventLoop) throws(SystemError) {
         registeredInterest = interest
-        token = try loop.watch(number, registeredInterest, .connection(self), inLobby: isInLobby)
+        token = try loop.watch(number, registeredInterest, .connection(self), isDeferred: isDeferred)
         loop.connectionCount += 1
     }
 
-    private var isInLobby: Bool {
+    private var isDeferred: Bool {
         switch phase {
-        case .connecting, .handshaking: isPatient
+        case .connecting, .handshaking: isDeferrable
         case .open, .closing, .lingering, .moving, .ended: false
         }
     }
 
     /// Is heard at once again, of everything that it is watched for from the end of this turn on.
-    func leaveLobby() {
-        guard let loop, loop.isInLobby(number) else { return }
-        loop.leaveLobby(number)
+    func endDeferring() {
+        guard let loop, loop.isDeferred(number) else { return }
+        loop.endDeferring(number)
         registeredInterest = []
         updateInterest()
     }
@@ -39,7 +39,7 @@ extension Connection {
             var interest = outputAwaits
             if inputAwaitsWritable { interest.insert(.writable) }
             if !hasInputEnded && !isReadingPaused {
-                interest.insert(isPatient ? [.readable, .peerEnded] : .readable)
+                interest.insert(isDeferrable ? [.readable, .peerEnded] : .readable)
             }
             return interest
         }

@@ -36,7 +36,7 @@ extension Connection {
     }
 
     func continueHandshake() {
-        guard isPatient, let pace = loop?.pace else { return shakeHands() }
+        guard isDeferrable, let pace = loop?.pace else { return shakeHands() }
         let start = EventLoop.read(CLOCK_MONOTONIC)
         shakeHands()
         pace.spend(EventLoop.read(CLOCK_MONOTONIC) - start)
@@ -76,7 +76,7 @@ extension Connection {
         phase = .open
         ticket?.handshakeEnded()
         leavePace()
-        leaveLobby()
+        endDeferring()
         if let tls {
             let agreement = tls.finishHandshake(using: loop.workspace(of: tls))
             peer.negotiatedProtocol = agreement.negotiatedProtocol
@@ -106,7 +106,7 @@ extension Connection {
 
     /// The handshake begins to count.
     private func beginPace() {
-        guard isPatient, let pace = loop?.pace else { return }
+        guard isDeferrable, let pace = loop?.pace else { return }
         isPaced = true
         pace.began()
     }

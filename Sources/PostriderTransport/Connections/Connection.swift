@@ -26,8 +26,8 @@ public final class Connection: ConnectionOutput {
     var session: (any ConnectionHandler)?
     /// Who accepted it, until it has a session.
     var listener: Listener?
-    /// Whether it is one of thousands that may come, and go, at once: then it waits for its time in the lobby.
-    let isPatient: Bool
+    /// Whether it is one of thousands that may connect or end at once: then its handshake and its end are deferred.
+    let isDeferrable: Bool
     /// Whether its handshake is one of those that the loop's pace counts.
     var isPaced = false
     /// When it was accepted and its handshake began, in monotonic nanoseconds; 0 where it did not begin with one.
@@ -68,7 +68,7 @@ public final class Connection: ConnectionOutput {
     init(
         _ descriptor: consuming Descriptor, _ phase: Phase, on loop: EventLoop, tls: (any TLSSession)?,
         peer: Peer,
-        limits: ConnectionLimits, isPatient: Bool = false
+        limits: ConnectionLimits, isDeferrable: Bool = false
     ) throws(SystemError) {
         precondition(limits.bytesPerRead >= tls?.leastRoom ?? 0, "a read has room for a record")
         number = descriptor.number
@@ -78,7 +78,7 @@ public final class Connection: ConnectionOutput {
         self.tls = tls
         self.peer = peer
         self.limits = limits
-        self.isPatient = isPatient
+        self.isDeferrable = isDeferrable
         if case .connecting = phase { handshakeAwaits = .writable } else { handshakeAwaits = .readable }
         try watch(on: loop)
     }
@@ -124,14 +124,14 @@ public final class Connection: ConnectionOutput {
         case .open, .closing, .lingering, .moving, .ended: break
         }
         guard let loop else { return }
-        if loop.isInLobby(number) {
+        if loop.isDeferred(number) {
             loop.isVisitOver = true
-            leaveLobby()
-        } else if isPatient, case .open = phase,
+            endDeferring()
+        } else if isDeferrable, case .open = phase,
             !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error])
         {
             // Thousands may be cut at once: they end one by one.
-            return loop.enterLobby(token, readiness)
+            return loop.beginDeferring(token, readiness)
         }
         hear(readiness)
     }

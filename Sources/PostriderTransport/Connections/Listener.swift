@@ -26,13 +26,12 @@ public final class Listener: EventSource {
     private var rest: (any LoopTimer)?
     /// Counts connections by source; nil: they are not counted. To be set before the first turn.
     public var gate: ConnectionLimiter?
-    /// Whether those who come may be thousands: then they come in and shake hands by the lobby
-    /// (``EventLoop/visitLobby()``), and no more at a time than the loop's ``EventLoop/pace`` allows. To be set before
-    /// the first turn.
+    /// Whether thousands may connect at once: then their handshakes are deferred (``EventLoop/runDeferred()``), and no
+    /// more are under way than the loop's ``EventLoop/pace`` allows. To be set before the first turn.
     public var isPaced = false {
         didSet {
             guard let loop, let number = descriptor?.number else { return }
-            loop.slots[Int(number)].isInLobby = isPaced
+            loop.slots[Int(number)].isDeferred = isPaced
         }
     }
     /// Called for each refused connection.
@@ -120,7 +119,7 @@ public final class Listener: EventSource {
             let stream = try tls.map { try $0.current.accept(number) }
             let connection = try Connection(
                 accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
-                limits: limits, isPatient: isPaced && stream != nil)
+                limits: limits, isDeferrable: isPaced && stream != nil)
             acceptedCount += 1
             connection.ticket = ticket
             connection.begin(for: self)

@@ -1,27 +1,27 @@
 internal import Glibc
 
-/// Those who wait for their time, in the order in which they came.
+/// FIFO of connections whose readiness events are deferred to the end of the turn.
 struct DeferredQueue {
-    private var line: [EventLoop.Token] = []
+    private var tokens: [EventLoop.Token] = []
     private var first = 0
-    /// When the last visit ended.
+    /// When the queue was last run, in monotonic nanoseconds.
     fileprivate var visitEnded: UInt64 = 0
-    /// The same in nanoseconds that the thread has run, or somewhat more.
+    /// The same in nanoseconds of the thread's own processor time, or somewhat more.
     fileprivate var visitEndedRunning: UInt64 = 0
 
-    /// Whether nobody waits.
-    var isEmpty: Bool { first == line.count }
+    /// Whether no connection waits.
+    var isEmpty: Bool { first == tokens.count }
 
-    /// Waits behind all others.
-    mutating func join(_ token: EventLoop.Token) { line.append(token) }
+    /// Appends a connection.
+    mutating func join(_ token: EventLoop.Token) { tokens.append(token) }
 
-    /// Who has waited for longest.
+    /// Removes and returns the connection that has waited for longest.
     mutating func next() -> EventLoop.Token? {
-        guard first < line.count else { return nil }
-        let token = line[first]
+        guard first < tokens.count else { return nil }
+        let token = tokens[first]
         first += 1
-        if first > line.count / 2 {
-            line.removeFirst(first)
+        if first > tokens.count / 2 {
+            tokens.removeFirst(first)
             first = 0
         }
         return token
@@ -29,40 +29,40 @@ struct DeferredQueue {
 }
 
 extension EventLoop {
-    /// Nanoseconds of a visit after a long time without one.
+    /// The longest run of the queue, in nanoseconds.
     private static let longestVisit: UInt64 = 10_000_000
-    /// Nanoseconds of a turn in which less was done for others than a step of a handshake takes.
+    /// A turn that is shorter than this did less for other connections than a step of a handshake takes.
     private static let shortTurn: UInt64 = 100_000
 
-    /// Hears one of those who wait for their time, or as many as take no longer than everybody else did since the
-    /// last visit: who shakes hands is let in, too, where others keep the loop busy. It is the thread's own time that
-    /// counts: a turn that another thread interrupted is long enough already. After the end of one that was cut the
-    /// visit is over, for most of what an end takes comes later in the turn.
-    func visitLobby() {
+    /// Handles deferred events: at least one, and more for as long as the thread has worked for other connections since
+    /// the last run. So handshakes make progress even while others keep the loop busy. The thread's own processor time
+    /// counts, because a turn that another thread interrupted is long enough already. After the end of a connection
+    /// that was cut the run is over, because most of the work of an end follows later in the turn.
+    func runDeferred() {
         isVisitOver = false
         let start = Self.read(CLOCK_MONOTONIC)
-        let sinceLast = start - lobby.visitEnded
-        // The thread's time is a call of the kernel: it is asked for only where there may be time for a second one.
+        let sinceLast = start - deferred.visitEnded
+        // Reading the thread's time is a system call, worthwhile only if there may be time for a second event.
         guard sinceLast > Self.shortTurn else {
             hearNext()
-            lobby.visitEnded = Self.read(CLOCK_MONOTONIC)
-            // All of it, had nobody interrupted us: the next visit is rather too short.
-            return lobby.visitEndedRunning += lobby.visitEnded - start + sinceLast
+            deferred.visitEnded = Self.read(CLOCK_MONOTONIC)
+            // Assumes that the thread was not interrupted, so the next run is rather too short than too long.
+            return deferred.visitEndedRunning += deferred.visitEnded - start + sinceLast
         }
         var time = Self.read(CLOCK_THREAD_CPUTIME_ID)
-        let end = time + min(time - min(time, lobby.visitEndedRunning), Self.longestVisit)
+        let end = time + min(time - min(time, deferred.visitEndedRunning), Self.longestVisit)
         repeat {
             guard hearNext() else { break }
             time = Self.read(CLOCK_THREAD_CPUTIME_ID)
         } while !isVisitOver && time < end
-        lobby.visitEndedRunning = time
-        lobby.visitEnded = Self.read(CLOCK_MONOTONIC)
+        deferred.visitEndedRunning = time
+        deferred.visitEnded = Self.read(CLOCK_MONOTONIC)
     }
 
-    /// Hears who has waited for longest. False: nobody waits.
+    /// Handles the oldest deferred event. Returns false if there is none.
     @discardableResult
     private func hearNext() -> Bool {
-        while let token = lobby.next() {
+        while let token = deferred.next() {
             guard holds(token) else { continue }
             let number = Int(truncatingIfNeeded: token & 0xFFFF_FFFF)
             let readiness = slots[number].awaited
@@ -73,24 +73,24 @@ extension EventLoop {
         return false
     }
 
-    /// Who waits for their time is ready for something.
+    /// Defers an event of a connection.
     func wait(_ token: Token, _ readiness: Readiness) {
         let number = Int(truncatingIfNeeded: token & 0xFFFF_FFFF)
-        if slots[number].awaited.isEmpty { lobby.join(token) }
+        if slots[number].awaited.isEmpty { deferred.join(token) }
         slots[number].awaited.formUnion(readiness)
     }
 
-    /// What is reported of a connection waits for its time from now on, this included, and each report comes once.
-    func enterLobby(_ token: Token, _ readiness: Readiness) {
+    /// Defers all events of a connection from now on, beginning with this one; epoll reports each event once.
+    func beginDeferring(_ token: Token, _ readiness: Readiness) {
         let number = Int(truncatingIfNeeded: token & 0xFFFF_FFFF)
-        slots[number].isInLobby = true
+        slots[number].isDeferred = true
         change(Int32(number), [], token)
         wait(token, readiness)
     }
 
-    /// Whether what is reported of it waits for its time.
-    func isInLobby(_ number: Int32) -> Bool { slots[Int(number)].isInLobby }
+    /// Whether the events of a descriptor are deferred.
+    func isDeferred(_ number: Int32) -> Bool { slots[Int(number)].isDeferred }
 
-    /// What is reported of it is heard at once again, when it has been watched anew.
-    func leaveLobby(_ number: Int32) { slots[Int(number)].isInLobby = false }
+    /// Ends deferring, once the descriptor is registered again.
+    func endDeferring(_ number: Int32) { slots[Int(number)].isDeferred = false }
 }

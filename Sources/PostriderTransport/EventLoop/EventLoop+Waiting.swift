@@ -34,7 +34,7 @@ extension EventLoop {
 
     private var waitMilliseconds: Int32 {
         guard !isStopping, unread.isEmpty, dirty.isEmpty, departed.isEmpty, interestChanged.isEmpty,
-            lobby.isEmpty
+            deferred.isEmpty
         else { return 0 }
         return timers.nextMilliseconds.map { Int32(clamping: $0) } ?? -1
     }

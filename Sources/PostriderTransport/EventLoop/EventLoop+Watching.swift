@@ -2,9 +2,9 @@
 extension EventLoop {
     /// Watches `number` and returns the token under which its events come.
     ///
-    /// - Parameter inLobby: what is reported of it waits for its time.
+    /// - Parameter isDeferred: whether its events are deferred to the end of the turn.
     func watch(
-        _ number: Int32, _ interest: Readiness, _ watched: Watched, inLobby: Bool = false
+        _ number: Int32, _ interest: Readiness, _ watched: Watched, isDeferred: Bool = false
     ) throws(SystemError) -> Token {
         let index = Int(number)
         while slots.count <= index { slots.append(Slot()) }
@@ -12,7 +12,7 @@ extension EventLoop {
         slots[index].generation &+= 1
         let token = UInt64(slots[index].generation) << 32 | UInt64(index)
         slots[index].watched = watched
-        slots[index].isInLobby = inLobby
+        slots[index].isDeferred = isDeferred
         do {
             try poller.add(number, slots[index].asked(interest), token: token)
         } catch {

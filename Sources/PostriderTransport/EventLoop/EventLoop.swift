@@ -1,34 +1,34 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// One thread's loop: sockets, timers and mailboxes, worked off in turns. It is created, used and left on the
-/// thread that runs it; a `Mailbox` is the only way in from elsewhere.
+/// One thread's loop: it handles sockets, timers and mailboxes in turns. It is created and used on the thread that runs
+/// it; other threads reach it only through a `Mailbox`.
 ///
 /// One turn: poll → read the clocks once → timers → readable sockets → mailboxes → closed connections → `turnEnded` →
-/// flush → the lobby, and the last three again for it → apply changes of interest. So locks and system calls scale with
-/// turns, not with work, and nobody's answer waits for those who have to wait themselves.
+/// flush → deferred events, and the last three again for them → apply changes of interest. So locks and system calls
+/// scale with turns, not with work, and deferred handshakes delay no answer.
 @safe public final class EventLoop: Scheduler {
     /// What a descriptor number stands for. The generation tells a late event of a closed descriptor from an
     /// event of the one that got its number.
     struct Slot {
         var generation: UInt32 = 0
         var watched: Watched = .nothing
-        /// Whether what is reported of it waits for its time.
-        var isInLobby = false
-        /// What it waits with in the lobby; nothing: it does not wait.
+        /// Whether its events are deferred.
+        var isDeferred = false
+        /// Its deferred events; empty if there are none.
         var awaited: Readiness = []
 
-        /// What the poller is asked for. A connection that waits is reported once and not in each turn: thousands of
-        /// them cost nothing then. A listener is one only, and lets in one at a time of those who came together.
+        /// What epoll is asked for. A deferred connection is reported once and not in each turn, so that thousands of
+        /// them cost nothing. A listener is reported in each turn: it accepts one connection at a time.
         func asked(_ interest: Readiness) -> Readiness {
-            guard isInLobby, case .connection = watched else { return interest }
+            guard isDeferred, case .connection = watched else { return interest }
             return interest.union(.edgeTriggered)
         }
 
-        /// Stands for nothing any more.
+        /// Marks the number as unused.
         mutating func clear() {
             watched = .nothing
-            isInLobby = false
+            isDeferred = false
             awaited = []
             generation &+= 1
         }
@@ -46,15 +46,15 @@ internal import Glibc
     typealias Token = UInt64
 
     private static let inputCapacity = 64 * 1024
-    /// Many: nobody is to wait behind those who have to wait themselves.
+    /// Large, so that deferred handshakes cannot crowd other events out of one epoll_wait.
     private static let reportsPerTurn = 4096
     /// An output buffer that grew beyond this is given back.
     private static let keptOutputCapacity = 1024 * 1024
 
     let poller: Poller
-    /// Connections that shake hands, and those that were cut, wait for their time here.
-    var lobby = DeferredQueue()
-    /// Whether nobody of them is to be heard any more in this turn.
+    /// Connections in their handshake, and connections that were cut, whose events are deferred.
+    var deferred = DeferredQueue()
+    /// Whether no further deferred event is handled in this turn.
     var isVisitOver = false
     var slots: [Slot] = []
     let timers: TimerTable
@@ -101,7 +101,7 @@ internal import Glibc
     var pollingEnds: UInt64 = 0
 
     /// Called when a turn's events have been handled, before the flush, and again after a flush, and so once more after
-    /// a visit of the lobby: here messages that were gathered during the turn are posted.
+    /// the deferred events: the place to post messages that were collected during the turn.
     public var turnEnded: (() -> Void)?
 
     /// A loop that does nothing yet.
@@ -181,8 +181,8 @@ extension EventLoop {
         for index in 0..<count { dispatch(poller[index]) }
         deliverMessages()
         settle()
-        if !lobby.isEmpty {
-            visitLobby()
+        if !deferred.isEmpty {
+            runDeferred()
             settle()
         }
         applyInterests()
@@ -200,7 +200,7 @@ extension EventLoop {
     func dispatch(_ event: (token: Token, readiness: Readiness)) {
         guard holds(event.token) else { return }
         let number = Int(truncatingIfNeeded: event.token & 0xFFFF_FFFF)
-        if slots[number].isInLobby {
+        if slots[number].isDeferred {
             wait(event.token, event.readiness)
         } else {
             tell(number, event.readiness)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PostriderTransport
 
-@Suite("The lobby")
+@Suite("The deferred queue")
 struct DeferredQueueTests {
     /// A loop that listens, and one with those who connect: one of them says something all the time.
     private struct Scene {
@@ -120,11 +120,11 @@ struct DeferredQueueTests {
         for server in servers { #expect(server.reasons.isEmpty) }
         // All are heard of in one turn, and what the end of each says besides in the next: ten are left.
         for _ in 0..<2 { scene.loop.turnBriefly() }
-        #expect(!scene.loop.lobby.isEmpty)
+        #expect(!scene.loop.deferred.isEmpty)
         #expect(scene.loop.poller.wait(milliseconds: 0) == 0)
         for _ in 0..<40 { scene.loop.turnBriefly() }
         #expect(servers.allSatisfy { !$0.reasons.isEmpty })
-        #expect(scene.loop.lobby.isEmpty)
+        #expect(scene.loop.deferred.isEmpty)
     }
 
     @Test("hears to the end what one that was cut has said before")
