@@ -2,42 +2,42 @@ import PostriderNotifications
 
 extension ContractTable {
     static let authentication = ContractGroup(
-        title: "Who asks",
+        title: "Authentication",
         introduction: """
-            A provider shows with each push a token that a key of its team has signed (JWT with ES256; \
-            pushok's ES512 is taken as well). \
-            What real libraries send is taken, also where the documentation says otherwise.
+            A provider sends with each push a token that a key of its team has signed (JWT with ES256; \
+            pushok's ES512 is accepted too). What real libraries send is accepted, even where Apple's \
+            documentation differs.
             """,
         cases: schemes + goodTokens + badTokens + ages,
         isBinding: true)
 
     private static let schemes = [
         ContractCase(
-            "auth-missing", "A push without token and certificate is nobody's.", ["authorization": nil],
+            "auth-missing", "A push needs a token or a certificate.", ["authorization": nil],
             gets: .refused(403, "MissingProviderToken")),
         ContractCase(
-            "auth-empty", "An empty header is none.", ["authorization": ""],
+            "auth-empty", "An empty header counts as missing.", ["authorization": ""],
             gets: .refused(403, "MissingProviderToken")),
         ContractCase(
-            "auth-scheme-alone", "A scheme without token is none.", ["authorization": "bearer"],
+            "auth-scheme-alone", "A scheme without a token counts as missing.", ["authorization": "bearer"],
             gets: .refused(403, "MissingProviderToken")),
         ContractCase(
-            "auth-basic", "There is one scheme.", ["authorization": "basic {jwt}"],
+            "auth-basic", "The scheme must be `bearer`.", ["authorization": "basic {jwt}"],
             gets: .refused(403, "MissingProviderToken")),
         ContractCase(
-            "auth-no-scheme", "The scheme is needed.", ["authorization": "{jwt}"],
+            "auth-no-scheme", "The scheme is required.", ["authorization": "{jwt}"],
             gets: .refused(403, "MissingProviderToken")),
         ContractCase(
             "auth-upper-case", "The scheme may be of either case.", ["authorization": "Bearer {jwt}"],
             gets: .accepted),
         ContractCase(
-            "auth-spaces", "Spaces before the token do no harm.", ["authorization": "bearer   {jwt}"],
+            "auth-spaces", "Spaces before the token are ignored.", ["authorization": "bearer   {jwt}"],
             gets: .accepted),
         ContractCase(
-            "auth-before-token", "Who asks is looked at before the device token.", ["authorization": nil],
+            "auth-before-token", "Authentication is checked before the device token.", ["authorization": nil],
             path: "/3/device/aaaa", gets: .refused(403, "MissingProviderToken")),
         ContractCase(
-            "auth-before-headers", "Who asks is looked at before the headers.",
+            "auth-before-headers", "Authentication is checked before the headers.",
             ["authorization": nil, "apns-priority": "7"], gets: .refused(403, "MissingProviderToken")),
     ]
 
@@ -57,7 +57,7 @@ extension ContractTable {
         token("jwt-iat-text", "`iat` may be text.", "jwt with iat as text", gets: .accepted),
         token("jwt-iat-float", "`iat` may be a float.", "jwt with iat as a float", gets: .accepted),
         token(
-            "jwt-claims", "Other claims are not looked at, not even `exp`.", "jwt with other claims",
+            "jwt-claims", "Other claims are ignored, even `exp`.", "jwt with other claims",
             gets: .accepted),
         token(
             "jwt-no-alg", "Without `alg` it is ES256, as in Apple's own sample.", "jwt without alg",
@@ -68,50 +68,55 @@ extension ContractTable {
 
     private static let badTokens = [
         token(
-            "jwt-text", "Three parts of base64 make a token.", "no jwt",
+            "jwt-text", "A token has three parts in base64.", "no jwt",
             gets: .refused(403, "InvalidProviderToken")
         ),
         token(
-            "jwt-two-parts", "A token is signed.", "jwt without signature",
+            "jwt-two-parts", "A token must be signed.", "jwt without signature",
             gets: .refused(403, "InvalidProviderToken")),
         token(
-            "jwt-none", "`alg` is ES256.", "jwt with alg none", gets: .refused(403, "InvalidProviderToken")),
-        token(
-            "jwt-hmac", "`alg` is ES256.", "jwt with alg HS256", gets: .refused(403, "InvalidProviderToken")),
-        token(
-            "jwt-no-kid", "`kid` names the key.", "jwt without kid",
+            "jwt-none", "`alg` must be ES256.", "jwt with alg none",
             gets: .refused(403, "InvalidProviderToken")),
         token(
-            "jwt-unknown-kid", "The key is known here.", "jwt of an unknown key",
+            "jwt-hmac", "`alg` must be ES256.", "jwt with alg HS256",
             gets: .refused(403, "InvalidProviderToken")),
         token(
-            "jwt-other-key", "The key is the one that it names.", "jwt signed with another key",
+            "jwt-no-kid", "`kid` must name the key.", "jwt without kid",
             gets: .refused(403, "InvalidProviderToken")),
         token(
-            "jwt-other-team", "The key is its team's.", "jwt with another team",
+            "jwt-unknown-kid", "The relay must know the key.", "jwt of an unknown key",
             gets: .refused(403, "InvalidProviderToken")),
         token(
-            "jwt-no-iss", "`iss` names the team.", "jwt without iss",
+            "jwt-other-key", "The signature must be of the key that `kid` names.",
+            "jwt signed with another key",
             gets: .refused(403, "InvalidProviderToken")),
         token(
-            "jwt-no-iat", "`iat` tells when it was made.", "jwt without iat",
+            "jwt-other-team", "`iss` must be the key's team.", "jwt with another team",
             gets: .refused(403, "InvalidProviderToken")),
         token(
-            "jwt-iat-word", "`iat` is a time.", "jwt with iat as a word",
+            "jwt-no-iss", "`iss` must name the team.", "jwt without iss",
             gets: .refused(403, "InvalidProviderToken")),
         token(
-            "jwt-critical", "A critical extension is not known here.", "jwt with a critical extension",
+            "jwt-no-iat", "`iat` must say when the token was made.", "jwt without iat",
+            gets: .refused(403, "InvalidProviderToken")),
+        token(
+            "jwt-iat-word", "`iat` must be a time.", "jwt with iat as a word",
+            gets: .refused(403, "InvalidProviderToken")),
+        token(
+            "jwt-critical", "The relay knows no critical extensions.", "jwt with a critical extension",
             gets: .refused(403, "InvalidProviderToken")),
     ]
 
     private static let ages = [
-        token("jwt-59-minutes", "A token is good for an hour.", "jwt of 59 minutes ago", gets: .accepted),
+        token("jwt-59-minutes", "A token is valid for an hour.", "jwt of 59 minutes ago", gets: .accepted),
         token(
-            "jwt-61-minutes", "A token is good for an hour.", "jwt of 61 minutes ago",
+            "jwt-61-minutes", "A token is valid for an hour.", "jwt of 61 minutes ago",
             gets: .refused(403, "ExpiredProviderToken")),
-        token("jwt-ahead", "Clocks differ by less than an hour.", "jwt of in 59 minutes", gets: .accepted),
         token(
-            "jwt-far-ahead", "Clocks differ by less than an hour.", "jwt of in 61 minutes",
+            "jwt-ahead", "`iat` may be up to an hour ahead of the relay's clock.", "jwt of in 59 minutes",
+            gets: .accepted),
+        token(
+            "jwt-far-ahead", "`iat` may be up to an hour ahead of the relay's clock.", "jwt of in 61 minutes",
             gets: .refused(403, "ExpiredProviderToken")),
     ]
 }

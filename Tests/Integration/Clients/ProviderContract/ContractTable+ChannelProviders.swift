@@ -2,10 +2,10 @@ import PostriderNotifications
 
 extension ContractTable {
     static let channelProviders = ContractGroup(
-        title: "Channels and broadcasts: who asks",
+        title: "Channels and broadcasts: authentication",
         introduction: """
-            The rules are those of pushes: a connection is bound by whatever it carries first. What differs \
-            is the word for an app that the token or the certificate is not for.
+            The rules are those of pushes: whatever a connection carries first binds it. Only the reason \
+            differs for an app that the token or the certificate is not for.
             """,
         cases: channelTokens + channelKeys,
         events: [
@@ -14,17 +14,18 @@ extension ContractTable {
                 "a request about another app", "403 `TopicMismatch`", reason: "TopicMismatch",
                 shownBy: "Unit/Relay/CertificateScopeTests.swift", "covers the channels of its topics"),
             ContractEvent(
-                "channel-shutdown", "The relay stops.", "a request while it drains", "503 `Shutdown`",
+                "channel-shutdown", "The relay is stopping.", "a request while it drains", "503 `Shutdown`",
                 reason: "Shutdown", shownBy: "Unit/Relay/ProviderSessionTests.swift",
                 "answers a request about channels in a drain"),
             ContractEvent(
-                "channel-congestion", "The relay has more to do than it can.",
+                "channel-congestion", "The relay is overloaded.",
                 "a request while the ledger's mailbox, or that of the app's home, is full",
                 "429 `TooManyRequests`", reason: "TooManyRequests",
                 shownBy: "Unit/Relay/ProviderBoundTests.swift",
                 "while the ledger is behind, pushes and requests about channels are to come again"),
             ContractEvent(
-                "channel-lists", "A connection takes the lists it has asked for before it asks for more.",
+                "channel-lists",
+                "A connection must read the lists that it asked for before it asks for more.",
                 "a list while 16 are under way", "429 `TooManyRequests`", reason: "TooManyRequests",
                 shownBy: "Unit/Relay/ProviderBoundTests.swift",
                 "and not for who asks for it again and again"),
@@ -35,34 +36,34 @@ extension ContractTable {
 
     private static let channelTokens = [
         ContractCase(
-            "channel-auth-missing", "A request without token and certificate is nobody's.", as: .create,
+            "channel-auth-missing", "A request needs a token or a certificate.", as: .create,
             ["authorization": nil], gets: .refused(403, "MissingProviderToken")),
         ContractCase(
-            "broadcast-auth-missing", "A request without token and certificate is nobody's.",
+            "broadcast-auth-missing", "A request needs a token or a certificate.",
             as: .broadcast, ["authorization": nil], gets: .refused(403, "MissingProviderToken")),
         ContractCase(
-            "channel-auth-basic", "There is one scheme.", as: .list, ["authorization": "basic {jwt}"],
+            "channel-auth-basic", "The scheme must be `bearer`.", as: .list, ["authorization": "basic {jwt}"],
             gets: .refused(403, "MissingProviderToken")),
         ContractCase(
-            "channel-auth-first", "Who asks is looked at before name, app and channel.", as: .read,
+            "channel-auth-first", "Authentication is checked before identifier, app and channel.", as: .read,
             ["authorization": nil, "apns-request-id": "no-uuid", "apns-channel-id": nil],
             path: "/1/apps/com.example.foreign/channels", gets: .refused(403, "MissingProviderToken")),
         ContractCase(
             "channel-jwt-der", "Tokens are read as with pushes.", as: .create,
             ["authorization": "bearer {jwt with a DER signature}"], gets: made),
         ContractCase(
-            "channel-jwt-text", "Three parts of base64 make a token.", as: .create,
+            "channel-jwt-text", "A token has three parts in base64.", as: .create,
             ["authorization": "bearer {no jwt}"], gets: .refused(403, "InvalidProviderToken")),
         ContractCase(
-            "broadcast-jwt-unknown-key", "The key is known here.", as: .broadcast,
+            "broadcast-jwt-unknown-key", "The relay must know the key.", as: .broadcast,
             ["authorization": "bearer {jwt of an unknown key}"],
             gets: .refused(403, "InvalidProviderToken")),
         ContractCase(
-            "channel-jwt-61-minutes", "A token is good for an hour.", as: .delete,
+            "channel-jwt-61-minutes", "A token is valid for an hour.", as: .delete,
             ["authorization": "bearer {jwt of 61 minutes ago}"],
             gets: .refused(403, "ExpiredProviderToken")),
         ContractCase(
-            "broadcast-jwt-61-minutes", "A token is good for an hour.", as: .broadcast,
+            "broadcast-jwt-61-minutes", "A token is valid for an hour.", as: .broadcast,
             ["authorization": "bearer {jwt of 61 minutes ago}"],
             gets: .refused(403, "ExpiredProviderToken")),
         ContractCase(
@@ -70,7 +71,7 @@ extension ContractTable {
             ["authorization": "bearer {second jwt}"], before: [ContractRequest(.create)],
             gets: .refused(429, "TooManyProviderTokenUpdates")),
         ContractCase(
-            "broadcast-after-push", "Pushes and broadcasts share a connection, and what binds it.",
+            "broadcast-after-push", "Pushes and broadcasts share a connection, and the token that binds it.",
             as: .broadcast, ["authorization": "bearer {second jwt}"], before: [.push()],
             gets: .refused(429, "TooManyProviderTokenUpdates")),
     ]
@@ -80,39 +81,40 @@ extension ContractTable {
             "channel-key-revoked", "A revoked key is known and refused.", as: .list,
             ["authorization": "bearer {revoked key's jwt}"], gets: .refused(403, "Forbidden")),
         ContractCase(
-            "channel-key-of-other-environment", "A key of the other environment.", as: .create,
+            "channel-key-of-other-environment", "A key is used in the other environment.", as: .create,
             ["authorization": "bearer {development key's jwt}"],
             gets: .refused(403, "BadEnvironmentKeyIdInToken")),
         ContractCase(
-            "channel-key-of-other-environment-live", "The service itself spells this reason so.", as: .create,
+            "channel-key-of-other-environment-live", "Apple's service itself spells this reason so.",
+            as: .create,
             ["authorization": "bearer {development key's jwt}"], with: .liveSpellings,
             gets: .refused(403, "BadEnvironmentKeyInToken")),
         ContractCase(
-            "channel-key-development", "The same key where it belongs.", as: .create,
+            "channel-key-development", "The same key is used in its environment.", as: .create,
             ["authorization": "bearer {development key's jwt}"], in: .development, gets: made),
         ContractCase(
-            "channel-key-topic", "A topic-specific key, for an app of its own.", as: .create,
+            "channel-key-topic", "A topic-specific key is used for one of its apps.", as: .create,
             ["authorization": "bearer {topic key's jwt}"], gets: made),
         ContractCase(
-            "channel-key-other-topic", "A topic-specific key, for another app of its team.", as: .list,
+            "channel-key-other-topic", "A topic-specific key is used for another app of its team.", as: .list,
             ["authorization": "bearer {topic key's jwt}"], path: "/1/apps/com.example.second/all-channels",
             gets: .refused(403, "TopicMismatch")),
         ContractCase(
-            "broadcast-key-other-topic", "A topic-specific key, for another app of its team.",
+            "broadcast-key-other-topic", "A topic-specific key is used for another app of its team.",
             as: .broadcast, ["authorization": "bearer {topic key's jwt}"],
             path: "/4/broadcasts/apps/com.example.second", gets: .refused(403, "TopicMismatch")),
         ContractCase(
-            "channel-topic-key-then-team-key", "A key of the whole team after a topic-specific one.",
+            "channel-topic-key-then-team-key", "A team-scoped key follows a topic-specific one.",
             as: .create,
             before: [ContractRequest(.create, changes: [("authorization", "bearer {topic key's jwt}")])],
             gets: .refused(403, "UnrelatedKeyIdInToken")),
         ContractCase(
-            "channel-second-team", "A second team on a connection.", as: .list,
+            "channel-second-team", "A connection is used by a second team.", as: .list,
             ["authorization": "bearer {another team's jwt}"],
             path: "/1/apps/com.example.foreign/all-channels",
             before: [ContractRequest(.create)], gets: .refused(403, "InvalidProviderToken")),
         ContractCase(
-            "channel-other-team", "The other team, on a connection of its own.", as: .list,
+            "channel-other-team", "The other team uses a connection of its own.", as: .list,
             ["authorization": "bearer {another team's jwt}"],
             path: "/1/apps/com.example.foreign/all-channels",
             gets: .answered(200, #"{"channels":[]}"#)),

@@ -4,9 +4,9 @@ extension ContractTable {
     static let keys = ContractGroup(
         title: "Keys, and what a connection is bound to",
         introduction: """
-            The first accepted push binds its connection to a team. A legacy key is good for its whole \
-            team in both environments; other keys are for one environment, and topic-specific ones for \
-            certain topics.
+            The first accepted push binds its connection to a team. A legacy key may be used for all \
+            topics of its team in both environments; other keys are for one environment, and \
+            topic-specific ones for certain topics.
             """,
         cases: scopes + bindings,
         isBinding: true)
@@ -15,18 +15,19 @@ extension ContractTable {
 
     private static let scopes = [
         ContractCase(
-            "key-production", "A key of the environment.", ["authorization": bearer("production key's jwt")],
+            "key-production", "A key is used in its environment.",
+            ["authorization": bearer("production key's jwt")],
             gets: .accepted),
         ContractCase(
-            "key-of-other-environment", "A key of the other environment.",
+            "key-of-other-environment", "A key is used in the other environment.",
             ["authorization": bearer("development key's jwt")],
             gets: .refused(403, "BadEnvironmentKeyIdInToken")),
         ContractCase(
-            "key-of-other-environment-live", "The service itself spells this reason so.",
+            "key-of-other-environment-live", "Apple's service itself spells this reason so.",
             ["authorization": bearer("development key's jwt")], with: .liveSpellings,
             gets: .refused(403, "BadEnvironmentKeyInToken")),
         ContractCase(
-            "key-development", "The same key where it belongs.",
+            "key-development", "The same key is used in its environment.",
             ["authorization": bearer("development key's jwt")],
             path: "/3/device/{development token}", in: .development, gets: .accepted),
         ContractCase(
@@ -34,10 +35,10 @@ extension ContractTable {
             ["authorization": bearer("revoked key's jwt")],
             gets: .refused(403, "Forbidden")),
         ContractCase(
-            "key-topic", "A topic-specific key, for a topic of its own.",
+            "key-topic", "A topic-specific key is used for one of its topics.",
             ["authorization": bearer("topic key's jwt")], gets: .accepted),
         ContractCase(
-            "key-other-topic", "A topic-specific key, for another topic of its team.",
+            "key-other-topic", "A topic-specific key is used for another topic of its team.",
             ["authorization": bearer("topic key's jwt"), "apns-topic": "com.example.second"],
             path: "/3/device/{other app's token}", gets: .refused(400, "TopicDisallowed")),
     ]
@@ -48,27 +49,27 @@ extension ContractTable {
             ["authorization": bearer("second jwt")], before: [.push()],
             gets: .refused(429, "TooManyProviderTokenUpdates")),
         ContractCase(
-            "token-unchanged", "The same token again is no change, however it is written.",
+            "token-unchanged", "The same token again is not a change, however the header is written.",
             ["authorization": "BEARER {jwt}"], before: [.push()], gets: .accepted),
         ContractCase(
-            "second-team", "A second team on a connection.",
+            "second-team", "A connection is used by a second team.",
             ["authorization": bearer("another team's jwt"), "apns-topic": "com.example.foreign"],
             before: [.push()], gets: .refused(403, "InvalidProviderToken")),
         ContractCase(
-            "team-key-then-topic-key", "A topic-specific key after a key of the whole team.",
+            "team-key-then-topic-key", "A topic-specific key follows a team-scoped one.",
             ["authorization": bearer("topic key's jwt")], before: [.push()],
             gets: .refused(403, "UnrelatedKeyIdInToken")),
         ContractCase(
-            "topic-key-then-team-key", "A key of the whole team after a topic-specific one.", [:],
+            "topic-key-then-team-key", "A team-scoped key follows a topic-specific one.", [:],
             before: [.push(["authorization": bearer("topic key's jwt")])],
             gets: .refused(403, "UnrelatedKeyIdInToken")),
         ContractCase(
-            "topic-key-then-other", "A topic-specific key after one that it is not related to.",
+            "topic-key-then-other", "A topic-specific key follows one that it is not related to.",
             ["authorization": bearer("unrelated topic key's jwt")],
             before: [.push(["authorization": bearer("topic key's jwt")])],
             gets: .refused(403, "UnrelatedKeyIdInToken")),
         ContractCase(
-            "topic-key-then-related", "A topic-specific key after the one that it is related to.",
+            "topic-key-then-related", "A topic-specific key follows the one that it is related to.",
             ["authorization": bearer("related key's jwt"), "apns-topic": "com.example.second"],
             path: "/3/device/{other app's token}",
             before: [.push(["authorization": bearer("topic key's jwt")])], gets: .accepted),
@@ -77,32 +78,32 @@ extension ContractTable {
     static let certificates = ContractGroup(
         title: "Client certificates",
         introduction: """
-            A provider may show a certificate instead of a token. Its topics are the UID of the subject \
-            and those of the extensions; `authorization` is not looked at then.
+            A provider may present a certificate instead of a token. Its topics are the UID of the subject \
+            and those of the extensions; `authorization` is ignored then.
             """,
         events: [
             ContractEvent(
                 "certificate-bad",
-                "A certificate that is not the operator's, out of its time or without topic.",
+                "The certificate is not of a trusted authority, is outside its validity, or has no topic.",
                 "the handshake", "GOAWAY with `{\"reason\":\"BadCertificate\"}`", reason: "BadCertificate",
                 shownBy: "EndToEnd/Programs/certificates.py", "BadCertificate"
             ),
             ContractEvent(
-                "certificate-environment", "A certificate of the other environment.", "the handshake",
+                "certificate-environment", "The certificate is for the other environment.", "the handshake",
                 "GOAWAY with `{\"reason\":\"BadCertificateEnvironment\"}`",
                 reason: "BadCertificateEnvironment",
                 shownBy: "EndToEnd/Programs/certificates.py", "BadCertificateEnvironment"),
             ContractEvent(
-                "certificate-authorization", "A certificate makes `authorization` void.",
+                "certificate-authorization", "With a certificate, `authorization` is ignored.",
                 "a push with any token",
                 "as without", shownBy: "Unit/Relay/CertificateScopeTests.swift", "makes authorization void"),
             ContractEvent(
                 "certificate-default-topic",
-                "A certificate with one topic tells it: `apns-topic` may be left out.",
+                "With a certificate of one topic, `apns-topic` is optional.",
                 "a push without topic", "200", shownBy: "Unit/Relay/CertificateScopeTests.swift",
                 "has a default topic, its UID"),
             ContractEvent(
-                "certificate-location", "A location query goes with a token only.",
+                "certificate-location", "A location push needs a token.",
                 "a push for `.location-query`",
                 "400 `TopicDisallowed`", shownBy: "Unit/Relay/CertificateScopeTests.swift",
                 "and never location"),
