@@ -1,4 +1,3 @@
-public import Foundation
 public import PostriderNotifications
 
 extension CalendarMoment {
@@ -6,23 +5,22 @@ extension CalendarMoment {
     ///
     /// - Parameter device: the device's zone, for a moment that names none.
     /// - Returns: nil: there is no zone of the name that it has.
-    public func timeZone(onDeviceIn device: TimeZone) -> TimeZone? {
+    public func timeZone(onDeviceIn device: ZoneRules) -> ZoneRules? {
         guard let zone else { return device }
-        return TimeZone(identifier: zone)
+        return ZoneDirectory().rules(named: zone)
     }
 
     /// The first moment after another at which clock and calendar say this; nil: there is none.
-    func first(after moment: Moment, in zone: TimeZone) -> Moment? {
-        let offsets = Offsets(zone)
+    func first(after moment: Moment, in zone: ZoneRules) -> Moment? {
         let after = Int(moment.milliseconds.flooredQuotient(by: 1000))
-        let local = after + offsets.seconds(at: after)
+        let local = after + zone.offset(at: after)
         // Clocks that were put back may still have a time of the day before.
         let floor = local - Self.longestShift
         var day = CivilDay(number: floor.flooredQuotient(by: Self.daySeconds))
         if let year, year > day.year { day = CivilDay(firstOf: year) }
         let last = day.number + Self.searchedDays
         while day.number < last, year.map({ $0 >= day.year }) ?? true {
-            if includes(day), let found = earliest(on: day, after: after, from: floor, offsets) {
+            if includes(day), let found = earliest(on: day, after: after, from: floor, zone) {
                 return Moment(seconds: Int64(found))
             }
             day = day.next
@@ -53,7 +51,7 @@ extension CalendarMoment {
     /// As Foundation's `Calendar.nextDate(after:matching:matchingPolicy: .nextTime)`: a named time that the clocks skip
     /// comes when they have been put forward. A pattern without an hour has no time to make up for: the next hour has
     /// its own.
-    private func earliest(on day: CivilDay, after: Int, from floor: Int, _ offsets: Offsets) -> Int? {
+    private func earliest(on day: CivilDay, after: Int, from floor: Int, _ zone: ZoneRules) -> Int? {
         let midnight = day.number * Self.daySeconds
         let namesSmaller = (minute: minute != nil || second != nil, second: second != nil)
         let hours = hour.map { $0...$0 } ?? (namesSmaller.minute ? 0...23 : 0...0)
@@ -65,7 +63,7 @@ extension CalendarMoment {
                 // Later times of the clock come later, but for those of a clock that was put back.
                 if let best, local > best.local + Self.longestShift { return best.moment }
                 let moment =
-                    switch offsets.moments(showing: local) {
+                    switch zone.moments(showing: local) {
                     case .shown(let moments):
                         (self.hour == nil && namesSmaller.minute ? moments[...] : moments.prefix(1))
                             .first { $0 > after }
@@ -81,16 +79,7 @@ extension CalendarMoment {
     }
 }
 
-/// How far the clocks of a zone are ahead of Greenwich, and when they show a time. All in seconds.
-struct Offsets {
-    private let zone: TimeZone
-
-    init(_ zone: TimeZone) { self.zone = zone }
-
-    func seconds(at moment: Int) -> Int {
-        zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment)))
-    }
-
+extension ZoneRules {
     /// When the clocks show a local time.
     enum Showing: Equatable {
         /// At these moments, in order: one, or two where the clocks are put back.
@@ -102,15 +91,15 @@ struct Offsets {
 
     /// When the clocks show a local time.
     func moments(showing local: Int) -> Showing {
-        let (before, behind) = (seconds(at: local - 86_400), seconds(at: local + 86_400))
+        let (before, behind) = (offset(at: local - 86_400), offset(at: local + 86_400))
         guard before != behind else { return .shown([local - before]) }
-        let shown = [local - before, local - behind].filter { $0 + seconds(at: $0) == local }.sorted()
+        let shown = [local - before, local - behind].filter { $0 + offset(at: $0) == local }.sorted()
         guard shown.isEmpty else { return .shown(shown) }
         // Put forward in between: halving finds the first moment with the new offset.
         var (old, new) = (local - behind, local - before)
         while new - old > 1 {
             let middle = old + (new - old) / 2
-            if seconds(at: middle) == before { old = middle } else { new = middle }
+            if offset(at: middle) == before { old = middle } else { new = middle }
         }
         let midnight = local.flooredQuotient(by: 86_400) * 86_400
         let isWholeDay = new + before <= midnight && midnight + 86_400 <= new + behind

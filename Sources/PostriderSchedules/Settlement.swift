@@ -1,4 +1,3 @@
-public import Foundation
 public import PostriderNotifications
 
 extension Trigger {
@@ -8,7 +7,7 @@ extension Trigger {
     ///   - scheduledAt: when it was scheduled.
     ///   - zone: the device's zone.
     /// - Returns: nil: never, because the moment has passed, the day never comes or the zone is unknown.
-    public func firstMoment(scheduledAt: Moment, onDeviceIn zone: TimeZone) -> Moment? {
+    public func firstMoment(scheduledAt: Moment, onDeviceIn zone: ZoneRules) -> Moment? {
         switch self {
         case .interval(let milliseconds, _): scheduledAt.advanced(byMilliseconds: milliseconds)
         case .calendar: moment(after: scheduledAt, series: scheduledAt, onDeviceIn: zone)
@@ -17,7 +16,7 @@ extension Trigger {
     }
 
     /// Why ``firstMoment(scheduledAt:onDeviceIn:)`` finds nothing.
-    public func absence(scheduledAt: Moment, onDeviceIn zone: TimeZone) -> TriggerFlaw {
+    public func absence(scheduledAt: Moment, onDeviceIn zone: ZoneRules) -> TriggerFlaw {
         guard case .calendar(let calendar, _) = self else {
             return TriggerFlaw(.at, "the moment has passed")
         }
@@ -35,7 +34,7 @@ extension Trigger {
     /// The first of its moments after another.
     ///
     /// - Parameter series: one of the moments at which it was due, or was scheduled: intervals are counted from it.
-    func moment(after moment: Moment, series: Moment, onDeviceIn device: TimeZone) -> Moment? {
+    func moment(after moment: Moment, series: Moment, onDeviceIn device: ZoneRules) -> Moment? {
         switch self {
         case .interval(let milliseconds, _):
             guard moment >= series else { return series }
@@ -69,7 +68,7 @@ public struct Settlement: Hashable, Sendable {
     ///   - lateness: milliseconds after a moment during which it is still delivered.
     ///   - zone: the device's zone.
     public init(
-        of trigger: Trigger, due: Moment, now: Moment, lateness: Int64, onDeviceIn zone: TimeZone
+        of trigger: Trigger, due: Moment, now: Moment, lateness: Int64, onDeviceIn zone: ZoneRules
     ) {
         precondition(due <= now, "what is not due is not settled")
         let newest = trigger.repeats ? Self.newest(of: trigger, due: due, now: now, onDeviceIn: zone) : due
@@ -82,7 +81,7 @@ public struct Settlement: Hashable, Sendable {
     /// The newest moment up to now. It is looked for in steps back that double, then by halving: from an old moment
     /// forward there may be a million.
     private static func newest(
-        of trigger: Trigger, due: Moment, now: Moment, onDeviceIn zone: TimeZone
+        of trigger: Trigger, due: Moment, now: Moment, onDeviceIn zone: ZoneRules
     ) -> Moment {
         func next(after moment: Moment) -> Moment? {
             trigger.moment(after: moment, series: due, onDeviceIn: zone).flatMap { $0 <= now ? $0 : nil }

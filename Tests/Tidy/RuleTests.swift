@@ -187,7 +187,7 @@ struct ImportTableTests {
             ("PostriderNotifications", "@preconcurrency internal import struct Foundation.URL", 1),
             ("PostriderNotifications", "import FoundationEssentials", 0),
             ("PostriderNotifications", "import Glibc", 0),
-            ("PostriderAgent", "import Foundation", 0),
+            ("PostriderAgent", "import Foundation", 1),
             ("PostriderCrypto", "internal import CPostriderCrypto", 0),
             ("PostriderNotifications", "// import PostriderCrypto", 0),
         ]

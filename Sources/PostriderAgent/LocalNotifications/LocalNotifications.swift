@@ -1,4 +1,3 @@
-import Foundation
 import PostriderCourier
 import PostriderNotifications
 import PostriderSchedules
@@ -23,10 +22,7 @@ final class LocalNotifications {
     /// The answer to apps that ask for authorization; `notDetermined` if the owner is asked.
     var answerToAll = AuthorizationStatus.notDetermined
     /// The time zone of the device.
-    var zone: () -> TimeZone = {
-        NSTimeZone.resetSystemTimeZone()
-        return TimeZone.current
-    }
+    var zone: () -> ZoneRules = { ZoneDirectory().current }
 
     /// The name of the zone.
     var zoneName: String { zone().identifier }
@@ -151,8 +147,8 @@ final class LocalNotifications {
     /// Sets the alarm for the next moment.
     func setAlarm() throws(StoreError) { alarm?.set(try state.timetable.firstMoment()) }
 
-    /// Settles one due notification. Returns its topic if there is a parcel for it now.
-    private func settle(_ entry: NotificationSchedule.Entry, _ now: Moment, _ zone: TimeZone)
+    /// The topic for which there is a parcel now, if there is one.
+    private func settle(_ entry: NotificationSchedule.Entry, _ now: Moment, _ zone: ZoneRules)
         throws(StoreError)
         -> [String]
     {

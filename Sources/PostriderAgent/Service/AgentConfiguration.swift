@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 public import PostriderCourier
 public import PostriderDBus
 import PostriderNotifications

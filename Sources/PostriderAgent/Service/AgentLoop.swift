@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderClients
 import PostriderCrypto
 import PostriderNotifications
@@ -121,7 +121,7 @@ final class AgentLoop {
     /// Identifies this boot of the machine (random(4)).
     private static var bootIdentifier: String {
         let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
-        return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        return text?.trimmed ?? ""
     }
 
     /// The status of the agent; a failure if it cannot be read from the disk.

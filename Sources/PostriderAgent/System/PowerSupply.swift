@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import PostriderNotifications
 import PostriderTransport
 
 /// Whether the device runs on its battery, as the kernel says in `/sys/class/power_supply`
@@ -59,6 +60,6 @@ final class PowerSupply {
 
     private static func word(_ path: String) -> String {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return "" }
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        return text.trimmed
     }
 }

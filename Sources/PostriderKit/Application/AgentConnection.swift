@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// How an application stands to the agent of its device.
 public enum AgentConnection: Equatable, Sendable {

@@ -1,6 +1,7 @@
-public import Foundation
+public import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
+import PostriderTransport
 import Synchronization
 
 /// How the device's link to the relay is.
@@ -124,6 +125,6 @@ extension Application {
 
     /// One line on standard error.
     static func writeToStandardError(_ line: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("postrider: \(line)\n".utf8))
+        try? StandardStream.errors.write("postrider: \(line)\n")
     }
 }

@@ -1,5 +1,5 @@
 public import Dispatch
-import Foundation
+import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
 import PostriderTransport

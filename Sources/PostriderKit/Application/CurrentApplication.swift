@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Synchronization
 
 // Which application is meant where none is named, as on iOS, where a process has one.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A push has arrived.
 public struct RemoteNotificationDidArrive: TypedNotification, Equatable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// How the keyboard on screen moves.
 public struct KeyboardMovement: Equatable, Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The agent tries to reach the relay.
 public struct RelayLinkWillConnect: TypedNotification, Equatable {

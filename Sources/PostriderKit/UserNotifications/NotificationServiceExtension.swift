@@ -1,5 +1,6 @@
 import Dispatch
-import Foundation
+import FoundationEssentials
+import Glibc
 import PostriderNotifications
 import PostriderTransport
 
@@ -36,7 +37,7 @@ open class NotificationServiceExtension {
         // Before the first thread: threads inherit the mask.
         Signals.block([SIGTERM])
         do {
-            let payload = try FileHandle.standardInput.readToEnd() ?? Data()
+            let payload = try Data(StandardStream.readInput())
             let userInfo = try UserInfo(json: payload)
             _ = try Thread.spawn(name: "postrider-kit") { work(on: userInfo) }
         } catch {
@@ -51,7 +52,7 @@ open class NotificationServiceExtension {
             let service = Self()
             try loop.onSignal([SIGTERM]) { _ in service.serviceExtensionTimeWillExpire() }
             service.receive(userInfo) { output in
-                do { try FileHandle.standardOutput.write(contentsOf: output) } catch { end("\(error)") }
+                do { try StandardStream.output.write(Array(output)) } catch { end("\(error)") }
                 exit(0)
             }
             withExtendedLifetime(service) { loop.run() }
@@ -75,7 +76,7 @@ open class NotificationServiceExtension {
     }
 
     private static func end(_ sentence: String) -> Never {
-        try? FileHandle.standardError.write(contentsOf: Data("\(sentence)\n".utf8))
+        try? StandardStream.errors.write("\(sentence)\n")
         exit(1)
     }
 }

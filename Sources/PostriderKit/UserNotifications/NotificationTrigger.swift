@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import PostriderNotifications
 import PostriderSchedules
 
@@ -66,7 +66,7 @@ private func next(_ trigger: any NotificationTrigger) throws -> Date? {
     let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     let word = try Trigger(trigger)
     guard word.isWellFormed else { return nil }
-    return word.firstMoment(scheduledAt: now, onDeviceIn: .current).map { Date($0) }
+    return word.firstMoment(scheduledAt: now, onDeviceIn: ZoneDirectory().current).map { Date($0) }
 }
 
 extension Date {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderCourier
 
 /// The local notifications of an application, in the manner of `UNUserNotificationCenter`. The device's agent keeps

@@ -1,4 +1,6 @@
-import Foundation
+import FoundationEssentials
+import Glibc
+import PostriderNotifications
 
 /// Reads from /proc what a process of this machine has used of processor and memory.
 struct ProcessProbe {
@@ -55,9 +57,7 @@ struct ProcessProbe {
     }
 
     private func text(_ name: String) -> String? {
-        guard let file = FileHandle(forReadingAtPath: "\(folder)/\(name)") else { return nil }
-        defer { try? file.close() }
-        return (try? file.readToEnd()).flatMap { String(decoding: $0, as: UTF8.self) }
+        FileManager.default.contents(atPath: "\(folder)/\(name)").map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
@@ -67,10 +67,10 @@ extension LoadResult.Machine {
         let cpuinfo = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
         let model = cpuinfo.split(separator: "\n").first { $0.hasPrefix("model name") }
         let name =
-            model?.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? "unknown"
+            model?.split(separator: ":").last.map { $0.trimmed } ?? "unknown"
         let release = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
         return LoadResult.Machine(
             cores: ProcessInfo.processInfo.activeProcessorCount, processor: name,
-            kernel: release.trimmingCharacters(in: .whitespacesAndNewlines))
+            kernel: release.trimmed)
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Time in which this machine's processors had work and could not run: a virtual machine's host gave them to others, or
 /// the machine had used up its share. It is part of all measured latencies, and the load program can do nothing against

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// A line plot as SVG. It is written here, so that the page is one file and needs no program to draw it.
 struct Plot {

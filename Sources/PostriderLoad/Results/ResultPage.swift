@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// A result as one HTML page that loads nothing else.
 public enum ResultPage {

@@ -37,6 +37,12 @@ public enum ProcessEnding: Sendable, Equatable, CustomStringConvertible {
     /// Nobody but its parent is told, and this process is not its parent.
     case unknown
 
+    /// What waitpid(2) says.
+    init(waitStatus status: Int32) {
+        let signal = status & 0x7F
+        self = signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal)
+    }
+
     /// One phrase for logs.
     public var description: String {
         switch self {
@@ -103,8 +109,7 @@ public final class ChildProcess: EventSource {
         // The kernel names orphans behind it only now.
         loop.reaper?.reap()
         guard case .done(Int(identifier)) = result else { return ended(.unknown) }
-        let signal = status & 0x7F
-        ended(signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal))
+        ended(ProcessEnding(waitStatus: status))
     }
 
     func loopStopped() {}
@@ -191,7 +196,7 @@ extension EventLoop {
         _ = systemCall("waitpid") { Int(waitpid(identifier, nil, 0)) }
     }
 
-    private static func spawn(
+    static func spawn(
         _ start: ProgramStart, _ standard: StandardDescriptors?
     ) throws(SystemError) -> Int32 {
         var attributes = posix_spawnattr_t()

@@ -18,8 +18,10 @@ public enum StandardStream: Int32, Sendable {
     }
 
     /// Writes all bytes of a text. Blocks until they are taken.
-    public func write(_ text: String) throws(Failure) {
-        let bytes = Array(text.utf8)
+    public func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
+
+    /// Writes all bytes. Blocks until they are taken.
+    public func write(_ bytes: [UInt8]) throws(Failure) {
         var start = 0
         while start < bytes.count {
             let result = unsafe bytes.withUnsafeBytes { all in
@@ -34,6 +36,21 @@ public enum StandardStream: Int32, Sendable {
                 _ = unsafe poll(&room, 1, -1)
             case .failed(let error): throw error.number == EPIPE ? .readerGone : .notTaken
             }
+        }
+    }
+
+    /// All bytes of standard input up to its end. Blocks until they are there.
+    public static func readInput() throws(TransportError) -> [UInt8] {
+        var all: [UInt8] = []
+        var some = [UInt8](repeating: 0, count: 65_536)
+        do throws(SystemError) {
+            while true {
+                let count = try systemCall("read") { unsafe read(STDIN_FILENO, &some, some.count) }.get()
+                guard count > 0 else { return all }
+                all += some.prefix(count)
+            }
+        } catch {
+            throw TransportError("Cannot read standard input: \(error.text).")
         }
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderAgent
 import PostriderCourier
 import PostriderDBus
@@ -217,7 +217,7 @@ struct AgentSettings {
     ) {
         agent.enrolmentKey = nil
         do {
-            let text = try readFile(path)?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+            let text = try readFile(path)?.trimmed ?? ""
             if text.isEmpty { agent.absentKeyFile = path } else { agent.enrolmentKey = text }
         } catch {
             agent.unreadableKeyFile = path
@@ -240,7 +240,7 @@ struct AgentSettings {
         let most = Limits.tagsPerDevice
         let form = "at most \(most) tags with commas between, each \(DeviceTag.rule)"
         let tags = try texts.value(.deviceTags, form: form) { text -> [String]? in
-            let words = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            let words = text.split(separator: ",").map { $0.trimmed }
             return words.allSatisfy { DeviceTag($0) != nil } && words.count <= most ? words : nil
         }
         return tags ?? []

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderClients
 import PostriderNotifications
 import PostriderOptions
@@ -54,8 +54,7 @@ struct DeviceArguments: Sendable {
                 "The device is not enrolled and has no enrolment key: set \(Self.keyVariable), or give "
                     + "--enrolment-key-file.", exitCode: 2)
         }
-        let key = try FileText.read(keyFile, "The enrolment key")
-            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let key = try FileText.read(keyFile, "The enrolment key").trimmed
         guard !key.isEmpty else {
             throw CommandFailure("The enrolment key \(keyFile) is empty: put the key into it.")
         }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderRelay
 
 /// What a load run needs for devices of its own at a relay that it did not start: an enrolment key, made through the

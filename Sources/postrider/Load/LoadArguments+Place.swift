@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderLoad
 import PostriderNotifications
 import PostriderOptions

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderClients
 import PostriderCrypto
 import PostriderLoad
@@ -145,7 +145,7 @@ extension LoadArguments {
 
     private func process() throws -> Int32? {
         guard let number = try options.integer("process", in: 1...Int(Int32.max)) else { return nil }
-        guard FileHandle(forReadingAtPath: "/proc/\(number)/smaps_rollup") != nil else {
+        guard FileManager.default.isReadableFile(atPath: "/proc/\(number)/smaps_rollup") else {
             throw options.error(
                 "--process \(number) is no process of this machine that this user may look at")
         }

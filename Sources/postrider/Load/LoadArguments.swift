@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderLoad
 import PostriderNotifications
 import PostriderOptions
@@ -58,9 +58,9 @@ struct LoadArguments: Sendable {
     /// A file that is written at the end. A run may take hours: what is known to be in the way is told before it.
     private static func file(_ name: String, _ options: ParsedOptions) throws -> String? {
         guard let path = options.string(name) else { return nil }
-        let file = URL(filePath: path)
-        let folder = file.deletingLastPathComponent().path
-        let isFolder = (try? file.resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory ?? false
+        let folder = URL(filePath: path).deletingLastPathComponent().path
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        let isFolder = attributes?[.type] as? FileAttributeType == .typeDirectory
         guard FileManager.default.isWritableFile(atPath: folder), !isFolder else {
             throw options.error("--\(name) must be a file in a directory that can be written, not '\(path)'")
         }

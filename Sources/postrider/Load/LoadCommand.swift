@@ -1,7 +1,8 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import PostriderLoad
 import PostriderOptions
+import PostriderTransport
 
 /// `postrider load`: fleets of providers and devices, and what a server makes of them.
 enum LoadCommand: Command {
@@ -78,14 +79,14 @@ enum ProgressLine {
         guard isatty(STDERR_FILENO) == 1 else { return nil }
         return { progress in
             let text = "\r\u{1B}[K\(line(progress))"
-            try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+            try? StandardStream.errors.write(text)
         }
     }
 
     /// Clears the line.
     static func end() {
         guard isatty(STDERR_FILENO) == 1 else { return }
-        try? FileHandle.standardError.write(contentsOf: Data("\r\u{1B}[K".utf8))
+        try? StandardStream.errors.write("\r\u{1B}[K")
     }
 
     static func line(_ progress: LoadProgress) -> String {

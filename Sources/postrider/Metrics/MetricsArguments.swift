@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderCrypto
 import PostriderFileTrust
 import PostriderHTTP1

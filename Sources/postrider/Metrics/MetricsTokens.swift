@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderCrypto
 
 /// The bearer tokens with which metrics are read, each known by its SHA-256 alone: whoever reads the file cannot use

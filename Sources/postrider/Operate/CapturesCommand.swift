@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderCaptures
 import PostriderNotifications
 import PostriderOptions
@@ -52,10 +52,13 @@ enum CapturesCommand: Command {
         "/v1/captures?" + query.map { "\($0)=\(escaped($1))" }.joined(separator: "&")
     }
 
+    /// Writes all but the unreserved characters of RFC 3986, 2.3, as `%` and two digits.
     private static func escaped(_ value: String) -> String {
-        value.addingPercentEncoding(
-            withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
-            ?? value
+        value.utf8.map { byte in
+            let character = Character(Unicode.Scalar(byte))
+            let isPlain = character.isASCII && (character.isLetter || character.isNumber)
+            return isPlain || "-._~".contains(character) ? String(character) : "%" + Hexadecimal.text([byte])
+        }.joined()
     }
 
     private static let filters = ["topic", "token", "status", "outcome", "id", "since"]

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Lists as people read them.
 enum Listing {

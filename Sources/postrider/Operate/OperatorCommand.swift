@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderOptions
 
 /// One thing that an operator's command can do: `list` of `postrider keys list`.

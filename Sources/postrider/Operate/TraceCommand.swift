@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
@@ -150,11 +150,11 @@ struct TraceOrder {
     func wants(_ push: Control.TracedPush) -> Bool {
         if let identity {
             let isNamed = [push.identity, push.uniqueIdentity].contains {
-                $0?.caseInsensitiveCompare(identity) == .orderedSame
+                $0?.lowercased() == identity.lowercased()
             }
             guard isNamed else { return false }
         }
-        return (device.map { push.device?.caseInsensitiveCompare($0) == .orderedSame } ?? true)
+        return (device.map { push.device?.lowercased() == $0.lowercased() } ?? true)
             && (topic.map { push.topic == $0 } ?? true)
     }
 }

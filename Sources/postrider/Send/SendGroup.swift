@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
@@ -56,8 +56,8 @@ struct SendGroup {
         let devices = try await control.list(path, of: [Control.Device].self).item
         for name in names {
             let isThere = devices.contains {
-                $0.identity.caseInsensitiveCompare(name) == .orderedSame
-                    || $0.name.caseInsensitiveCompare(name) == .orderedSame
+                $0.identity.lowercased() == name.lowercased()
+                    || $0.name.lowercased() == name.lowercased()
             }
             guard isThere else {
                 throw CommandFailure(

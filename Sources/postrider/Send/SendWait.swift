@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import PostriderClients
 import PostriderNotifications
 import PostriderOptions

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderCrypto
 import PostriderNotifications
 import PostriderOptions
@@ -67,8 +67,7 @@ struct DevFolder {
 
     /// The key with which devices enrol; made if it is missing.
     func enrolmentKey() throws -> String {
-        try keyText(enrolmentKeyFile) { EnrolmentKey.draw(Entropy()) + "\n" }
-            .trimmingCharacters(in: .whitespacesAndNewlines)
+        try keyText(enrolmentKeyFile) { EnrolmentKey.draw(Entropy()) + "\n" }.trimmed
     }
 
     private func makeDirectory() throws {

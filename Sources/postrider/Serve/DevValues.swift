@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderTransport
 
 /// Everything that somebody needs to use the relay of `postrider dev`: printed by its --json, and kept in its folder

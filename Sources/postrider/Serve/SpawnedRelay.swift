@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import PostriderNotifications
 import PostriderTransport
@@ -80,27 +80,16 @@ final class SpawnedRelay: Sendable {
     private static func run(
         _ path: String, _ arguments: [String], _ line: AsyncStream<String>.Continuation
     ) -> Int32 {
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(filePath: path)
-        process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        do {
-            try process.run()
+        var start = ProgramStart(
+            path: path, arguments: arguments, environment: ProcessInfo.processInfo.environment)
+        start.directory = FileManager.default.currentDirectoryPath
+        do throws(TransportError) {
+            guard case .exited(let code) = try start.runToEnd(eachLine: { line.yield($0) }) else { return -1 }
+            return code
         } catch {
-            Console.complain("postrider: \(path) cannot be started.")
+            Console.complain("postrider: \(error)")
             return -1
         }
-        var rest = Data()
-        while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
-            rest += data
-            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                line.yield(String(decoding: rest[..<end], as: UTF8.self))
-                rest = rest[(end + 1)...]
-            }
-        }
-        process.waitUntilExit()
-        return process.terminationStatus
     }
 
     /// Unix sockets have short paths, so the folder has a short name.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderFileTrust
 
 /// Texts in files, read and written whole.
@@ -9,7 +9,7 @@ enum FileText {
     static func readIfThere(_ path: String) throws(CommandFailure) -> String? {
         do {
             return try text(try Data(contentsOf: URL(filePath: path)), path)
-        } catch CocoaError.fileReadNoSuchFile {
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             return nil
         } catch let failure as CommandFailure {
             throw failure
@@ -60,8 +60,8 @@ enum FileText {
 
     /// Why Foundation could not do something, in our words.
     private static func reason(_ error: any Error) -> String {
-        switch error {
-        case CocoaError.fileReadNoPermission: "this user may not"
+        switch (error as? CocoaError)?.code {
+        case .fileReadNoPermission?: "this user may not"
         default: "it is no file, or the disk failed"
         }
     }

@@ -1,5 +1,6 @@
-import Foundation
+import FoundationEssentials
 import PostriderFileTrust
+import PostriderNotifications
 import PostriderRelay
 import PostriderTransport
 
@@ -8,7 +9,7 @@ extension Settings {
     func operatorProgram(_ setting: Setting, control: SocketAddress) throws -> OperatorProgram? {
         let form = "an absolute path, with arguments behind it that have no comma"
         let words = try texts.value(setting, form: form) { text -> [String]? in
-            let words = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            let words = text.split(separator: ",").map { $0.trimmed }
             return words.first?.hasPrefix("/") == true && !text.utf8.contains(0) ? words : nil
         }
         guard let words else { return nil }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import PostriderNotifications
 import PostriderRelay
@@ -116,7 +116,7 @@ extension Settings {
     private func groups(_ setting: Setting) throws -> Set<UInt32> {
         let form = "groups of this machine, by name or number, with commas between"
         let groups = try texts.value(setting, form: form) { text in
-            let names = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            let names = text.split(separator: ",").map { $0.trimmed }
             let numbers = names.compactMap(UserAccount.group(of:))
             return numbers.count == names.count ? Set(numbers) : nil
         }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PostriderOptions
 
 /// What the user has set for the relay, and for the operator's commands.

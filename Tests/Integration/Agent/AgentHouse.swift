@@ -2,6 +2,7 @@ import Foundation
 import PostriderCourier
 import PostriderKit
 import PostriderNotifications
+import PostriderSchedules
 import PostriderTransport
 import Synchronization
 

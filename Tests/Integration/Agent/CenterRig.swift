@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCourier
 import PostriderNotifications
+import PostriderSchedules
 
 @testable import PostriderAgent
 
@@ -37,7 +38,7 @@ final class CenterRig {
     /// The desk as an agent has it after its start, with an app attached.
     private func attend() {
         center.alarm = alarm
-        center.zone = { [unowned self] in TimeZone(identifier: zone) ?? .gmt }
+        center.zone = { [unowned self] in ZoneDirectory().rules(named: zone) ?? .gmt }
         if let reading { center.readClock = { reading } }
         center.start()
         app = RecordedApp()

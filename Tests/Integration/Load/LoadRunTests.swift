@@ -208,7 +208,7 @@ struct LoadRunTests {
             .hold(milliseconds: 3000), .push(traffic(.inFlight(4), count: 50), milliseconds: nil),
         ]
         let sentence = try await failure(steps)
-        #expect(sentence.contains("the pushes got nowhere"), "\(sentence)")
+        #expect(sentence.contains("no push was sent, answered or delivered"), "\(sentence)")
     }
 
     @Test("ends with a sentence where the server was gone in the end")

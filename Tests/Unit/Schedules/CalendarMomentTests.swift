@@ -15,7 +15,7 @@ func text(_ moment: Moment?) -> String {
     return Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000).formatted(.iso8601)
 }
 
-func zone(_ name: String) throws -> TimeZone { try #require(TimeZone(identifier: name)) }
+func zone(_ name: String) throws -> ZoneRules { try #require(ZoneDirectory().rules(named: name)) }
 
 /// What clock and calendar must say, where, and when that is after a moment, one moment after the other.
 struct CalendarCase: CustomTestStringConvertible, Sendable {
@@ -167,7 +167,7 @@ struct CalendarMomentTests {
     func foundation() throws {
         let zone = try zone("America/New_York")
         var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = zone
+        calendar.timeZone = try #require(TimeZone(identifier: zone.identifier))
         let daily = CalendarMoment(hour: 13, minute: 7)
         var moment = try utc("2023-12-31T00:00:00Z")
         for _ in 0..<1200 {
@@ -176,7 +176,8 @@ struct CalendarMomentTests {
             let found = calendar.dateComponents([.year, .month, .day, .hour, .minute, .weekday], from: date)
             #expect((found.hour, found.minute) == (13, 7))
             let day = CivilDay(
-                number: Int(moment.milliseconds + Int64(zone.secondsFromGMT(for: date)) * 1000) / 86_400_000)
+                number: Int(moment.milliseconds + Int64(calendar.timeZone.secondsFromGMT(for: date)) * 1000)
+                    / 86_400_000)
             #expect(
                 [day.year, day.month, day.day, day.weekday] == [
                     found.year, found.month, found.day, found.weekday,
