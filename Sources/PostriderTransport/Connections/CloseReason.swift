@@ -1,43 +1,44 @@
 /// Who ended a connection, and why.
 public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
-    /// This side had nothing more to say.
+    /// This side closed the connection because it had nothing more to send.
     case localClose
-    /// The peer closed in order.
+    /// The peer closed the connection in order.
     case peerClosed
-    /// The peer, or the network, cut the connection.
+    /// The peer or the network reset the connection.
     case peerReset
-    /// No connection came about: nobody listens, or there is no way there.
+    /// The connection could not be established: nobody listens at the address, or there is no route to it. The
+    /// payload is a whole sentence.
     case refused(String)
-    /// No connection came about in time.
+    /// The connection was not established in time.
     case connectTimeout
-    /// TLS was not agreed on; a whole sentence. The name is TLS's or OpenSSL's for what the peer did wrong; nil if the
-    /// connection broke.
+    /// The TLS handshake failed. The payload is a whole sentence. The name is the standard name of the alert, or
+    /// OpenSSL's name of the error; nil if the connection broke.
     case handshakeFailed(String, name: String? = nil)
-    /// What came instead of TLS.
+    /// The peer sent something other than a TLS ClientHello.
     case notTLS(Preamble)
-    /// TLS was not agreed on in time.
+    /// The TLS handshake was not complete in time.
     case handshakeTimeout
-    /// Output waited for the peer longer than the limit.
+    /// Output was blocked by the peer for longer than the limit.
     case writeTimeout
-    /// More output waited for the peer than is kept.
+    /// More output was blocked by the peer than this side keeps in memory.
     case outputNotTaken
-    /// The peer began something and did not go on in time.
+    /// The peer began a message or an action and did not complete it in time.
     case stalled(String)
-    /// Nothing was heard from the peer for longer than its session allows.
+    /// The peer sent nothing for longer than the handler allows.
     case idleTimeout
-    /// The peer does not speak the protocol of this port.
+    /// The peer does not speak the protocol of this port (ALPN).
     case protocolNotNegotiated
-    /// The peer broke the protocol. The name is the one by which the protocol knows the error: `COMPRESSION_ERROR` (RFC
-    /// 9113, section 7), `bad_record_mac` (RFC 8446, section 6).
+    /// The peer broke the protocol. The name is the standard name of the error: `COMPRESSION_ERROR` (RFC 9113,
+    /// section 7), `bad_record_mac` (RFC 8446, section 6).
     case protocolError(String, name: String? = nil)
-    /// A library of this side failed; a whole sentence.
+    /// A library on this side failed. The payload is a whole sentence.
     case internalError(String)
-    /// This side has no room for the connection.
+    /// This side has no resources left for the connection.
     case overloaded
     /// The event loop ended.
     case loopStopped
 
-    /// One phrase for logs.
+    /// One phrase that logs print.
     public var description: String {
         switch self {
         case .localClose: "closed by this side"
@@ -60,8 +61,9 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// What the peer did wrong, by its standard name where it has one: `COMPRESSION_ERROR`, `unknown_ca`, `stalled`.
-    /// Lines of the log with the same name repeat each other. Nil if the connection ended in order, or broke.
+    /// The standard name of what the peer did wrong, or of the reason if it has none: `COMPRESSION_ERROR`,
+    /// `unknown_ca`, `stalled`. The log groups repeated lines by this name. nil if the connection ended in order or
+    /// broke.
     public var fault: String? {
         switch self {
         case .handshakeFailed(_, let name): name

@@ -1,5 +1,5 @@
-/// Reading. After every call into the session the connection may be closed, or belong to another thread:
-/// `holds` is asked before anything of it is touched again.
+/// Reading. After every call into the handler the connection may be closed or may belong to another thread, so the
+/// code calls `holds` before it touches the connection again.
 extension Connection {
     enum Input {
         case bytes(Int)
@@ -9,7 +9,7 @@ extension Connection {
         case failed(CloseReason)
     }
 
-    /// Reads what is there, for as long as it is this connection's turn. What it leaves is read in the next one.
+    /// Reads input until the connection has used its share of this turn. The rest is read in the next turn.
     func readInput() {
         guard case .open = phase else {
             discardInput()
@@ -52,14 +52,14 @@ extension Connection {
         spareOthers()
     }
 
-    /// This connection has had its share of the turn.
+    /// Ends this connection's reading in this turn because it has used its share, and reads on in the next turn.
     private func spareOthers() {
         guard let loop else { return }
         sparedTurn = loop.turnNumber
         if tls?.hasBufferedInput == true { loop.hasUnreadInput(token) }
     }
 
-    /// Reads on where the poller sees nothing: bytes that TLS holds.
+    /// Reads bytes that TLS has buffered: epoll does not report them.
     func readBuffered() {
         switch phase {
         case .open:
@@ -68,7 +68,7 @@ extension Connection {
         }
     }
 
-    /// Takes input that nobody wants, past TLS, until the peer ends too.
+    /// Reads and discards input below TLS until the peer ends its output too.
     func discardInput() {
         guard let loop, !hasInputEnded else { return }
         for _ in 0..<limits.readsPerTurn {
@@ -116,7 +116,7 @@ extension Connection {
 }
 
 extension CloseReason {
-    /// Why TLS cannot go on after its handshake.
+    /// The close reason for a TLS failure after the handshake.
     init(_ error: TLSFailure) {
         switch error.origin {
         case .connection: self = .peerReset

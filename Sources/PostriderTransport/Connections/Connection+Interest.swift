@@ -1,6 +1,6 @@
-/// What the poller is asked to watch for.
+/// The readiness events that a connection asks the poller for.
 extension Connection {
-    /// Starts to be watched by `loop`.
+    /// Registers the connection with the poller of `loop`.
     func watch(on loop: EventLoop) throws(SystemError) {
         registeredInterest = interest
         token = try loop.watch(number, registeredInterest, .connection(self), isDeferred: isDeferred)
@@ -14,7 +14,7 @@ extension Connection {
         }
     }
 
-    /// Is heard at once again, of everything that it is watched for from the end of this turn on.
+    /// Stops deferring this connection's events. They are handled at once from the end of this turn on.
     func endDeferring() {
         guard let loop, loop.isDeferred(number) else { return }
         loop.endDeferring(number)
@@ -22,7 +22,7 @@ extension Connection {
         updateInterest()
     }
 
-    /// Whether a peer that does not listen is not listened to.
+    /// Whether reading is paused because the peer does not take our output.
     var isReadingPaused: Bool {
         switch limits.whileBlocked {
         case .pausesReading: outputAwaits == .writable
@@ -45,7 +45,7 @@ extension Connection {
         }
     }
 
-    /// Notes that another interest may be due; the poller is told once a turn, and only of what is new.
+    /// Marks the interest as possibly changed. The poller is updated once a turn, and only if the interest differs.
     func updateInterest() {
         guard !isInterestQueued, interest != registeredInterest, let loop else { return }
         isInterestQueued = true

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// From a socket to an established connection.
+/// The steps from a socket to an established connection.
 extension Connection {
-    /// An accepted socket begins.
+    /// Starts an accepted connection.
     func begin(for listener: Listener) {
         self.listener = listener
         guard tls == nil else {
@@ -14,7 +14,7 @@ extension Connection {
         established()
     }
 
-    /// The outcome of a connect is there.
+    /// Handles the result of connect(2).
     func finishConnecting() {
         if let error = Socket.pendingError(number) {
             end(.refused(error.text))
@@ -23,7 +23,7 @@ extension Connection {
         connected()
     }
 
-    /// The socket is connected; TLS comes next.
+    /// Starts TLS, or opens the connection if it has none, once the socket is connected.
     func connected() {
         (session as? DialAttempt)?.connected()
         guard tls == nil else {
@@ -47,14 +47,14 @@ extension Connection {
         do {
             switch try tls.handshake(using: loop.workspace(of: tls)) {
             case .complete:
-                // From here on it may belong to another thread.
+                // `opened` may move the connection to another thread, so nothing may follow this call.
                 return established()
             case .wantsRead: handshakeAwaits = .readable
             case .wantsWrite: handshakeAwaits = .writable
             }
             updateInterest()
         } catch {
-            // The alert that says why is on its way, and must not be overtaken by a reset.
+            // Closes in order, because a reset could overtake the alert that tells the peer the reason.
             finish(reason(error))
         }
     }
@@ -69,7 +69,7 @@ extension Connection {
         return .handshakeFailed(error.description, name: isBroken ? nil : error.name ?? "handshake failure")
     }
 
-    /// The first moment at which the protocol may speak.
+    /// Hands the connection to its handler, which may read and write from now on.
     private func established() {
         guard let loop else { return }
         deadline = nil
@@ -100,18 +100,18 @@ extension Connection {
         guard loop.holds(token) else { return }
         watchSession()
         updateInterest()
-        // What came with the end of the handshake may be in TLS already, where the poller does not see it.
+        // TLS may have read the first bytes of input with the end of the handshake; epoll does not report those.
         if tls != nil { readInput() }
     }
 
-    /// The handshake begins to count.
+    /// Counts this handshake in the loop's `HandshakeLimiter`.
     private func beginPace() {
         guard isDeferrable, let pace = loop?.pace else { return }
         isPaced = true
         pace.began()
     }
 
-    /// The handshake is over.
+    /// Removes this handshake from the loop's `HandshakeLimiter`.
     func leavePace() {
         guard isPaced else { return }
         isPaced = false

@@ -1,5 +1,4 @@
-/// Writing: what the session flushes goes to the socket at once, and only what the socket does not take is
-/// kept.
+/// Writing. The handler's output goes to the socket at once; the connection keeps only what the socket does not take.
 extension Connection {
     private enum Output {
         case complete
@@ -7,8 +6,7 @@ extension Connection {
         case failed(CloseReason)
     }
 
-    /// Asks the session for its output and writes it. `output` is the loop's buffer, shared by all
-    /// connections.
+    /// Asks the handler for its output and writes it. `output` is the loop's buffer, which all connections share.
     func flush(using output: inout [UInt8]) {
         isDirty = false
         guard !isBlocked, let loop, let session else { return }
@@ -22,7 +20,8 @@ extension Connection {
         var sent = 0
         switch write(output.span, &sent, loop) {
         case .complete:
-            // A session that has said something and asks for another flush may have more to say.
+            // A handler that produced output and asks for another flush may have more to send before the connection
+            // closes.
             if case .closing(let reason) = phase, !isDirty || output.isEmpty { finish(reason) }
         case .awaits(let readiness):
             pending = Array(output[sent...])
@@ -34,7 +33,7 @@ extension Connection {
         }
     }
 
-    /// The peer takes nothing more. What it said before it went is still heard.
+    /// Ends a connection whose peer takes no more output. Input that the peer sent before is still read.
     private func endUnsent(_ reason: CloseReason) {
         guard let loop else { return }
         let token = token
@@ -43,7 +42,7 @@ extension Connection {
         end(reason)
     }
 
-    /// Goes on with pending output. When all of it has gone the session is asked for more.
+    /// Continues to write pending output. When all of it is written, the handler is asked for more.
     func resumeOutput() {
         guard let loop else { return }
         let output = pending
@@ -61,7 +60,7 @@ extension Connection {
         updateInterest()
     }
 
-    /// Writes from `start` on, and moves it.
+    /// Writes `bytes` from index `start` on, and advances `start` by the bytes written.
     private func write(_ bytes: Span<UInt8>, _ start: inout Int, _ loop: EventLoop) -> Output {
         while start < bytes.count {
             let rest = bytes.extracting(start...)

@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// One socket, plain or with TLS, and the session that it serves. It belongs to one loop at a time, on
-/// whose thread everything happens; `detach()` and `EventLoop.adopt` take it to another.
+/// One socket, with or without TLS, and the protocol handler that it serves. A connection belongs to one loop at a
+/// time and is used only on that loop's thread; `detach()` and `EventLoop.adopt` move it to another loop.
 ///
-/// An idle connection holds no buffers: input goes through the loop's, and only output that the socket did
-/// not take stays here.
+/// An idle connection holds no buffers: it reads into the loop's buffer, and keeps only output that the socket did
+/// not take.
 public final class Connection: ConnectionOutput {
     enum Phase {
         case connecting
         case handshaking
         case open
-        /// The session has closed; what it flushes last is on its way.
+        /// The handler has closed the connection, and its last output is being written.
         case closing(CloseReason)
-        /// The session is gone, our output has ended, and the peer's end is waited for.
+        /// The handler is gone, this side has ended its output, and the connection waits for the peer's end of input.
         case lingering
-        /// On its way to another loop.
+        /// The connection is moving to another loop.
         case moving
         case ended
     }
@@ -24,36 +24,38 @@ public final class Connection: ConnectionOutput {
     var descriptor: Descriptor?
     var tls: (any TLSSession)?
     var session: (any ConnectionHandler)?
-    /// Who accepted it, until it has a session.
+    /// The listener that accepted the connection; nil for a connection that this side opened, and once it has a
+    /// handler.
     var listener: Listener?
-    /// Whether it is one of thousands that may connect or end at once: then its handshake and its end are deferred.
+    /// Whether the loop defers the handshake and the end of this connection, because thousands may connect or end at
+    /// once.
     let isDeferrable: Bool
-    /// Whether its handshake is one of those that the loop's pace counts.
+    /// Whether the loop's `HandshakeLimiter` counts the handshake of this connection.
     var isPaced = false
-    /// When it was accepted and its handshake began, in monotonic nanoseconds; 0 where it did not begin with one.
+    /// When the connection was accepted and its handshake began, in monotonic nanoseconds; 0 if it has no handshake.
     var handshakeBeganAt: UInt64 = 0
-    /// Its place in the counts of the gate that let it in, if there is one.
+    /// The connection's entry in the counts of the `ConnectionLimiter` that admitted it; nil if there is no limiter.
     var ticket: ConnectionPermit?
-    /// The loop that holds it; nil while it is moving and when it has ended.
+    /// The loop that holds the connection; nil while it moves and after it has ended.
     var loop: EventLoop?
     var token: EventLoop.Token = 0
     var phase: Phase
-    /// Runs for the phase at hand: connecting, handshake, blocked output, lingering.
+    /// The deadline of the current phase: connecting, handshake, blocked output, lingering.
     var deadline: (any LoopTimer)?
-    /// Runs while the peer keeps the session waiting, from one look to the next.
+    /// Calls the handler's `look()` repeatedly while the peer keeps the handler waiting.
     var watch: (any LoopTimer)?
-    /// The turn in which it was read as much as one turn allows.
+    /// The last turn in which the connection read as much as one turn allows.
     var sparedTurn: UInt64 = 0
 
-    /// Output that the socket did not take, from `pendingStart` on.
+    /// Output that the socket did not take. Bytes before `pendingStart` are written already.
     var pending: [UInt8] = []
     var pendingStart = 0
-    /// What the socket must become before output goes on; empty when none is pending. TLS may have to read
-    /// first.
+    /// The readiness that blocked output waits for; empty if no output is blocked. TLS may have to read before it can
+    /// write.
     var outputAwaits: Readiness = []
-    /// What the handshake waits for.
+    /// The readiness that the handshake waits for.
     var handshakeAwaits: Readiness
-    /// TLS may have to write before it can read.
+    /// Whether TLS has to write before it can read.
     var inputAwaitsWritable = false
     var hasInputEnded = false
     var isDirty = false
@@ -62,7 +64,7 @@ public final class Connection: ConnectionOutput {
     var registeredInterest: Readiness = []
     var isInterestQueued = false
 
-    /// The other end.
+    /// The other end of the connection.
     public internal(set) var peer: Peer
 
     init(
@@ -83,10 +85,10 @@ public final class Connection: ConnectionOutput {
         try watch(on: loop)
     }
 
-    /// Whether output waits for the socket; then the session is not asked to flush.
+    /// Whether output waits for the socket. Until it is written, the handler is not asked for more.
     public var isBlocked: Bool { !outputAwaits.isEmpty }
 
-    /// Asks for one `flush(into:)` at the end of this turn.
+    /// Asks for one call of `flush(into:)` at the end of this turn.
     public func setNeedsFlush() {
         guard !isDirty, !isBlocked, let loop else { return }
         switch phase {
@@ -97,7 +99,7 @@ public final class Connection: ConnectionOutput {
         }
     }
 
-    /// Ends the connection in order; see `ConnectionOutput`.
+    /// Closes the connection in order; see `ConnectionOutput`.
     public func close(_ reason: CloseReason) {
         switch phase {
         case .connecting, .handshaking: end(reason)
@@ -109,7 +111,7 @@ public final class Connection: ConnectionOutput {
         }
     }
 
-    /// Ends the connection at once; see `ConnectionOutput`.
+    /// Closes the connection at once; see `ConnectionOutput`.
     public func abort(_ reason: CloseReason) {
         switch phase {
         case .connecting, .handshaking, .open, .closing: end(reason)
@@ -117,7 +119,7 @@ public final class Connection: ConnectionOutput {
         }
     }
 
-    /// The socket is ready for something.
+    /// Handles the readiness of the socket.
     func ready(_ readiness: Readiness) {
         switch phase {
         case .connecting, .handshaking: return hear(readiness)
@@ -130,7 +132,7 @@ public final class Connection: ConnectionOutput {
         } else if isDeferrable, case .open = phase,
             !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error])
         {
-            // Thousands may be cut at once: they end one by one.
+            // Thousands of connections may be cut at once, so their ends are deferred and handled one by one.
             return loop.beginDeferring(token, readiness)
         }
         hear(readiness)
@@ -154,7 +156,7 @@ public final class Connection: ConnectionOutput {
         }
     }
 
-    /// The loop ends: a word to the peer if the socket takes it, and out.
+    /// Ends the connection because the loop ends: writes the last output if the socket takes it, then closes.
     func loopStopped() {
         endTLS()
         end(.loopStopped)
@@ -164,8 +166,8 @@ public final class Connection: ConnectionOutput {
 // MARK: - The end
 
 extension Connection {
-    /// Everything has been sent: ends our output, and waits for the peer's end. Closing at once would let
-    /// unread input turn into a reset, which can overtake our last words.
+    /// Ends our output after everything has been sent, and waits for the peer's end of input. Closing the socket at
+    /// once with unread input would send a reset, which can overtake our last output.
     func finish(_ reason: CloseReason) {
         dismiss(reason)
         endTLS()
@@ -184,7 +186,7 @@ extension Connection {
         tls.shutdown(using: loop.workspace(of: tls))
     }
 
-    /// Closes the socket, and has the session told if it does not know yet.
+    /// Closes the socket, and tells the handler unless it knows already.
     func end(_ reason: CloseReason) {
         guard let loop else { return }
         dismiss(reason)
@@ -220,7 +222,7 @@ extension Connection {
         deadline = timer
     }
 
-    /// Begins to look after the session, if the peer keeps it waiting.
+    /// Starts the timer that calls the handler's `look()`, if the peer keeps the handler waiting.
     func watchSession() {
         guard watch == nil, let session, session.isKeptWaiting, case .open = phase else { return }
         watch = loop?.makeTimer { [unowned self] in look() }

@@ -1,40 +1,41 @@
-/// What a connection calls: the state of a protocol, which never sees a socket. All calls come on the loop
-/// that holds the connection, and none comes from inside a call that the session itself makes on its wire.
+/// The protocol state of one connection. A ``Connection`` calls it, and it never sees a socket. All calls come on the
+/// thread of the loop that holds the connection, and none comes from inside a call that the handler itself makes on
+/// its ``ConnectionOutput``.
 public protocol ConnectionHandler: AnyObject {
-    /// The connection is established, TLS included. First call, once.
+    /// The connection is established, including TLS. This is the first call, and it is made once.
     func opened(on wire: any ConnectionOutput)
 
-    /// Bytes from the peer. The span is valid during the call only.
+    /// Bytes arrived from the peer. The span is valid only during the call.
     func received(_ bytes: Span<UInt8>)
 
-    /// The peer will send nothing more; it may still be listening. At most once; nothing is received after
+    /// The peer has ended its output, and may still read ours. Called at most once; `received` is not called after
     /// it.
     func inputEnded()
 
-    /// Everything that is to be sent now is to be appended to `output`. Called after `setNeedsFlush()`,
-    /// once a turn, and after blocked output has gone; never while output waits for the socket.
+    /// The handler appends everything that it wants to send now to `output`. Called once a turn after
+    /// `setNeedsFlush()`, and after blocked output has been written; never while output waits for the socket.
     func flush(into output: inout [UInt8])
 
-    /// Whether the peer keeps this session waiting for something that has its time. As long as it does, `look()` is
-    /// called about once a second; otherwise the connection needs no timer.
+    /// Whether the handler waits for something that the peer has to do within a time limit. While this is true,
+    /// `look()` is called about once a second; otherwise the connection needs no timer.
     var isKeptWaiting: Bool { get }
 
-    /// Another second has gone by; see `isKeptWaiting`.
+    /// About a second has passed since the last call; see `isKeptWaiting`. The handler checks its time limits.
     func look()
 
-    /// How many requests the peer has made so far, each of which is work. A connection that makes many in one turn
-    /// waits for the next with what it has not read.
+    /// The number of requests that the peer has made so far. A connection whose peer makes many requests in one turn
+    /// leaves the rest of its input to the next turn.
     var requestsReceived: Int { get }
 
-    /// The connection is gone. Last call, exactly once, even if the connection never opened.
+    /// The connection is gone. This is the last call. It is made exactly once, even if the connection never opened.
     func closed(_ reason: CloseReason)
 }
 
 extension ConnectionHandler {
-    /// Never.
+    /// The default is false: the handler has no time limits.
     public var isKeptWaiting: Bool { false }
-    /// Nothing.
+    /// The default does nothing.
     public func look() {}
-    /// None that are counted.
+    /// The default is 0: the handler does not count requests.
     public var requestsReceived: Int { 0 }
 }

@@ -1,22 +1,22 @@
 internal import Synchronization
 
-/// How much one source address may ask of the listeners that share a gate. A source is an IPv4 address, or the /64
-/// network of an IPv6 address, which is what one customer has.
+/// What one source address may use of the listeners that share a ``ConnectionLimiter``. A source is an IPv4 address,
+/// or the /64 network of an IPv6 address, which is what providers assign to one customer.
 public struct SourceLimits: Sendable {
-    /// Connections that a source may have open.
+    /// The most connections that a source may have open.
     public var connections: Int
-    /// Connections that a source may begin each second, on the average.
+    /// The most connections that a source may begin per second, on average.
     public var attemptsPerSecond: Int
-    /// Connections that a source may begin at once, before the average counts.
+    /// The most connections that a source may begin at once, before the average counts.
     public var burst: Int
-    /// TLS handshakes of one source that may be under way.
+    /// The most TLS handshakes of one source that may be under way.
     public var handshakesPerSource: Int
-    /// TLS handshakes that may be under way.
+    /// The most TLS handshakes of all sources that may be under way.
     public var handshakes: Int
-    /// Sources that are remembered at once. At about 100 bytes each.
+    /// The most sources that are remembered at once. Each takes about 100 bytes of memory.
     public var sources: Int
 
-    /// Limits from their parts.
+    /// Creates limits from their values.
     public init(
         connections: Int, attemptsPerSecond: Int, burst: Int, handshakesPerSource: Int, handshakes: Int,
         sources: Int
@@ -31,20 +31,20 @@ public struct SourceLimits: Sendable {
     }
 }
 
-/// Why a connection was closed as soon as it was accepted.
+/// Why a listener closed a connection as soon as it accepted it.
 public enum Refusal: Error, Equatable, CustomStringConvertible {
-    /// The process has hardly a descriptor left.
+    /// The process has too few file descriptors left.
     case descriptors
-    /// The source has as many connections as it may have.
+    /// The source has as many connections open as it may have.
     case connections
     /// The source begins connections faster than it may.
     case attempts
-    /// Too many handshakes are under way, all told or of this source.
+    /// Too many handshakes are under way, in total or of this source.
     case handshakes
-    /// More sources are busy than can be told apart.
+    /// More sources are active than the limiter can remember.
     case sources
 
-    /// The end of "a connection was refused: ".
+    /// A phrase that completes "a connection was refused: ".
     public var description: String {
         switch self {
         case .descriptors: "too few file descriptors are left (nofile)"
@@ -56,15 +56,15 @@ public enum Refusal: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Counts connections by their source, for all the listeners and loops of a process that are given it. One lock is
-/// taken when a connection comes, when its handshake is done and when it goes.
+/// Counts connections by source, for all listeners and loops of a process that share it. A connection takes its lock
+/// three times: when it is accepted, when its handshake ends and when it closes.
 public final class ConnectionLimiter: Sendable {
     /// An IPv4 address, or the /64 network of an IPv6 address.
     public struct Source: Hashable, Sendable, CustomStringConvertible {
         let prefix: UInt64
         let isIPv6: Bool
 
-        /// Nil for a Unix socket: the kernel says who is there.
+        /// Returns nil for a Unix socket, whose peer the kernel identifies.
         public init?(_ address: SocketAddress) {
             switch address.kind {
             case .ipv4(let word, _): (prefix, isIPv6) = (UInt64(word), false)
@@ -73,7 +73,7 @@ public final class ConnectionLimiter: Sendable {
             }
         }
 
-        /// `192.0.2.1`, or `2001:db8:1:2::/64`.
+        /// The source as text: `192.0.2.1`, or `2001:db8:1:2::/64`.
         public var description: String {
             guard isIPv6 else {
                 return SocketAddress(.ipv4(UInt32(truncatingIfNeeded: prefix), port: 0)).host ?? ""
@@ -82,11 +82,12 @@ public final class ConnectionLimiter: Sendable {
         }
     }
 
-    /// What is known of a source. It is forgotten when it has no connection and `due` has gone by.
+    /// The state of one source. It is forgotten when the source has no connection and `due` has passed.
     private struct Entry {
         var open = 0
         var handshakes = 0
-        /// When the source, had it kept to its rate, would have begun its connections so far. Nanoseconds.
+        /// When the source would have begun its connections so far if it had kept to its average rate (GCRA), in
+        /// nanoseconds.
         var due: UInt64 = 0
     }
 
@@ -101,16 +102,17 @@ public final class ConnectionLimiter: Sendable {
     private let interval: UInt64
     private static let sweepNanoseconds: UInt64 = 1_000_000_000
 
-    /// A gate that nobody has passed.
+    /// Creates a limiter that has admitted nothing yet.
     public init(_ limits: SourceLimits) {
         self.limits = limits
         interval = 1_000_000_000 / UInt64(limits.attemptsPerSecond)
     }
 
-    /// How many sources are remembered.
+    /// The number of sources that are remembered.
     public var sourceCount: Int { state.withLock { $0.entries.count } }
 
-    /// A connection has come. It holds the ticket for as long as it is there.
+    /// Admits a new connection, or throws why it is refused. The connection holds the permit for as long as it is
+    /// open.
     func admit(_ source: Source, now: UInt64) throws(Refusal) -> ConnectionPermit {
         let refusal = state.withLock { state -> Refusal? in
             if state.entries.count >= limits.sources, state.entries[source] == nil {
@@ -120,7 +122,7 @@ public final class ConnectionLimiter: Sendable {
             var entry = state.entries[source] ?? Entry()
             let due = max(entry.due, now)
             guard due - now <= interval * UInt64(limits.burst - 1) else { return .attempts }
-            // An attempt counts even if it is refused for another reason.
+            // A refused attempt counts, too.
             entry.due = due + interval
             defer { state.entries[source] = entry }
             guard entry.open < limits.connections else { return .connections }
@@ -147,7 +149,8 @@ public final class ConnectionLimiter: Sendable {
         state.withLock { $0.entries[source]?.open -= 1 }
     }
 
-    /// Forgets who has no connection and may begin as many as anybody; at most once a second, for it takes time.
+    /// Forgets sources that have no connection and their full burst again. It runs at most once a second, because it
+    /// visits every source.
     private func sweep(_ state: inout State, _ now: UInt64) {
         guard now >= state.lastSweep + Self.sweepNanoseconds || state.lastSweep == 0 else { return }
         state.lastSweep = now
@@ -155,7 +158,7 @@ public final class ConnectionLimiter: Sendable {
     }
 }
 
-/// One connection's place in the gate's counts. It is given back when its last holder lets go of it, wherever that is.
+/// One connection's entry in the limiter's counts. The entry is released with the last reference, on any thread.
 final class ConnectionPermit: Sendable {
     private let gate: ConnectionLimiter
     private let source: ConnectionLimiter.Source
@@ -171,7 +174,7 @@ final class ConnectionPermit: Sendable {
         gate.left(source)
     }
 
-    /// The connection is established.
+    /// Takes the connection's handshake out of the counts.
     func handshakeEnded() {
         if isShakingHands.exchange(false, ordering: .relaxed) { gate.handshakeEnded(source) }
     }

@@ -1,39 +1,39 @@
-/// The bounds of one connection. Each phase in which the peer can keep us waiting has its deadline.
+/// The limits of one connection. Every phase in which the peer can keep this side waiting has a deadline.
 public struct ConnectionLimits: Sendable {
-    /// Whether a peer that does not take our output is still listened to.
+    /// Whether a connection reads on while its peer does not take our output.
     public enum WhileBlocked: Sendable {
-        /// A server stops reading: what a peer makes it answer stays bounded.
+        /// A server stops reading, so that the output which the peer's requests cause stays bounded.
         case pausesReading
-        /// A client goes on reading: both ends waiting for each other would be a deadlock.
+        /// A client goes on reading. If both ends stopped, they would wait for each other for ever.
         case keepsReading
     }
 
-    /// From the first byte of TCP to the end of the TLS handshake. Milliseconds.
+    /// The time from accepting the connection to the end of the TLS handshake, in milliseconds.
     public var handshakeMilliseconds = 5_000
-    /// How long an attempt to connect may stay unanswered until one to the host's next address begins beside it (RFC
-    /// 8305, section 5: 250 ms, and not below 100 ms). Milliseconds.
+    /// How long an attempt to connect may stay unanswered until an attempt to the host's next address starts beside
+    /// it, in milliseconds. RFC 8305, section 5, recommends 250 ms and no less than 100 ms.
     public var attemptMilliseconds = 250
-    /// How long output may wait for the peer until all of it has gone. Milliseconds.
+    /// How long the connection may take to write blocked output completely, in milliseconds.
     public var writeMilliseconds = 20_000
-    /// How long a closed connection listens for the peer's own end, so that our last words are not lost to a
-    /// reset (RFC 9112, 9.6). Milliseconds; 0: not at all.
+    /// How long a closed connection waits for the peer's end of input, so that a reset does not destroy our last
+    /// output (RFC 9112, section 9.6). Milliseconds; 0 means not at all.
     public var lingerMilliseconds = 2_000
-    /// How many reads one connection gets before others have their turn.
+    /// The most reads of one connection in a turn.
     public var readsPerTurn = 4
-    /// Bytes of one read, 64 KiB at most; with TLS room for a record at least (``TLSSession/leastRoom``).
+    /// The bytes of one read: at most 64 KiB, and with TLS at least a full record (``TLSSession/leastRoom``).
     public var bytesPerRead = 64 * 1024
-    /// After how many requests within a turn (see `ConnectionHandler.requestsReceived`) a connection is read no
-    /// further. It goes beyond by those in one read at most.
+    /// A connection stops reading in a turn after this many requests (see `ConnectionHandler.requestsReceived`). It
+    /// may exceed the number by the requests in one read.
     public var requestsPerTurn = 256
-    /// How long it is between two looks at what a peer keeps its session waiting for. Milliseconds.
+    /// The time between two calls of `ConnectionHandler.look()`, in milliseconds.
     public var lookMilliseconds = 1_000
-    /// Whether a peer that does not take our output is still listened to.
+    /// Whether the connection reads on while the peer does not take our output.
     public var whileBlocked: WhileBlocked
-    /// A listener refuses connections when fewer descriptors than this are left to the process.
+    /// A listener refuses connections while the process has fewer free descriptors than this.
     public var descriptorReserve = 64
 
-    /// The bounds of an accepted connection.
+    /// The limits of an accepted connection.
     public static let server = ConnectionLimits(bytesPerRead: 17 * 1024, whileBlocked: .pausesReading)
-    /// The bounds of a connection that this side opened.
+    /// The limits of a connection that this side opened.
     public static let client = ConnectionLimits(whileBlocked: .keepsReading)
 }

@@ -1,19 +1,20 @@
-/// A connection with its session on its way to another loop. Dropped instead of adopted, it closes the
-/// socket and tells nobody.
+/// A connection with its handler that is moving to another loop. If it is released without being adopted, the socket
+/// is closed and the handler is not told.
 ///
-/// Unchecked: neither connection nor session is Sendable, but `detach` has taken both out of every list of
-/// their loop, and the crate is all that leads to them until `adopt` puts them into another's.
+/// It is `@unchecked Sendable` although neither connection nor handler is Sendable: `detach` has removed both from
+/// every list of their loop, and this value holds the only references to them until `adopt` adds them to another
+/// loop.
 public struct DetachedConnection: @unchecked Sendable {
     fileprivate let connection: Connection
 }
 
 extension Connection {
-    /// Takes the connection out of its loop, which calls nothing of it any more. Nil if it is not open (it
-    /// may have ended in this very turn).
+    /// Removes the connection from its loop, which makes no more calls on it. Returns nil if the connection is not
+    /// open; it may have ended in this very turn.
     ///
-    /// To be called last in `opened` or `received`, after every call below it has returned, or outside of the session's
-    /// calls altogether; not in `flush`. From then on the session is the new loop's: the caller lets go of
-    /// it. Timers of the session belong to the old loop and have to be dropped before.
+    /// This must be the last call in `opened` or `received`, or be made outside of the handler's calls; it must not
+    /// be made in `flush`. From then on the handler belongs to the new loop, so the caller must release it. The
+    /// handler must release its timers before, because they belong to the old loop.
     public func detach() -> DetachedConnection? {
         precondition(!isFlushing, "bug: a connection is detached while it is flushed")
         guard case .open = phase, let loop else { return nil }
@@ -29,7 +30,7 @@ extension Connection {
         return DetachedConnection(connection: self)
     }
 
-    /// Goes on where the old loop left off: reads what TLS may hold, flushes what the session may have.
+    /// Continues after a move: reads what TLS may have buffered, and flushes what the handler may have to send.
     fileprivate func settle(on loop: EventLoop) {
         precondition(descriptor != nil && self.loop == nil, "bug: a crate is adopted twice")
         phase = .open
@@ -53,8 +54,8 @@ extension Connection {
 }
 
 extension EventLoop {
-    /// Continues a connection that another loop let go, and returns its session. `opened` is not called
-    /// again, and the session's wire stays the same object.
+    /// Continues a connection that another loop detached, and returns its handler. `opened` is not called again, and
+    /// the handler's output stays the same object.
     @discardableResult
     public func adopt(_ crate: DetachedConnection) -> any ConnectionHandler {
         guard let session = crate.connection.session else {
@@ -64,8 +65,8 @@ extension EventLoop {
         return session
     }
 
-    /// Continues a connection for another session, to which nothing has happened yet: its `opened` is called. The one
-    /// that the connection had hears nothing more.
+    /// Continues a connection with another handler, which must be unused: its `opened` is called. The connection's
+    /// former handler gets no more calls.
     public func adopt(_ crate: DetachedConnection, for session: any ConnectionHandler) {
         let connection = crate.connection
         connection.session = session

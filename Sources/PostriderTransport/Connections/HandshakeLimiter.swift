@@ -1,45 +1,45 @@
-/// How many TLS handshakes a loop may have under way.
+/// Limits how many TLS handshakes one loop has under way.
 ///
-/// When thousands return at once, they have a part of each turn. No more are begun than can be done before their
-/// clients lose patience, by what handshakes have been seen to cost: the others are closed at once, which costs next to
-/// nothing, and come back with their back-off.
+/// When thousands of clients connect at once, handshakes get a part of each turn. No more are begun than can end
+/// before their clients give up, as computed from the measured cost of handshakes. All others are closed at once,
+/// which costs next to nothing, and their clients return after their back-off.
 ///
-/// It belongs to one loop. Pure: it is told what was spent.
+/// A limiter belongs to one loop. It reads no clock: the loop tells it the time spent.
 public final class HandshakeLimiter {
-    /// Nanoseconds within which a handshake that is begun now should be done.
+    /// The time within which a handshake that begins now should end, in nanoseconds.
     private let horizon: UInt64
     private let least: Int
-    /// What was spent since a handshake was done last.
+    /// The time spent on handshakes since one last ended, in nanoseconds.
     private var spentSince: UInt64 = 0
-    /// What one costs, accepting included: each that ends counts for a sixteenth. Nanoseconds.
+    /// The average cost of a handshake in nanoseconds, including accept. It is a moving average with weight 1/16.
     private(set) var usualCost: UInt64 = 1_000_000
-    /// Handshakes that are under way.
+    /// The number of handshakes under way.
     public private(set) var underWay = 0
 
     /// - Parameters:
-    ///   - horizonMilliseconds: within which a handshake should be done.
-    ///   - least: so many may be under way, whatever they cost.
+    ///   - horizonMilliseconds: the time within which a handshake should end.
+    ///   - least: the number of handshakes that may always be under way, whatever they cost.
     public init(horizonMilliseconds: Int, least: Int) {
         precondition(horizonMilliseconds > 0 && least > 0, "a pace goes on")
         horizon = UInt64(horizonMilliseconds) * 1_000_000
         self.least = least
     }
 
-    /// Whether one more may begin. Handshakes have half of the loop's time in the long run.
+    /// Whether another handshake may begin. On average, handshakes may use half of the loop's time.
     var mayBegin: Bool { underWay < max(least, Int(horizon / 2 / usualCost)) }
 
-    /// A part of a handshake took so long. Nanoseconds.
+    /// Adds the duration of one step of a handshake, in nanoseconds.
     func spend(_ nanoseconds: UInt64) { spentSince += nanoseconds }
 
-    /// A handshake has begun.
+    /// Counts a handshake that begins.
     func began() { underWay += 1 }
 
-    /// A handshake is done, or has failed.
+    /// Counts a handshake that has ended or failed.
     func ended() {
         precondition(underWay > 0, "what ends has begun")
         underWay -= 1
-        // In the long run as many begin as end. When many begin at once, the first to end is thought to have cost more
-        // than it has, which is on the safe side and soon forgotten.
+        // On average as many handshakes begin as end. When many begin at once, the first to end is charged for the
+        // steps of all, which errs on the safe side and is soon averaged out.
         usualCost = max(usualCost - usualCost / 16 + spentSince / 16, 1)
         spentSince = 0
     }

@@ -1,20 +1,20 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// A listening socket on one loop. Several loops may listen on the same TCP address; the kernel spreads the
-/// connections over them (SO_REUSEPORT).
+/// A listening socket on one loop. Several loops may listen on the same TCP address; the kernel distributes the
+/// connections among them (SO_REUSEPORT).
 public final class Listener: EventSource {
     private static let acceptsPerTurn = 64
-    /// How long accepting rests when the process has no descriptor left.
+    /// How long the listener stops accepting when the process has no descriptor left, in milliseconds.
     private static let restMilliseconds = 100
 
-    /// Where it listens, with the port that the kernel chose if 0 was asked for.
+    /// The address it listens on, with the port that the kernel chose if the port was 0.
     public let address: SocketAddress
-    /// How many connections it took in.
+    /// The number of connections accepted.
     public private(set) var acceptedCount = 0
-    /// How many it closed at once; see ``Refusal``.
+    /// The number of connections closed as soon as they were accepted; see ``Refusal``.
     public private(set) var refusedCount = 0
-    /// How many ended before they had a session: failed handshakes for the most part.
+    /// The number of connections that ended before they had a handler, mostly by failed handshakes.
     public private(set) var failedCount = 0
 
     private var descriptor: Descriptor?
@@ -24,24 +24,25 @@ public final class Listener: EventSource {
     private let limits: ConnectionLimits
     private let descriptorCeiling: Int
     private var rest: (any LoopTimer)?
-    /// Counts connections by source; nil: they are not counted. To be set before the first turn.
+    /// Counts and limits connections by source; nil for no limits. It must be set before the first turn.
     public var gate: ConnectionLimiter?
-    /// Whether thousands may connect at once: then their handshakes are deferred (``EventLoop/runDeferred()``), and no
-    /// more are under way than the loop's ``EventLoop/pace`` allows. To be set before the first turn.
+    /// Whether thousands of clients may connect at once. If true, handshakes are deferred
+    /// (``EventLoop/runDeferred()``), and no more are under way than the loop's ``EventLoop/pace`` allows. It must be
+    /// set before the first turn.
     public var isPaced = false {
         didSet {
             guard let loop, let number = descriptor?.number else { return }
             loop.slots[Int(number)].isDeferred = isPaced
         }
     }
-    /// Called for each refused connection.
+    /// Called for each connection that is refused.
     public var onRefusal: ((_ refusal: Refusal, _ peer: Peer) -> Void)?
-    /// Called for each connection that ended before it had a session.
+    /// Called for each connection that ended before it had a handler.
     public var onFailure: ((_ reason: CloseReason, _ peer: Peer) -> Void)?
-    /// Called when a TLS handshake is over, with the nanoseconds since the connection was accepted.
+    /// Called when a TLS handshake has ended, with the nanoseconds since the connection was accepted.
     public var onHandshake: ((_ nanoseconds: UInt64) -> Void)?
     private var pace: HandshakeLimiter? { isPaced ? loop?.pace : nil }
-    /// Nil refuses the connection.
+    /// Makes the handler of a connection; nil refuses the connection.
     let makeSession: (Peer) -> (any ConnectionHandler)?
 
     init(
@@ -60,7 +61,7 @@ public final class Listener: EventSource {
         rest = loop.makeTimer { [unowned self] in watch(.readable) }
     }
 
-    /// Stops listening; accepted connections stay. The file of a Unix socket is removed.
+    /// Stops listening. Accepted connections stay open. The file of a Unix socket is removed.
     public func close() {
         guard let loop, let number = descriptor?.number else { return }
         rest = nil
@@ -73,7 +74,7 @@ public final class Listener: EventSource {
     func loopStopped() { close() }
 
     func ready(_ readiness: Readiness) {
-        // What is not accepted now waits in the kernel's queue, which is bounded.
+        // Connections that are not accepted now wait in the kernel's queue, which is bounded.
         for _ in 0..<(isPaced ? 1 : Self.acceptsPerTurn) {
             guard let number = descriptor?.number else { return }
             var origin = sockaddr_storage()
@@ -97,8 +98,8 @@ public final class Listener: EventSource {
         onFailure?(reason, peer)
     }
 
-    /// A number near the limit means that nearly all descriptors are taken: the kernel gives out the lowest
-    /// free one.
+    /// The kernel gives out the lowest free descriptor number, so a number near the limit means that nearly all
+    /// descriptors are in use.
     private func take(_ accepted: consuming Descriptor, from origin: sockaddr_storage) {
         let remote = address.unixPath == nil ? SocketAddress(origin) : nil
         guard let loop, Int(accepted.number) < descriptorCeiling else { return refuse(.descriptors, remote) }

@@ -1,11 +1,12 @@
-/// The other end of a connection: what is known of it once the connection is established.
+/// The other end of a connection, as far as it is known once the connection is established.
 public struct Peer: Sendable {
-    /// The process at the other end of a Unix socket, as the kernel vouches for it (SO_PEERCRED).
+    /// The process at the other end of a Unix socket, as reported by the kernel (SO_PEERCRED).
     public struct Credentials: Sendable, Equatable {
-        /// The effective user and group when it connected (or began to listen), and its process.
+        /// The effective user and group of the process when it connected (or began to listen), and its process
+        /// number.
         public let user: UInt32, group: UInt32, process: Int32
 
-        /// What the kernel said, or what a simulator says in its place.
+        /// Credentials from the kernel or from a simulator.
         public init(user: UInt32, group: UInt32, process: Int32) {
             self.user = user
             self.group = group
@@ -13,18 +14,18 @@ public struct Peer: Sendable {
         }
     }
 
-    /// Where it is, as text: `127.0.0.1:4711`, or `unix:` and the path.
+    /// The address as text: `127.0.0.1:4711`, or `unix:` and the path.
     public let address: String
-    /// By what its connections are counted; nil for a Unix socket.
+    /// The source by which its connections are counted; nil for a Unix socket.
     public let source: ConnectionLimiter.Source?
-    /// Known for Unix sockets only.
+    /// The process at the other end; nil unless this is a Unix socket.
     public let credentials: Credentials?
-    /// What ALPN agreed on; nil without TLS or without ALPN.
+    /// The protocol that ALPN selected; nil without TLS or without ALPN.
     public internal(set) var negotiatedProtocol: String?
-    /// The certificate that the peer showed, verified or not: its own field says.
+    /// The certificate that the peer presented, verified or not; ``PeerCertificate/isVerified`` tells which.
     public internal(set) var certificate: PeerCertificate?
 
-    /// A peer from its parts, as a simulator's wire has one.
+    /// Creates a peer from its parts, for a simulator.
     public init(
         address: String, source: ConnectionLimiter.Source? = nil, credentials: Credentials? = nil,
         negotiatedProtocol: String? = nil, certificate: PeerCertificate? = nil

@@ -1,14 +1,14 @@
-/// What a peer sends instead of a TLS ClientHello, if it is something that operators run into.
+/// What a peer sent instead of a TLS ClientHello, as far as it is a common mistake of configuration.
 public enum Preamble: Sendable, Equatable, CaseIterable, CustomStringConvertible {
-    /// A header of the PROXY protocol, version 1 (text) or 2 (binary), in front of TLS (haproxy.org, "The PROXY
+    /// A header of the PROXY protocol, version 1 (text) or 2 (binary), before TLS (haproxy.org, "The PROXY
     /// protocol").
     case proxyProtocol1
     case proxyProtocol2
-    /// HTTP without TLS, of any version.
+    /// An HTTP request without TLS, of any version.
     case plainHTTP
 
-    /// Recognises it by what follows the first five bytes: OpenSSL has taken those off the socket as the head of a
-    /// record, and a line of the log is not worth a look at every connection's first bytes.
+    /// Recognises the preamble from the bytes after the first five. OpenSSL has consumed those five as a TLS record
+    /// header, and peeking at the first bytes of every connection would cost too much for the sake of a log line.
     init?(afterRecordHead rest: [UInt8]) {
         if Self.startsAsProxy1(rest) {
             self = .proxyProtocol1
@@ -21,15 +21,15 @@ public enum Preamble: Sendable, Equatable, CaseIterable, CustomStringConvertible
         }
     }
 
-    /// `PROXY TCP4 192.0.2.1 …`, without its first word.
+    /// Whether the bytes continue `PROXY TCP4 192.0.2.1 …` after its first word.
     private static func startsAsProxy1(_ rest: [UInt8]) -> Bool {
         [" TCP4 ", " TCP6 ", " UNKNOWN"].contains { rest.starts(with: $0.utf8) }
     }
 
-    /// Bytes that are looked at: the first line of a request, where its path is not too long.
+    /// The most bytes examined: enough for the first line of a request unless its path is very long.
     static let mostBytes = 512
 
-    /// A name.
+    /// The name of the protocol.
     public var description: String {
         switch self {
         case .proxyProtocol1: "PROXY protocol v1"
@@ -38,7 +38,7 @@ public enum Preamble: Sendable, Equatable, CaseIterable, CustomStringConvertible
         }
     }
 
-    /// What was wrong, and what to do.
+    /// A sentence that says what was wrong and what to do.
     var sentence: String {
         switch self {
         case .proxyProtocol1, .proxyProtocol2:

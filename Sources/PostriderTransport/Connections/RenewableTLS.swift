@@ -1,19 +1,19 @@
 internal import Synchronization
 
-/// The TLS of connections that begin now. It can be replaced while a listener uses it: connections keep the
-/// one that they began with, so nothing that is open notices.
+/// The TLS provider of new connections, which can be replaced while a listener uses it. Open connections keep the
+/// provider that they began with, so a replacement does not affect them.
 ///
-/// A listener asks once for each connection that it accepts, which costs a lock that nobody holds for longer than
-/// a pointer takes to copy; what follows is a handshake. Nothing that is read or written asks again.
+/// A listener reads it once for each connection that it accepts. That takes a lock for as long as copying a pointer
+/// takes, which is little beside a handshake. Reads and writes of a connection do not use it.
 public final class RenewableTLS: Sendable {
     private let provider: Mutex<any TLSProvider>
 
-    /// Begins with this one.
+    /// Starts with this provider.
     public init(_ provider: any TLSProvider) { self.provider = Mutex(provider) }
 
-    /// That for a connection that begins now.
+    /// The provider for connections that begin now.
     public var current: any TLSProvider { provider.withLock { $0 } }
 
-    /// Serves connections that begin from now on with another one. From any thread.
+    /// Replaces the provider for connections that begin from now on. It may be called from any thread.
     public func renew(_ provider: any TLSProvider) { self.provider.withLock { $0 = provider } }
 }

@@ -1,133 +1,138 @@
-/// TLS on one connected socket, as a ``Connection`` uses it. `PostriderTLS` has it; this module knows no TLS library,
-/// so that an app whose only socket is a Unix socket links none.
+/// TLS on one connected socket, as a ``Connection`` uses it. `PostriderTLS` implements it. This module knows no TLS
+/// library, so that an app whose only socket is a Unix socket links none.
 ///
-/// It is used by one thread at a time, and may move with its connection. The socket stays the connection's.
+/// A session is used by one thread at a time and may move with its connection. The connection still owns the socket.
 public protocol TLSSession: AnyObject {
-    /// Bytes of room that a read needs: a record of full length.
+    /// The least size of a read buffer in bytes: a record of full length.
     var leastRoom: Int { get }
 
-    /// What all sessions of one thread share. An event loop makes one when it needs it first, and keeps it.
+    /// Makes the state that all sessions of one thread share. An event loop makes it when it first needs one, and
+    /// keeps it.
     func makeWorkspace() -> any TLSWorkspace
 
-    /// Does what can be done of the handshake without waiting.
+    /// Continues the handshake as far as possible without blocking.
     ///
-    /// - Throws: the sentence for the log; the peer was sent the alert, if the socket took it.
+    /// - Throws: the sentence for the log. The peer was sent the alert if the socket took it.
     func handshake(using workspace: any TLSWorkspace) throws(TLSFailure) -> TLSStep
 
-    /// What the handshake agreed on. To be called once, when it is complete; what only a handshake needs is then freed.
+    /// Returns what the handshake agreed on, and frees what only a handshake needs. Call it once, when the handshake
+    /// is complete.
     func finishHandshake(using workspace: any TLSWorkspace) -> TLSAgreement
 
-    /// Reads into the start of `buffer`, which has ``leastRoom``. To be called until it wants something, or again while
-    /// ``hasBufferedInput``: TLS may hold what the socket no longer shows.
+    /// Reads into the start of `buffer`, which must have ``leastRoom`` bytes. Call it until it returns
+    /// ``TLSTransfer/wantsRead`` or ``TLSTransfer/wantsWrite``, or call it again while ``hasBufferedInput`` is true:
+    /// TLS may hold bytes that the socket no longer reports.
     func read(
         into buffer: inout MutableSpan<UInt8>, using workspace: any TLSWorkspace
     ) throws(TLSFailure) -> TLSTransfer
 
-    /// Writes the start of `bytes`. After ``TLSTransfer/wantsRead`` or ``TLSTransfer/wantsWrite`` the next write begins
-    /// with the same bytes: a part of them is encrypted already.
+    /// Writes the start of `bytes`. After ``TLSTransfer/wantsRead`` or ``TLSTransfer/wantsWrite`` the next write must
+    /// begin with the same bytes, because some of them are encrypted already.
     func write(_ bytes: Span<UInt8>, using workspace: any TLSWorkspace) throws(TLSFailure) -> TLSTransfer
 
-    /// Whether a read would return something although the socket may have nothing to read.
+    /// Whether a read would return bytes even though the socket may have nothing to read.
     var hasBufferedInput: Bool { get }
 
-    /// Sends close_notify, if the socket takes it now. Waits for nothing.
+    /// Sends close_notify if the socket takes it now. It does not block.
     func shutdown(using workspace: any TLSWorkspace)
 
-    /// This thread does not use the session any more: it ends, or goes to another thread.
+    /// Tells the session that this thread does not use it any more, because it ends or moves to another thread.
     func release(using workspace: any TLSWorkspace)
 }
 
-/// What all TLS sessions of one thread share.
+/// The state that all TLS sessions of one thread share.
 public protocol TLSWorkspace: AnyObject {
-    /// Called at the end of each turn of the loop: overwrites the keys of sessions that were released in it.
+    /// Overwrites the keys of sessions that were released in this turn. The loop calls it at the end of each turn.
     func turnEnded()
 }
 
-/// Makes the TLS sessions of a listener, or of a client.
+/// Makes the TLS sessions of a listener or of a client.
 public protocol TLSProvider: Sendable {
-    /// A server's session on an accepted socket, before its handshake.
+    /// Makes a server's session on an accepted socket, before its handshake.
     func accept(_ descriptor: Int32) throws(TLSFailure) -> any TLSSession
 
-    /// A client's session on a socket that is connected, or being connected.
+    /// Makes a client's session on a socket that is connected or connecting.
     ///
-    /// - Parameter serverName: what the server's certificate must carry: a host name or the text of an IP address.
+    /// - Parameter serverName: the name for which the server's certificate must be valid: a host name or the text of
+    ///   an IP address.
     func connect(_ descriptor: Int32, serverName: String) throws(TLSFailure) -> any TLSSession
 }
 
-/// How far a handshake went.
+/// The result of one step of a handshake.
 public enum TLSStep: Sendable {
-    /// Done: bytes can be read and written.
+    /// The handshake is complete: bytes can be read and written.
     case complete
-    /// To be continued when the socket has something to read.
+    /// The handshake must be continued when the socket is readable.
     case wantsRead
-    /// To be continued when the socket takes bytes again.
+    /// The handshake must be continued when the socket is writable.
     case wantsWrite
 }
 
-/// How far a read or a write went.
+/// The result of a read or a write.
 public enum TLSTransfer: Equatable, Sendable {
-    /// So many bytes were read or written; of a write at most a record's content (16 KiB).
+    /// The number of bytes read or written. A write takes at most the content of one record (16 KiB).
     case bytes(Int)
-    /// To be repeated when the socket has something to read.
+    /// The call must be repeated when the socket is readable.
     case wantsRead
-    /// To be repeated when the socket takes bytes again; of a write, with the same bytes first.
+    /// The call must be repeated when the socket is writable; a write must begin with the same bytes.
     case wantsWrite
-    /// The peer will send nothing more: it said so, or closed the connection without a word, which HTTP/2
-    /// tells apart by its own frames.
+    /// The peer will send nothing more: it sent close_notify or closed the connection without it. HTTP/2 detects
+    /// truncation by its own frames, so the two are not told apart.
     case endOfStream
 }
 
 /// What a handshake agreed on.
 public struct TLSAgreement: Equatable, Sendable {
-    /// The protocol that ALPN settled on; nil if the client offered none.
+    /// The protocol that ALPN selected; nil if the client offered none.
     public let negotiatedProtocol: String?
-    /// The certificate that the peer showed, verified or not; nil if it showed none.
+    /// The certificate that the peer presented, verified or not; nil if it presented none.
     public let certificate: PeerCertificate?
 
-    /// An agreement from its parts.
+    /// Creates an agreement from its parts.
     public init(negotiatedProtocol: String?, certificate: PeerCertificate?) {
         self.negotiatedProtocol = negotiatedProtocol
         self.certificate = certificate
     }
 }
 
-/// The certificate that a peer showed in its handshake.
+/// The certificate that a peer presented in its handshake.
 public struct PeerCertificate: Equatable, Sendable {
-    /// The whole certificate, DER.
+    /// The whole certificate in DER.
     public let der: [UInt8]
-    /// Whether it leads to a certificate of the trust file, is in its time and is meant for this use. When
-    /// false, nothing in it may be believed.
+    /// Whether the certificate chains to one of the trust file, is valid now and is meant for this use. If false, no
+    /// field of the certificate may be trusted.
     public let isVerified: Bool
 
-    /// A certificate from its parts.
+    /// Creates a certificate from its parts.
     public init(der: [UInt8], isVerified: Bool) {
         self.der = der
         self.isVerified = isVerified
     }
 }
 
-/// Why TLS cannot go on: one sentence that says what and why. It never carries key material.
+/// Why TLS cannot go on: one sentence that says what failed and why. It never contains key material.
 public struct TLSFailure: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Whose fault it is.
+    /// The side that caused a failure.
     public enum Origin: Sendable {
-        /// This side's: an argument that cannot be used, or no memory.
+        /// This side: an argument is unusable, or memory ran out.
         case local
-        /// The peer sent something that TLS or our policy forbids, or refused what we sent.
+        /// The peer: it sent something that TLS or our policy forbids, or rejected what we sent.
         case peer
-        /// The connection underneath broke: reset, or ended in the middle of a handshake.
+        /// The connection: it was reset, or it ended in the middle of a handshake.
         case connection
     }
 
-    /// Whose fault it is.
+    /// The side that caused the failure.
     public let origin: Origin
-    /// The sentence.
+    /// The sentence for logs.
     public let description: String
-    /// The standard name of the alert if there was one (RFC 8446, section 6), otherwise the library's reason.
+    /// The standard name of the alert if there was one (RFC 8446, section 6), otherwise the library's reason; nil if
+    /// there is neither.
     public let name: String?
-    /// Whether the peer's first bytes were no record of TLS.
+    /// Whether the peer's first bytes were not a TLS record.
     public let isNotTLS: Bool
 
-    /// A failure from its parts.
+    /// Creates a failure from its parts.
     public init(_ origin: Origin, _ description: String, name: String?, isNotTLS: Bool) {
         self.origin = origin
         self.description = description

@@ -1,17 +1,18 @@
-/// Which addresses of a host are tried when: Happy Eyeballs, version 2 (RFC 8305), without I/O and without a clock.
+/// Decides when to try which address of a host: Happy Eyeballs, version 2 (RFC 8305), without I/O and without a
+/// clock.
 ///
-///     start ──▶ attempt ──250 ms, or a failure──▶ one more attempt … ──one is connected──▶ it alone goes on
+///     start ──▶ attempt ──250 ms, or a failure──▶ one more attempt … ──one is connected──▶ only that one continues
 ///
-/// An attempt that is connected ends the race: the others are dropped before they cost the server a TLS handshake. If
-/// its handshake fails, the race goes on with the addresses that have not failed yet.
+/// The first connected attempt ends the race: the other attempts are dropped before they cost the server a TLS
+/// handshake. If its handshake fails, the race continues with the addresses that have not failed yet.
 struct ConnectionRace {
-    /// What is to be done next.
+    /// What the caller has to do next.
     enum Step: Equatable {
-        /// Try this address, by its place in ``addresses``.
+        /// Try the address at this index of ``addresses``.
         case attempt(Int)
         /// Wait for the attempts that are under way.
         case wait
-        /// No address is left: no connection comes about.
+        /// Give up: no address is left. The payload is the reason.
         case over(CloseReason)
     }
 
@@ -19,21 +20,21 @@ struct ConnectionRace {
     let addresses: [SocketAddress]
     private var untried: [Int]
     private var underWay: [Int] = []
-    /// The one that is connected and shakes hands.
+    /// The index of the address that is connected and whose handshake is under way.
     private var connected: Int?
     private var failures: [Int: CloseReason] = [:]
 
-    /// A race between the addresses of a host, in the order of preference (RFC 6724).
+    /// Creates a race between the addresses of a host, given in the order of preference (RFC 6724).
     init(_ addresses: [SocketAddress]) {
         precondition(!addresses.isEmpty, "bug: no address to try")
         self.addresses = Self.interleaved(addresses)
         untried = Array(self.addresses.indices)
     }
 
-    /// Whether one more attempt begins if nothing happens for a while.
+    /// Whether another attempt has to begin if nothing happens for a while.
     var isStaggering: Bool { connected == nil && !untried.isEmpty }
 
-    /// The next attempt, if there is one to begin now: at the start, and whenever the stagger is over.
+    /// The next attempt, if one begins now: at the start, and each time the stagger has passed.
     mutating func next() -> Step {
         guard isStaggering else { return .wait }
         let number = untried.removeFirst()
@@ -41,7 +42,7 @@ struct ConnectionRace {
         return .attempt(number)
     }
 
-    /// An attempt has reached its address. Answers the others, which are dropped.
+    /// Records that an attempt is connected, and returns the other attempts, which the caller drops.
     mutating func connected(_ number: Int) -> [Int] {
         let dropped = underWay.filter { $0 != number }
         connected = number
@@ -50,7 +51,7 @@ struct ConnectionRace {
         return dropped
     }
 
-    /// An attempt has failed.
+    /// Records that an attempt has failed, and returns what to do next.
     mutating func failed(_ number: Int, _ reason: CloseReason) -> Step {
         failures[number] = reason
         underWay.removeAll { $0 == number }
@@ -59,7 +60,7 @@ struct ConnectionRace {
         return underWay.isEmpty && connected == nil ? .over(commonReason ?? reason) : .wait
     }
 
-    /// The addresses without copies, the families taking turns, beginning with that of the first (RFC 8305,
+    /// The addresses without duplicates, IPv6 and IPv4 alternating, starting with the family of the first (RFC 8305,
     /// section 4, with a First Address Family Count of 1).
     static func interleaved(_ addresses: [SocketAddress]) -> [SocketAddress] {
         var seen: Set<SocketAddress> = []
@@ -72,7 +73,7 @@ struct ConnectionRace {
         return pairs.flatMap { $0 }
     }
 
-    /// The reason of all addresses where they have the same, else the reason of each.
+    /// The reason that all addresses have in common, or else the reason of each.
     private var commonReason: CloseReason? {
         let told = addresses.indices.compactMap { number in failures[number].map { (addresses[number], $0) } }
         guard let last = told.last?.1, told.contains(where: { $0.1 != last }) else { return told.last?.1 }

@@ -1,8 +1,8 @@
-/// Where to connect to: an address, or a host by its name, which is looked up each time.
+/// Where to connect to: an address, or a host name, which is resolved for each connection.
 public enum Destination: Sendable, Hashable, CustomStringConvertible {
-    /// An address that is known.
+    /// An address.
     case address(SocketAddress)
-    /// A host and a port of it.
+    /// A host name and a port.
     case host(String, port: UInt16)
 
     /// Reads `relay.example.org:2197`, `127.0.0.1:2197`, `[::1]:2197` or `unix:/run/postrider.sock`.
@@ -13,7 +13,7 @@ public enum Destination: Sendable, Hashable, CustomStringConvertible {
             return
         }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        // Whoever names an interface means an address.
+        // Only a literal address names an interface with `%`.
         if text.contains("%") { _ = try SocketAddress(text) }
         guard parts.count == 2, let port = UInt16(parts[1]), Self.isName(parts[0]) else {
             throw TransportError(
@@ -29,7 +29,7 @@ public enum Destination: Sendable, Hashable, CustomStringConvertible {
         TransportError("\(text) has port 0, at which nobody listens: give a port from 1 to 65535.")
     }
 
-    /// The form that `init` reads.
+    /// The destination in the form that `init` reads.
     public var description: String {
         switch self {
         case .address(let address): address.description
@@ -37,8 +37,8 @@ public enum Destination: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What the certificate of a server there is issued for: the host's name or its address without port and
-    /// brackets. Nil for a Unix socket.
+    /// The name for which the certificate of a server there must be valid: the host name, or the address without port
+    /// and brackets; nil for a Unix socket.
     public var host: String? {
         switch self {
         case .address(let address): address.host
@@ -46,7 +46,8 @@ public enum Destination: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Names as DNS has them (RFC 1123, 2.1), and underscores, which resolvers know as well.
+    /// Whether the text is a host name (RFC 1123, section 2.1). Underscores are accepted because resolvers accept
+    /// them.
     private static func isName(_ text: Substring) -> Bool {
         !text.isEmpty && text.utf8.count <= 253
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) }

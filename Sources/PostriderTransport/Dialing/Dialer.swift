@@ -1,18 +1,19 @@
-/// A connection that is being made; see ``EventLoop/dial(_:tls:timeoutMilliseconds:limits:session:)``.
+/// A connection attempt under way; see ``EventLoop/dial(_:tls:timeoutMilliseconds:limits:session:)``.
 public struct Dialing {
     fileprivate let dialer: Dialer
 
-    /// Gives up, if the connection is not established yet: the session hears `closed(.localClose)`.
+    /// Gives up if the connection is not established yet. The handler then gets `closed(.localClose)`.
     public func cancel() { dialer.cancel() }
 }
 
 extension EventLoop {
-    /// Connects to a host by its name, or to an address. The addresses of a name race with each other as RFC 8305 says:
-    /// one that does not answer holds nobody up. Whatever comes of it, `session` hears of it as if it had connected
-    /// itself, and never before this call returns.
+    /// Connects to a host by its name, or to an address. The addresses of a name race with each other according to
+    /// RFC 8305, so that one that does not answer causes no long delay. `session` gets the outcome as if it had
+    /// connected itself, and never before this call returns.
     /// - Parameters:
-    ///   - tls: the context, and the name that the server's certificate must carry; nil: plain.
-    ///   - timeoutMilliseconds: for the connection to each address; the handshake has its own, in `limits`.
+    ///   - tls: the TLS provider, and the name for which the server's certificate must be valid; nil for no TLS.
+    ///   - timeoutMilliseconds: the limit for the TCP connection to each address. The limit for the handshake is in
+    /// `limits`.
     public func dial(
         _ destination: Destination, tls: (context: any TLSProvider, serverName: String)? = nil,
         timeoutMilliseconds: Int = 10_000, limits: ConnectionLimits = .client, session: any ConnectionHandler
@@ -32,14 +33,14 @@ extension EventLoop {
     }
 }
 
-/// Makes the attempts of one ``ConnectionRace`` and hands the connection that comes of them over to its session.
+/// Makes the attempts of one ``ConnectionRace`` and hands the resulting connection to its handler.
 final class Dialer {
     typealias Connect = (SocketAddress, DialAttempt) -> (any ConnectionOutput)?
 
     private unowned let loop: EventLoop
     private let connect: Connect
     private let staggerMilliseconds: Int
-    /// Nil as soon as it has heard of the outcome.
+    /// The handler; nil as soon as it has been told the outcome.
     private var session: (any ConnectionHandler)?
     private var lookup: HostLookup?
     private var race: ConnectionRace?
@@ -58,7 +59,7 @@ final class Dialer {
         stagger = scheduler.makeTimer { [weak self] in self?.proceed { $0.next() } }
     }
 
-    /// Asks for the addresses of a host, and begins with them.
+    /// Resolves a host name and starts the race between its addresses.
     func lookUp(_ host: String, port: UInt16) {
         do throws(TransportError) {
             lookup = try HostLookup(host, port: port, on: loop) { [self] answer in
@@ -73,7 +74,7 @@ final class Dialer {
         }
     }
 
-    /// Has these addresses race.
+    /// Starts the race between these addresses.
     func begin(_ addresses: [SocketAddress]) {
         race = ConnectionRace(addresses)
         proceed { $0.next() }
@@ -85,7 +86,7 @@ final class Dialer {
         finish(.localClose)
     }
 
-    /// Lets something happen to the race, and does what follows from it.
+    /// Applies a change to the race and performs the step that it returns.
     private func proceed(_ change: (inout ConnectionRace) -> ConnectionRace.Step) {
         guard session != nil, var race else { return }
         let step = change(&race)
@@ -105,7 +106,7 @@ final class Dialer {
         }
     }
 
-    /// No connection comes about.
+    /// Tells the handler that no connection could be established.
     private func finish(_ reason: CloseReason) {
         guard let session else { return }
         self.session = nil
@@ -146,10 +147,11 @@ final class Dialer {
     }
 }
 
-/// Stands in for a session until a connection to one address is established, and then leaves it the place.
+/// Takes the handler's place until a connection to one address is established, and then gives the connection to the
+/// handler.
 final class DialAttempt: ConnectionHandler {
     private let number: Int
-    /// Nil when the attempt was dropped, or is over.
+    /// The dialer; nil after the attempt was dropped or has ended.
     private var dialer: Dialer?
     fileprivate var wire: (any ConnectionOutput)?
 
@@ -158,14 +160,14 @@ final class DialAttempt: ConnectionHandler {
         self.dialer = dialer
     }
 
-    /// Nobody waits for it any more.
+    /// Abandons the attempt.
     fileprivate func drop() {
         dialer = nil
         wire?.abort(.localClose)
         wire = nil
     }
 
-    /// The address has answered; TLS comes next.
+    /// Tells the dialer that the address has answered; the TLS handshake follows.
     func connected() { dialer?.connected(number) }
 
     // MARK: Session
@@ -184,7 +186,7 @@ final class DialAttempt: ConnectionHandler {
         dialer?.closed(number, reason)
     }
 
-    // An established connection belongs to the session.
+    // An established connection belongs to the handler.
     func received(_ bytes: Span<UInt8>) { preconditionFailure("bug: a dialer holds no connection") }
     func inputEnded() { preconditionFailure("bug: a dialer holds no connection") }
     func flush(into output: inout [UInt8]) { preconditionFailure("bug: a dialer holds no connection") }
