@@ -6,7 +6,7 @@ struct DeferredQueue {
     private var first = 0
     /// When the queue was last run, in monotonic nanoseconds.
     fileprivate var visitEnded: UInt64 = 0
-    /// The same in nanoseconds of the thread's own processor time, or somewhat more.
+    /// The same moment in nanoseconds of the thread's own processor time, or somewhat later.
     fileprivate var visitEndedRunning: UInt64 = 0
 
     /// Whether no connection waits.
@@ -29,24 +29,26 @@ struct DeferredQueue {
 }
 
 extension EventLoop {
-    /// The longest run of the queue, in nanoseconds.
+    /// The most time that one run of the queue may take, in nanoseconds.
     private static let longestVisit: UInt64 = 10_000_000
-    /// A turn that is shorter than this did less for other connections than a step of a handshake takes.
+    /// If a turn is shorter than this, it did less for other connections than one step of a handshake takes.
+    /// Nanoseconds.
     private static let shortTurn: UInt64 = 100_000
 
-    /// Handles deferred events: at least one, and more for as long as the thread has worked for other connections since
-    /// the last run. So handshakes make progress even while others keep the loop busy. The thread's own processor time
-    /// counts, because a turn that another thread interrupted is long enough already. After the end of a connection
-    /// that was cut the run is over, because most of the work of an end follows later in the turn.
+    /// Handles deferred events: at least one, and more for as long as the thread has worked for other connections
+    /// since the last run. So handshakes make progress even while other connections keep the loop busy. The measure
+    /// is the thread's own processor time, because wall-clock time includes interruptions by other threads. The end
+    /// of a connection that was cut ends the run, because most of the work of an end follows later in the turn.
     func runDeferred() {
         isVisitOver = false
         let start = Self.read(CLOCK_MONOTONIC)
         let sinceLast = start - deferred.visitEnded
-        // Reading the thread's time is a system call, worthwhile only if there may be time for a second event.
+        // Reading the thread's processor time is a system call, which pays only if there may be time for a second
+        // event.
         guard sinceLast > Self.shortTurn else {
             hearNext()
             deferred.visitEnded = Self.read(CLOCK_MONOTONIC)
-            // Assumes that the thread was not interrupted, so the next run is rather too short than too long.
+            // This assumes that the thread was not interrupted, so the next run is rather too short than too long.
             return deferred.visitEndedRunning += deferred.visitEnded - start + sinceLast
         }
         var time = Self.read(CLOCK_THREAD_CPUTIME_ID)

@@ -3,16 +3,17 @@ internal import Glibc
 
 /// Whether other loops may listen on the same TCP address.
 public enum PortUse: Sendable {
-    /// Nobody else listens there, and nobody else can.
+    /// No other socket listens on the address, and none can.
     case exclusive
-    /// Loops of this user share it. An address that another program has is not noticed if that program
-    /// shares it too: the first listener of a program is preceded by `Listener.requireFree`.
+    /// Loops of this user share the address. The kernel does not report a conflict with another program that shares
+    /// it too, so a program calls `Listener.requireFree` before its first listener.
     case shared
 }
 
 extension EventLoop {
-    /// Listens on this loop, with the same TLS for good. Everything else is as below.
-    /// - Parameter tls: nil: plain.
+    /// Listens on this loop with a TLS provider that is never replaced. The other parameters are those of the method
+    /// below.
+    /// - Parameter tls: nil for no TLS.
     @discardableResult
     public func listen(
         _ address: SocketAddress, tls: (any TLSProvider)? = nil, limits: ConnectionLimits = .server,
@@ -26,9 +27,11 @@ extension EventLoop {
 
     /// Listens on this loop.
     /// - Parameters:
-    ///   - address: the file of a Unix socket is made with `mode`; one that nobody listens behind is replaced.
-    ///   - tls: what it holds when a connection is accepted is that connection's for good; nil: plain.
-    ///   - makeSession: called when a connection is established, TLS included; nil refuses it.
+    ///   - address: the file of a Unix socket is created with `mode`; a file that no process listens behind is
+    /// replaced.
+    ///   - tls: a connection keeps the provider that is current when it is accepted; nil for no TLS.
+    ///   - makeSession: called when a connection is established, including TLS; if it returns nil, the connection is
+    /// refused.
     @discardableResult
     public func listen(
         _ address: SocketAddress, renewable tls: RenewableTLS?, limits: ConnectionLimits = .server,
@@ -45,12 +48,11 @@ extension EventLoop {
         }
     }
 
-    /// Connects from this loop. Whatever comes of it, `session` hears of it, and never before this call
-    /// returns.
+    /// Connects from this loop. `session` gets the outcome in any case, and never before this call returns.
     /// - Parameters:
-    ///   - tls: the context, and the name that the server's certificate must carry; nil: plain.
-    ///   - origin: where to connect from; nil: the kernel chooses.
-    ///   - timeoutMilliseconds: for the connection; the handshake has its own, in `limits`.
+    ///   - tls: the TLS provider, and the name for which the server's certificate must be valid; nil for no TLS.
+    ///   - origin: the local address to connect from; nil lets the kernel choose.
+    ///   - timeoutMilliseconds: the limit for the TCP connection. The limit for the handshake is in `limits`.
     @discardableResult
     public func connect(
         to address: SocketAddress, tls: (context: any TLSProvider, serverName: String)? = nil,
@@ -87,7 +89,7 @@ extension EventLoop {
         return nil
     }
 
-    /// What the TLS sessions of this loop share.
+    /// The state that the TLS sessions of this loop share. It is made on first use.
     func workspace(of session: any TLSSession) -> any TLSWorkspace {
         if let tlsWorkspace { return tlsWorkspace }
         let made = session.makeWorkspace()
@@ -103,7 +105,8 @@ extension EventLoop {
             try Socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, 1, on: descriptor.number)
         }
         if let origin {
-            // The kernel then chooses the port by both ends, so one origin can have many connections.
+            // With this option the kernel chooses the local port by both addresses, so one origin can have many
+            // connections.
             try Socket.set(Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, 1, on: descriptor.number)
             try Socket.bind(descriptor.number, to: origin)
         }
@@ -112,7 +115,7 @@ extension EventLoop {
 }
 
 extension Listener {
-    /// Throws if somebody listens at `address`, even somebody who would share it.
+    /// Throws if a socket listens at `address`, even one that would share it.
     public static func requireFree(_ address: SocketAddress) throws(TransportError) {
         guard address.unixPath == nil, address.port != 0 else { return }
         do {
@@ -129,13 +132,14 @@ extension Listener {
         let number = descriptor.number
         if let path = address.unixPath {
             try removeStale(address, path)
-            // The mode of the socket becomes that of its file, so the file is never open to others.
+            // The file of the socket takes the mode that the socket has when it is bound, so the file is never open
+            // to others.
             _ = try systemCall("fchmod") { Int(fchmod(number, mode)) }.get()
             try Socket.bind(number, to: address)
             _ = try systemCall("chmod") { unsafe Int(chmod(path, mode)) }.get()
         } else {
             try Socket.set(SOL_SOCKET, SO_REUSEADDR, 1, on: number)
-            // Accepted connections inherit this one.
+            // Accepted connections inherit this option.
             try Socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, 1, on: number)
             if case .shared = port { try Socket.set(SOL_SOCKET, SO_REUSEPORT, 1, on: number) }
             if address.family == AF_INET6 { try Socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1, on: number) }
@@ -145,8 +149,8 @@ extension Listener {
         return descriptor
     }
 
-    /// A socket's file outlives a process that was killed. It is removed only when nobody answers behind
-    /// it, and other files never are.
+    /// Removes the file of a Unix socket that a killed process left behind. It is removed only if no process listens
+    /// behind it; a file that is not a socket is never removed.
     private static func removeStale(_ address: SocketAddress, _ path: String) throws(SystemError) {
         let probe = try Socket.make(AF_UNIX)
         guard case .failed(let error) = Socket.connect(probe.number, to: address) else {

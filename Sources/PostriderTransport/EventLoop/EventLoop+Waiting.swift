@@ -1,9 +1,9 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// What a loop does between two turns: it waits, and looks at the clocks when it has waited.
+/// What a loop does between two turns: it waits for events, and then reads the clocks.
 extension EventLoop {
-    /// Waits until something has happened, and answers how many reports there are.
+    /// Waits until something has happened, and returns the number of epoll events.
     func awaitReports() -> Int {
         var milliseconds = waitMilliseconds
         while milliseconds != 0 {
@@ -11,9 +11,9 @@ extension EventLoop {
             guard time < pollingEnds else { break }
             let count = poller.wait(milliseconds: 0)
             if count > 0 { return count }
-            // Whoever else waits for this processor has it now, and not when there is something to do.
+            // Yields while there is nothing to do, so that other threads need not take the processor when there is.
             sched_yield()
-            // A timer is due as the clock says, not as it said when this turn began.
+            // Timers are compared with the present time, not with the time at which this turn began.
             timers.catchUp(with: time)
             milliseconds = waitMilliseconds
         }
@@ -25,7 +25,7 @@ extension EventLoop {
         wallMilliseconds = Int64(Self.read(CLOCK_REALTIME) / 1_000_000)
     }
 
-    /// A loop that was made long before its first turn counts a deadline from the moment at which it is set.
+    /// Reads the clocks, so that a deadline which is set long before the loop's first turn counts from now.
     func readClocksOutsideOfTurn() {
         guard !isInTurn else { return }
         readClocks()

@@ -1,6 +1,6 @@
-/// Who hears of which descriptor.
+/// Which object handles the events of which descriptor.
 extension EventLoop {
-    /// Watches `number` and returns the token under which its events come.
+    /// Watches `number` and returns the token that identifies its events.
     ///
     /// - Parameter isDeferred: whether its events are deferred to the end of the turn.
     func watch(
@@ -31,7 +31,7 @@ extension EventLoop {
         }
     }
 
-    /// Ends the watch; events of it that are still to be dispatched are dropped.
+    /// Stops watching. Events of the descriptor that are not dispatched yet are dropped.
     func unwatch(_ number: Int32) {
         do {
             try poller.remove(number)
@@ -41,8 +41,8 @@ extension EventLoop {
         slots[Int(number)].clear()
     }
 
-    /// Whether a descriptor is still what it was. The one question that may be asked after a call into a
-    /// session: the connection itself may already belong to another thread.
+    /// Whether the token's descriptor is still watched for the same object. After a call into a handler the loop may
+    /// ask only this, because the connection itself may already belong to another thread.
     func holds(_ token: Token) -> Bool {
         slots[Int(truncatingIfNeeded: token & 0xFFFF_FFFF)].generation == UInt32(token >> 32)
     }

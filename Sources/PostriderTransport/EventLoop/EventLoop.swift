@@ -1,25 +1,26 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// One thread's loop: it handles sockets, timers and mailboxes in turns. It is created and used on the thread that runs
-/// it; other threads reach it only through a `Mailbox`.
+/// One thread's event loop: it handles sockets, timers and mailboxes in turns. It is created and used on the thread
+/// that runs it; other threads reach it only through a `Mailbox`.
 ///
 /// One turn: poll → read the clocks once → timers → readable sockets → mailboxes → closed connections → `turnEnded` →
-/// flush → deferred events, and the last three again for them → apply changes of interest. So locks and system calls
-/// scale with turns, not with work, and deferred handshakes delay no answer.
+/// flush → deferred events, and the last three steps again for them → update epoll interests. So the number of locks
+/// and system calls grows with turns and not with work, and deferred handshakes delay no answer.
 @safe public final class EventLoop: Scheduler {
-    /// What a descriptor number stands for. The generation tells a late event of a closed descriptor from an
-    /// event of the one that got its number.
+    /// The entry of one descriptor number. The generation distinguishes a late event of a closed descriptor from an
+    /// event of the descriptor that got its number.
     struct Slot {
         var generation: UInt32 = 0
         var watched: Watched = .nothing
-        /// Whether its events are deferred.
+        /// Whether the events of the descriptor are deferred.
         var isDeferred = false
-        /// Its deferred events; empty if there are none.
+        /// The deferred events of the descriptor; empty if there are none.
         var awaited: Readiness = []
 
-        /// What epoll is asked for. A deferred connection is reported once and not in each turn, so that thousands of
-        /// them cost nothing. A listener is reported in each turn: it accepts one connection at a time.
+        /// The events to request from epoll. A deferred connection is reported once instead of in each turn, so that
+        /// thousands of them cost nothing. A listener is reported in each turn, because it accepts one connection at
+        /// a time.
         func asked(_ interest: Readiness) -> Readiness {
             guard isDeferred, case .connection = watched else { return interest }
             return interest.union(.edgeTriggered)
@@ -34,21 +35,22 @@ internal import Glibc
         }
     }
 
-    /// Who hears of a descriptor's events. Connections, being many, are called directly.
+    /// The object that handles a descriptor's events. Connections are called without a protocol witness, because
+    /// there are many.
     enum Watched {
         case nothing
         case connection(Connection)
         case source(any EventSource)
     }
 
-    /// Generation and number of a descriptor. The lists of a turn hold these, never connections: a
-    /// connection on a list may be closed, or belong to another thread, before its turn comes.
+    /// Generation and number of a descriptor. Lists that are kept during a turn hold tokens and not connections,
+    /// because a connection may be closed or belong to another thread before the list is worked through.
     typealias Token = UInt64
 
     private static let inputCapacity = 64 * 1024
     /// Large, so that deferred handshakes cannot crowd other events out of one epoll_wait.
     private static let reportsPerTurn = 4096
-    /// An output buffer that grew beyond this is given back.
+    /// An output buffer that grew beyond this many bytes is released.
     private static let keptOutputCapacity = 1024 * 1024
 
     let poller: Poller
@@ -61,9 +63,9 @@ internal import Glibc
     var isStopping = false
     var isInTurn = false
 
-    /// The processes that it has started and not waited for yet.
+    /// The process numbers of child processes that this loop started and has not waited for yet.
     var children: Set<Int32> = []
-    /// What waits for those that others have started; nil: nobody here.
+    /// Waits for orphans, which are children of processes that have ended; nil if this process does not adopt them.
     var reaper: OrphanReaper?
 
     private var rung: [any MessageSource] = []
@@ -74,44 +76,45 @@ internal import Glibc
     private var spareTokens: [Token] = []
     private var output: [UInt8] = []
 
-    /// What every connection of this loop reads into; its content lasts for one `received`.
+    /// The buffer that every connection of this loop reads into. Its content is valid during one call of `received`.
     let input: UnsafeMutableBufferPointer<UInt8>
 
-    /// What the TLS sessions of this loop share; nil before there is one.
+    /// The state that the TLS sessions of this loop share; nil until the first session.
     var tlsWorkspace: (any TLSWorkspace)?
 
-    /// Monotonic nanoseconds, read once per turn.
+    /// Monotonic time in nanoseconds, read once per turn.
     public internal(set) var now: UInt64
-    /// Milliseconds since 1970, read once per turn.
+    /// Wall-clock time in milliseconds since 1970, read once per turn.
     public internal(set) var wallMilliseconds: Int64
-    /// Counts the turns; the first is 1.
+    /// The number of the current turn; the first is 1.
     private(set) var turnNumber: UInt64 = 0
-    /// How many connections this loop holds, those included that are being established or ended.
+    /// The number of connections that this loop holds, including those that are being established or closed.
     public internal(set) var connectionCount = 0
 
-    /// How many handshakes may be under way at the listeners that are paced. Nil: as many as come. To be set before the
-    /// first turn.
+    /// Limits the handshakes under way at listeners whose `isPaced` is true; nil for no limit. It must be set before
+    /// the first turn.
     public var pace: HandshakeLimiter?
 
-    /// How long this loop looks for more, after a turn that had something to do, before it sleeps. To wake a processor
-    /// takes longer than most of what there is to do, above all where it belongs to a virtual machine; whoever has one
-    /// to spare for each loop is served without that.
+    /// How long this loop polls for more events before it sleeps, after a turn that had something to do.
+    /// Microseconds; 0 means not at all. Waking a processor takes longer than most turns, above all in a virtual
+    /// machine, so polling pays if there is a spare processor for each loop.
     public var busyPollingMicroseconds = 0
-    /// Until when it looks, in monotonic nanoseconds.
+    /// When polling ends, in monotonic nanoseconds.
     var pollingEnds: UInt64 = 0
 
-    /// Called when a turn's events have been handled, before the flush, and again after a flush, and so once more after
-    /// the deferred events: the place to post messages that were collected during the turn.
+    /// Called after a turn's events have been handled and before the flush, and again after a flush that had something
+    /// to write. If deferred events were handled, all of this happens once more. The owner of the loop posts the
+    /// messages here that it collected during the turn.
     public var turnEnded: (() -> Void)?
 
-    /// A loop that does nothing yet.
+    /// Creates a loop that watches nothing yet.
     public init() throws(TransportError) {
         do {
             poller = try Poller(capacity: Self.reportsPerTurn)
         } catch {
             throw TransportError("Cannot make an event loop: \(error.text).")
         }
-        // TLS writes with plain write(2), which would end the process when the peer is gone.
+        // TLS libraries write with write(2), which would end the process by SIGPIPE when the peer is gone.
         Signals.ignoreBrokenPipes()
         unsafe input = .allocate(capacity: Self.inputCapacity)
         unsafe input.initialize(repeating: 0)
@@ -122,7 +125,7 @@ internal import Glibc
 
     deinit { unsafe input.deallocate() }
 
-    /// Works until `stop()`. Then every connection is cut, and its session told so.
+    /// Runs turns until `stop()` is called. Then every connection is cut, and its handler is told.
     public func run() {
         while !isStopping { turn() }
         for index in slots.indices {
@@ -135,14 +138,14 @@ internal import Glibc
         while !departed.isEmpty { tellDeparted() }
     }
 
-    /// Lets `run()` return after this turn. From this loop's thread only.
+    /// Makes `run()` return after this turn. It must be called on this loop's thread.
     public func stop() { isStopping = true }
 
-    /// A timer on this loop, not yet armed.
+    /// Makes a timer of this loop, which is not armed yet.
     public func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { timers.makeTimer(fire) }
 
-    /// Has `receive` called with all messages that have arrived, in order, once a turn. The array's storage
-    /// is reused: leave it, or empty it.
+    /// Calls `receive` once a turn with all messages that have arrived, in order. The array's storage is reused, so
+    /// `receive` may leave or empty it, and must not replace it.
     public func attach<Message: Sendable>(
         _ mailbox: Mailbox<Message>, _ receive: @escaping (inout [Message]) -> Void
     ) throws(TransportError) {
@@ -154,8 +157,8 @@ internal import Glibc
         }
     }
 
-    /// Has `receive` called with the number of each of `signals` that arrives. They have to be blocked in
-    /// all threads: `Signals.block`.
+    /// Calls `receive` with the number of each signal of `signals` that arrives. All threads must have blocked them
+    /// before: `Signals.block`.
     public func onSignal(_ signals: [Int32], _ receive: @escaping (Int32) -> Void) throws(TransportError) {
         do {
             let source = try SignalSource(signals, receive)
@@ -169,7 +172,7 @@ internal import Glibc
 // MARK: - A turn
 
 extension EventLoop {
-    /// One turn. It waits until something happens, or not at all if something is left to be done.
+    /// Runs one turn. It waits for events, unless work is left from the last turn.
     func turn() {
         let count = awaitReports()
         isInTurn = true
@@ -190,7 +193,7 @@ extension EventLoop {
         isInTurn = false
     }
 
-    /// Whatever has come of the events so far is told, posted and written.
+    /// Ends a step of the turn: tells handlers that their connections closed, calls `turnEnded`, and flushes output.
     private func settle() {
         tellDeparted()
         turnEnded?()
@@ -215,7 +218,7 @@ extension EventLoop {
         }
     }
 
-    /// The connection of a token, if it is still here.
+    /// The connection of a token; nil if it has closed or moved.
     private func connection(_ token: Token) -> Connection? {
         let number = Int(truncatingIfNeeded: token & 0xFFFF_FFFF)
         guard slots[number].generation == UInt32(token >> 32) else { return nil }
@@ -244,7 +247,8 @@ extension EventLoop {
         for (session, reason) in batch { session.closed(reason) }
     }
 
-    /// Connections that ask for another flush meanwhile get it in the next turn.
+    /// Flushes connections that asked for it. Those that ask during this flush are flushed in the next turn. Returns
+    /// whether any was flushed.
     private func flushDirty() -> Bool {
         guard !dirty.isEmpty else { return false }
         var batch: [Token] = []

@@ -1,13 +1,13 @@
-/// What a loop watches: a connection, a listener, a mailbox, signals.
+/// An object that handles the events of a descriptor: a listener, a mailbox, signals.
 protocol EventSource: AnyObject {
-    /// The descriptor is ready.
+    /// Handles the readiness of the descriptor.
     func ready(_ readiness: Readiness)
 
-    /// The loop ends; nothing follows.
+    /// Called when the loop ends; no other call follows.
     func loopStopped()
 }
 
-/// A mailbox on a loop. Its messages wait until the turn's sockets have been read.
+/// A mailbox on a loop. Its messages are delivered after the sockets of the turn have been read.
 protocol MessageSource: AnyObject {
     func deliver()
 }

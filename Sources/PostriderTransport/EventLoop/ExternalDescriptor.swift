@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// A descriptor that somebody else owns, a library's connection for instance, watched by a loop.
+/// A descriptor that other code owns (such as a library's connection) and that a loop watches.
 public final class ExternalDescriptor: EventSource {
-    /// What it may be watched for.
+    /// The events that the descriptor may be watched for.
     public struct Interest: OptionSet, Sendable {
-        /// The bits.
+        /// The bits of the set.
         public let rawValue: UInt8
-        /// A set of these bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Something to be read.
+        /// There is something to read.
         public static let readable = Interest(rawValue: 1)
-        /// Room to write.
+        /// There is room to write.
         public static let writable = Interest(rawValue: 2)
     }
 
@@ -31,7 +31,7 @@ public final class ExternalDescriptor: EventSource {
         isWatched = true
     }
 
-    /// What it is watched for from now on. Its end is told in any case.
+    /// Sets the events to watch for from now on. The end of the descriptor is reported in any case.
     public func want(_ interest: Interest) {
         guard isWatched else { return }
         var readiness: Readiness = []
@@ -40,7 +40,7 @@ public final class ExternalDescriptor: EventSource {
         loop.change(descriptor.number, readiness, token)
     }
 
-    /// Nobody wants to hear of it any more. The loop holds it until then.
+    /// Stops watching and lets the loop release this object.
     public func end() {
         guard isWatched else { return }
         isWatched = false
@@ -53,8 +53,8 @@ public final class ExternalDescriptor: EventSource {
 }
 
 extension EventLoop {
-    /// Watches a descriptor, at first for its end only. Whoever owns it may close it at any time: what is watched is a
-    /// copy, which is closed after ``ExternalDescriptor/end()``.
+    /// Watches a descriptor, at first only for its end. The loop watches a duplicate, so the owner may close the
+    /// descriptor at any time; the duplicate is closed after ``ExternalDescriptor/end()``.
     public func watch(
         foreign number: Int32, becameReady: @escaping () -> Void
     ) throws(TransportError) -> ExternalDescriptor {

@@ -2,15 +2,15 @@ internal import CPostriderLinux
 internal import Glibc
 internal import Synchronization
 
-/// The only way from one thread into another's loop: messages under a lock, and an eventfd that is written to only
-/// when the mailbox was empty. The receiver takes all messages at once by swapping arrays, so a lock and a
-/// system call are paid per turn, not per message.
+/// The only way from another thread into a loop: messages under a lock, and an eventfd that is written only if the
+/// mailbox was empty. The receiver takes all messages at once by swapping arrays, so the lock and the system call are
+/// paid per turn and not per message.
 public final class Mailbox<Message: Sendable>: Sendable {
     private let messages = Mutex<[Message]>([])
     private let capacity: Int
     private let bell: Descriptor
 
-    /// An empty box for at most `capacity` messages.
+    /// Creates an empty mailbox for at most `capacity` messages.
     public init(capacity: Int) throws(TransportError) {
         precondition(capacity > 0)
         self.capacity = capacity
@@ -22,7 +22,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// Posts one message, from any thread. False: the box is full, and the message is not in it.
+    /// Posts one message, from any thread. Returns false, and drops the message, if the mailbox is full.
     public func post(_ message: Message) -> Bool {
         var wasEmpty = false
         let isPosted = messages.withLock { messages in
@@ -35,8 +35,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
         return isPosted
     }
 
-    /// Posts as many messages as there is room for, in order, and leaves the others in `batch`. True: all of
-    /// them.
+    /// Posts as many messages as there is room for, in order, and leaves the others in `batch`. Returns whether all
+    /// were posted.
     public func post(contentsOf batch: inout [Message]) -> Bool {
         guard !batch.isEmpty else { return true }
         var wasEmpty = false
@@ -51,8 +51,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
         return batch.isEmpty
     }
 
-    /// Posts one message, from any thread, into a full box too: for the few in a box's life that must arrive
-    /// however busy its reader is.
+    /// Posts one message from any thread even if the mailbox is full. This is for few messages that must arrive
+    /// however busy the receiver is.
     public func postEvenIfFull(_ message: Message) {
         let wasEmpty = messages.withLock { messages in
             messages.append(message)
@@ -61,16 +61,16 @@ public final class Mailbox<Message: Sendable>: Sendable {
         if wasEmpty { ring() }
     }
 
-    /// How many messages are in it, at this moment.
+    /// The number of messages in the mailbox at this moment.
     public var count: Int { messages.withLock { $0.count } }
 
-    /// Takes everything; `empty` becomes the new box and gives its storage to it.
+    /// Takes all messages. The storage of `empty` becomes the mailbox's new storage.
     func take(into empty: inout [Message]) {
         precondition(empty.isEmpty)
         messages.withLock { swap(&$0, &empty) }
     }
 
-    /// Where the bell is heard: watched edge-triggered, it never needs to be read.
+    /// The eventfd to watch. It is watched edge-triggered, so nobody has to read it.
     var bellNumber: Int32 { bell.number }
 
     private func ring() {

@@ -1,25 +1,25 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// What a descriptor is ready for, or is to be watched for.
+/// What a descriptor is ready for, or what to watch it for.
 struct Readiness: OptionSet {
     let rawValue: UInt32
 
     static let readable = Readiness(rawValue: EPOLLIN.rawValue)
     static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-    /// The peer will send nothing more: known before what it sent is read.
+    /// The peer has ended its output. This is reported before the input that came first is read.
     static let peerEnded = Readiness(rawValue: EPOLLRDHUP.rawValue)
-    /// Both directions are closed; reported without being asked for.
+    /// Both directions are closed. It is reported without being requested.
     static let hangUp = Readiness(rawValue: EPOLLHUP.rawValue)
-    /// Reported without being asked for.
+    /// The descriptor has an error. It is reported without being requested.
     static let error = Readiness(rawValue: EPOLLERR.rawValue)
-    /// Each write to an eventfd is reported once, and nobody has to read it empty.
+    /// Each write to an eventfd is reported once, and nobody has to read the eventfd.
     static let edgeTriggered = Readiness(rawValue: EPOLLET.rawValue)
 }
 
-/// One epoll instance and the room for what it reports. Level-triggered unless asked otherwise.
+/// One epoll instance and the buffer for its events. It is level-triggered unless `edgeTriggered` is requested.
 @safe struct Poller: ~Copyable {
-    /// How many reports one wait answers at most; what is beyond them comes with the next, before these.
+    /// The most events that one wait returns; the others come first in the next.
     let capacity: Int
     private let descriptor: Descriptor
     private let events: UnsafeMutablePointer<epoll_event>
@@ -34,7 +34,7 @@ struct Readiness: OptionSet {
 
     deinit { unsafe events.deallocate() }
 
-    /// Watches `number`; what it is ready for is reported with `token`.
+    /// Watches `number`; its events carry `token`.
     func add(_ number: Int32, _ interest: Readiness, token: UInt64) throws(SystemError) {
         try control(EPOLL_CTL_ADD, number, interest, token)
     }
@@ -47,7 +47,7 @@ struct Readiness: OptionSet {
         try control(EPOLL_CTL_DEL, number, [], 0)
     }
 
-    /// Waits for something to be ready; -1 waits without end. Returns how many reports there are.
+    /// Waits until a descriptor is ready, for ever if `milliseconds` is -1. Returns the number of events.
     func wait(milliseconds: Int32) -> Int {
         let result = systemCall("epoll_wait") {
             unsafe Int(epoll_wait(descriptor.number, events, Int32(capacity), milliseconds))
@@ -56,7 +56,7 @@ struct Readiness: OptionSet {
         return count
     }
 
-    /// One report of the last wait.
+    /// One event of the last wait.
     subscript(index: Int) -> (token: UInt64, readiness: Readiness) {
         precondition(index < capacity)
         let event = unsafe events[index]

@@ -1,8 +1,9 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// A timer of a loop that rings to the microsecond, where a `LoopTimer` counts milliseconds (timerfd). It costs a
-/// descriptor, and a system call for each arming: for the few that pace something. It lives as long as its loop.
+/// A timer of a loop with a resolution of microseconds, where a `LoopTimer` has milliseconds (timerfd). It takes a
+/// descriptor, and a system call each time it is armed, so it is for the few uses that pace something. It lives as
+/// long as its loop.
 public final class PreciseTimer: EventSource {
     private let descriptor: Descriptor
     private let ring: () -> Void
@@ -16,12 +17,12 @@ public final class PreciseTimer: EventSource {
 
     var number: Int32 { descriptor.number }
 
-    /// Rings once, when `EventLoop.monotonicNanoseconds` has reached this moment; replaces an earlier arming. Nil:
-    /// never.
+    /// Fires once when `EventLoop.monotonicNanoseconds` has reached this moment, and replaces an earlier arming. nil
+    /// disarms it.
     public func arm(at nanoseconds: UInt64?) {
         var time = itimerspec()
         if let nanoseconds {
-            // 0 would disarm it.
+            // timerfd_settime(2) disarms a timer that is set to 0.
             let moment = max(1, nanoseconds)
             time.it_value.tv_sec = Int(moment / 1_000_000_000)
             time.it_value.tv_nsec = Int(moment % 1_000_000_000)
@@ -44,7 +45,7 @@ public final class PreciseTimer: EventSource {
 }
 
 extension EventLoop {
-    /// A timer that rings to the microsecond, not yet armed.
+    /// Makes a timer with a resolution of microseconds, which is not armed yet.
     public func makePreciseTimer(_ ring: @escaping () -> Void) throws(TransportError) -> PreciseTimer {
         do {
             let timer = try PreciseTimer(ring: ring)
@@ -55,9 +56,9 @@ extension EventLoop {
         }
     }
 
-    /// The clock of `now`, read at this moment: for those who measure within a turn.
+    /// The current time of the clock behind `now`, for measurements within a turn.
     public static var monotonicNanoseconds: UInt64 { read(CLOCK_MONOTONIC) }
 
-    /// What the wall clock says at this very moment, in milliseconds since 1970.
+    /// The current wall-clock time in milliseconds since 1970.
     public static var realtimeMilliseconds: Int64 { Int64(read(CLOCK_REALTIME) / 1_000_000) }
 }

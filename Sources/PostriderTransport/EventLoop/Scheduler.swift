@@ -1,24 +1,23 @@
-/// What a session needs of time. An event loop is one; a simulator has its own.
+/// The clock and timers that a handler uses: an event loop, or the simulator's own type.
 public protocol Scheduler: AnyObject {
-    /// Monotonic nanoseconds, read once per turn.
+    /// Monotonic time in nanoseconds, read once per turn.
     var now: UInt64 { get }
 
-    /// Milliseconds since 1970, read with `now`.
+    /// Wall-clock time in milliseconds since 1970, read together with `now`.
     var wallMilliseconds: Int64 { get }
 
-    /// A timer, not yet armed, that runs `fire` on this loop. Dropping the timer disarms it.
+    /// Makes a timer that runs `fire` on this loop. It is not armed yet. Releasing the timer disarms it.
     func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer
 }
 
-/// A timer of a loop: made once, armed as often as needed without allocating.
+/// A timer of a loop. It is made once, and arming it allocates nothing.
 public protocol LoopTimer: AnyObject {
-    /// Fires once, never before `milliseconds` have gone by since the loop's `now`; replaces an earlier
-    /// arming.
+    /// Fires once, not earlier than `milliseconds` after the loop's `now`, and replaces an earlier arming.
     func arm(afterMilliseconds milliseconds: Int)
 
-    /// Takes back the arming, if there is one.
+    /// Disarms the timer if it is armed.
     func disarm()
 
-    /// Whether it is going to fire.
+    /// Whether the timer is going to fire.
     var isArmed: Bool { get }
 }

@@ -1,12 +1,12 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// Threads that live as long as the program's parts: one for each loop, one for the ledger.
+/// Threads that live about as long as the process: one for each loop, one for the ledger.
 public enum Thread {
     /// Starts a thread.
     /// - Parameters:
-    ///   - name: what tools show; the kernel keeps 15 bytes of it.
-    ///   - processor: the only processor it may run on; nil: any.
+    ///   - name: the name that tools such as ps(1) show; the kernel keeps its first 15 bytes.
+    ///   - processor: the only processor that the thread may run on; nil for any.
     public static func spawn(
         name: String, processor: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) throws(TransportError) -> ThreadHandle {
@@ -27,26 +27,26 @@ public enum Thread {
         if let processor, processor >= 0, processor < 1024 {
             var mask = [UInt](repeating: 0, count: 1024 / UInt.bitWidth)
             mask[processor / UInt.bitWidth] = 1 << UInt(processor % UInt.bitWidth)
-            // Only a wish: a container may not have this processor.
+            // An error is ignored, because a container may not have this processor.
             _ = unsafe pthread_setaffinity_np(thread, 128, mask)
         }
         return ThreadHandle(thread: thread)
     }
 
-    /// Has the calling thread step back where others want its processor, for good. On Linux niceness is a thread's.
+    /// Lowers the priority of the calling thread for good. On Linux, niceness belongs to a thread.
     public static func stepBack() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
 
-    /// Has the calling thread, and those that it spawns, run in slices of 0.1 ms where others want the processor, for
-    /// good, in place of the kernel's own 3 ms. It has no larger share by that, but not as long to wait for its next
-    /// slice. Threads that hand work to one another gain if each of them asks. Linux obeys from 6.12 on
-    /// (sched_setattr(2)); it is only a wish.
+    /// Makes the calling thread, and threads that it spawns, run in time slices of 0.1 ms instead of the kernel's 3
+    /// ms while other threads want the processor. The thread's share stays the same, but it waits less long for its
+    /// next slice. Threads that hand work to one another gain if each of them does this. Linux supports it from 6.12
+    /// on (sched_setattr(2)); an error is ignored.
     public static func takeShortSlices() {
         guard var scheduling = scheduling() else { return }
         scheduling.runtime = 100_000
         _ = unsafe clinux_set_scheduling(&scheduling)
     }
 
-    /// How long a slice of the calling thread is, in nanoseconds; nil where the kernel does not say.
+    /// The length of the calling thread's time slice in nanoseconds; nil if the kernel does not report it.
     static var slice: UInt64? { scheduling().flatMap { $0.runtime == 0 ? nil : $0.runtime } }
 
     private static func scheduling() -> clinux_scheduling? {
@@ -61,7 +61,7 @@ public enum Thread {
     }
 }
 
-/// A running thread. It is joined once, or detached when the handle goes.
+/// The handle of a running thread. It is joined at most once; the thread is detached if the handle is released.
 public struct ThreadHandle: ~Copyable, Sendable {
     private let thread: pthread_t
 
@@ -69,7 +69,7 @@ public struct ThreadHandle: ~Copyable, Sendable {
 
     deinit { _ = pthread_detach(thread) }
 
-    /// Waits for the thread's end.
+    /// Waits until the thread has ended.
     public consuming func join() {
         _ = pthread_join(thread, nil)
         discard self

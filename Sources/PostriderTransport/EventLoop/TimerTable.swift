@@ -1,4 +1,4 @@
-/// The timers of one loop: what each does, beside the wheel that knows when.
+/// The timers of one loop: the action of each, and the wheel that knows when each is due.
 final class TimerTable {
     private static let nanosecondsPerTick: UInt64 = 1_000_000
 
@@ -12,14 +12,14 @@ final class TimerTable {
         wheel = TimerWheel(now: now / Self.nanosecondsPerTick)
     }
 
-    /// Milliseconds until the wheel has to be advanced again, rounded up; nil when nothing is armed.
+    /// Milliseconds until the wheel has to be advanced again, rounded up; nil if no timer is armed.
     var nextMilliseconds: Int? {
         guard let tick = wheel.nextTick else { return nil }
         let at = tick * Self.nanosecondsPerTick
         return at <= now ? 0 : Int((at - now + Self.nanosecondsPerTick - 1) / Self.nanosecondsPerTick)
     }
 
-    /// Moves on to `now` and fires what is due. A timer may disarm, arm or drop any other while it fires.
+    /// Advances to `now` and fires what is due. While a timer fires, it may disarm, arm or release any other.
     func advance(to now: UInt64) {
         self.now = now
         wheel.advance(to: now / Self.nanosecondsPerTick, due: &due)
@@ -33,7 +33,7 @@ final class TimerTable {
         swap(&fired, &due)
     }
 
-    /// Timers that are armed from here on count from `now`; what is due already fires with the next advance.
+    /// Timers that are armed from here on count from `now`. Timers that are already due fire with the next advance.
     func catchUp(with now: UInt64) { self.now = now }
 
     func makeTimer(_ fire: @escaping () -> Void) -> WheelTimer {
@@ -51,7 +51,7 @@ final class TimerTable {
 
     fileprivate func isArmed(_ index: Int32) -> Bool { wheel.isArmed(index) }
 
-    /// The action goes last: what it held may own other timers, which then come here too.
+    /// The action is released last, because its captures may own other timers, whose release comes here too.
     fileprivate func remove(_ index: Int32) {
         let action = actions[Int(index)]
         withExtendedLifetime(action) {
@@ -61,7 +61,7 @@ final class TimerTable {
     }
 }
 
-/// A handle on one entry of the table; the entry goes when the handle does.
+/// A handle on one entry of the table. The entry is removed when the handle is released.
 final class WheelTimer: LoopTimer {
     private let table: TimerTable
     private let index: Int32

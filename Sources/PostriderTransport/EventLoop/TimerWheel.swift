@@ -1,15 +1,15 @@
-/// When timers are due: a hierarchical wheel of seven levels with 64 slots each, pure and without a clock.
+/// Knows when timers are due: a hierarchical timing wheel of seven levels with 64 slots each, without a clock of its
+/// own.
 ///
-/// A tick is a millisecond. An entry lies on the level of the highest six-bit group in which its deadline
-/// differs from the current tick; so every occupied slot of a level lies ahead of the current one, an entry
-/// moves down at most six times, and arming, disarming and finding the next deadline take constant time.
-/// Entries are indices into one array, linked by index: nothing is allocated or counted when a timer is
-/// armed.
+/// A tick is a millisecond. An entry lies on the level of the highest six-bit group in which its deadline differs
+/// from the current tick. So every occupied slot of a level lies ahead of the current one, an entry moves down at
+/// most six times, and arming, disarming and finding the next deadline take constant time. Entries are indices into
+/// one array and form linked lists by index, so arming a timer allocates nothing and counts no references.
 struct TimerWheel {
     private struct Entry {
         var next: Int32 = none
         var previous: Int32 = none
-        /// The list that holds the entry (level × 64 + slot), `idle`, `due` or `unused`.
+        /// The list that holds the entry: level × 64 + slot, or `idle`, `due` or `unused`.
         var place: Int32 = idle
         var deadline: UInt64 = 0
     }
@@ -19,7 +19,7 @@ struct TimerWheel {
     private static let due: Int32 = -2
     private static let unused: Int32 = -3
     private static let levels = 7
-    /// Later deadlines are brought forward to this tick: 139 years.
+    /// The latest possible tick, 139 years from 0. Later deadlines are brought forward to it.
     private static let lastTick: UInt64 = 1 << 42 - 1
 
     /// The current tick.
@@ -31,7 +31,7 @@ struct TimerWheel {
 
     init(now: UInt64) { self.now = now }
 
-    /// A new entry, not armed.
+    /// Adds an entry that is not armed.
     mutating func insert() -> Int32 {
         guard let index = free.popLast() else {
             entries.append(Entry())
@@ -41,14 +41,14 @@ struct TimerWheel {
         return index
     }
 
-    /// Forgets an entry; its index may be given out again.
+    /// Removes an entry. Its index may be given out again.
     mutating func remove(_ index: Int32) {
         disarm(index)
         entries[Int(index)].place = Self.unused
         free.append(index)
     }
 
-    /// Makes the entry due at `deadline`, or at the next tick if that has passed.
+    /// Arms the entry for `deadline`, or for the next tick if that has passed.
     mutating func arm(_ index: Int32, at deadline: UInt64) {
         disarm(index)
         entries[Int(index)].deadline = min(max(deadline, now + 1), Self.lastTick)
@@ -62,23 +62,23 @@ struct TimerWheel {
         entries[Int(index)].place = Self.idle
     }
 
-    /// Armed, or due and not yet claimed.
+    /// Whether the entry is armed, or is due and not yet claimed.
     func isArmed(_ index: Int32) -> Bool {
         entries[Int(index)].place >= 0 || entries[Int(index)].place == Self.due
     }
 
-    /// Whether an entry that `advance` reported is still due: it may have been disarmed, armed anew or
-    /// removed since. It can be claimed once.
+    /// Returns whether an entry that `advance` reported is still due, and makes it idle. It may have been disarmed,
+    /// armed anew or removed since the report.
     mutating func claim(_ index: Int32) -> Bool {
         guard entries[Int(index)].place == Self.due else { return false }
         entries[Int(index)].place = Self.idle
         return true
     }
 
-    /// No entry is due before this tick. The wheel may have to move entries down then, without any being due.
+    /// No entry is due before this tick. At this tick the wheel may only have to move entries down.
     var nextTick: UInt64? { nextSlot.map { $0.tick } }
 
-    /// Moves on to `tick` and appends what has come due, in the order of the deadlines.
+    /// Advances to `tick` and appends the entries that have become due to `due`, in the order of their deadlines.
     mutating func advance(to tick: UInt64, due: inout [Int32]) {
         while let slot = nextSlot, slot.tick <= tick {
             now = slot.tick
@@ -97,7 +97,7 @@ struct TimerWheel {
         now = max(now, min(tick, Self.lastTick - 1))
     }
 
-    /// The first occupied slot of the lowest occupied level: everything on higher levels lies after it.
+    /// The first occupied slot of the lowest occupied level. All entries of higher levels are due later.
     private var nextSlot: (place: Int32, tick: UInt64)? {
         for level in 0..<Self.levels where occupied[level] != 0 {
             let slot = occupied[level].trailingZeroBitCount

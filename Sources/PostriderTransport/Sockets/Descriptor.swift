@@ -1,15 +1,16 @@
 internal import Glibc
 
-/// One owner of one file descriptor: it is closed when its owner goes, and cannot be closed twice.
+/// The owner of one file descriptor. It closes the descriptor when it is released, so the descriptor cannot be closed
+/// twice.
 struct Descriptor: ~Copyable, Sendable {
     let number: Int32
 
-    /// Takes over `number`, which nobody else may close.
+    /// Takes ownership of `number`, which no other code may close.
     init(owning number: Int32) {
         precondition(number >= 0)
         self.number = number
     }
 
-    /// Not through the funnel: Linux has let go of the descriptor even when close says EINTR.
+    /// This does not go through `systemCall`, because Linux closes the descriptor even if close(2) returns EINTR.
     deinit { _ = close(number) }
 }

@@ -1,23 +1,24 @@
 internal import Glibc
 
-/// The addresses of one listener, as its setting names them, one or several with commas between: `0.0.0.0:2197`,
+/// The addresses of one listener, read from a setting: one address, or several with commas between: `0.0.0.0:2197`,
 /// `192.0.2.1:2197, [2001:db8::1]:2197`.
 ///
-/// Three names stand for several addresses, as people expect of them: `*:2197` for all of this machine's, `[::]:2197`
-/// likewise (unless the list also names an address of IPv4 with that port), `localhost:2197` for 127.0.0.1 and [::1].
-/// Each address gets a socket of its own; those of IPv6 take IPv6 only (`IPV6_V6ONLY`), so that a peer's address of
-/// IPv4 is never told as one of IPv6. A machine without IPv6 listens at those of IPv4.
+/// Three forms stand for several addresses: `*:2197` for all addresses of this machine, `[::]:2197` for the same
+/// (unless the list also has an IPv4 address with that port), and `localhost:2197` for 127.0.0.1 and [::1]. Each
+/// address gets its own socket. IPv6 sockets accept IPv6 only (`IPV6_V6ONLY`), so that the IPv4 address of a peer
+/// never appears as an IPv6 address. A machine without IPv6 listens on the IPv4 addresses only.
 public enum ListenAddresses {
-    /// The form that a sentence about a wrong text names.
+    /// A description of the accepted forms, for error sentences.
     public static let form =
         "addresses with ports such as 0.0.0.0:2197, [2001:db8::1]:2197, *:2197 or localhost:2197, with "
         + "commas between"
 
-    /// Reads a list.
+    /// Reads a list of addresses.
     ///
-    /// - Parameter hasIPv6: whether an address of IPv6 that only stands behind a name can be listened at.
-    /// - Returns: at least one address, each once.
-    /// - Throws: ``TransportError`` for a text that names something else.
+    /// - Parameter hasIPv6: whether this machine can listen on the IPv6 addresses that one of the three forms stands
+    ///   for.
+    /// - Returns: at least one address, without duplicates.
+    /// - Throws: ``TransportError`` if the text has none of the accepted forms.
     public static func read(
         _ text: String, hasIPv6: (SocketAddress) -> Bool = Self.canBind
     ) throws(TransportError) -> [SocketAddress] {
@@ -38,7 +39,7 @@ public enum ListenAddresses {
         return addresses
     }
 
-    /// Whether something can listen at an address of IPv6, whatever its port.
+    /// Whether this machine can bind the IPv6 address, whatever its port.
     public static func canBind(_ address: SocketAddress) -> Bool {
         guard let host = address.host, let free = try? SocketAddress(host: host, port: 0),
             let socket = try? Socket.make(AF_INET6)

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// A socket that listens without a loop: for a library that accepts by itself. It is bound as a ``Listener``'s is, and
-/// closed when this goes; the file of a Unix socket is removed then.
+/// A socket that listens without a loop, for a library that accepts connections by itself. It is bound in the same
+/// way as a ``Listener``'s. When it is released, it is closed and the file of a Unix socket is removed.
 public final class ListeningSocket: Sendable {
-    /// Where it listens, with the port that the kernel chose if 0 was asked for.
+    /// The address it listens on, with the port that the kernel chose if the port was 0.
     public let address: SocketAddress
     private let descriptor: Descriptor
 
-    /// Listens at an address that nobody else listens at; the file of a Unix socket is made with mode 0600.
+    /// Listens exclusively on an address. The file of a Unix socket is created with mode 0600.
     ///
-    /// - Throws: one sentence that names the address and what to do.
+    /// - Throws: one sentence that names the address and says what to do.
     public init(_ address: SocketAddress) throws(TransportError) {
         do {
             descriptor = try Listener.bind(address, .exclusive, 0o600)
@@ -23,7 +23,7 @@ public final class ListeningSocket: Sendable {
         if let path = address.unixPath { _ = unsafe unlink(path) }
     }
 
-    /// A descriptor of the same socket, non-blocking, which whoever asks closes.
+    /// Returns a new non-blocking descriptor of the same socket, which the caller must close.
     public func duplicate() throws(TransportError) -> Int32 {
         do {
             return Int32(

@@ -1,8 +1,8 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// What this module asks of sockets. All of them are non-blocking, and closed when another program is
-/// executed.
+/// Calls on sockets. Every socket of this module is non-blocking, and is closed when the process executes another
+/// program.
 enum Socket {
     static func make(_ family: Int32) throws(SystemError) -> Descriptor {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -24,14 +24,14 @@ enum Socket {
         _ = try systemCall("listen") { Int(Glibc.listen(number, 4096)) }.get()
     }
 
-    /// `wouldBlock`: the outcome is known when the socket becomes writable.
+    /// Starts to connect. After `wouldBlock`, the outcome is known when the socket becomes writable.
     static func connect(_ number: Int32, to address: SocketAddress) -> SystemResult {
         unsafe address.withKernelForm { pointer, length in
             systemCall("connect") { unsafe Int(Glibc.connect(number, pointer, length)) }
         }
     }
 
-    /// What became of a connect.
+    /// The error of a connect(2) that went on in the background; nil if it succeeded.
     static func pendingError(_ number: Int32) -> SystemError? {
         var value: Int32 = 0
         var length: socklen_t = 4
@@ -42,7 +42,7 @@ enum Socket {
         return value == 0 ? nil : SystemError(number: value)
     }
 
-    /// The next connection in the queue and where it comes from.
+    /// Accepts the next connection of the queue, and writes the address of its peer to `address`.
     static func accept(_ number: Int32, from address: inout sockaddr_storage) -> SystemResult {
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -53,7 +53,7 @@ enum Socket {
         }
     }
 
-    /// Where the socket is bound to, with the port that the kernel chose.
+    /// The address that the socket is bound to, with the port that the kernel chose.
     static func localAddress(_ number: Int32) -> SocketAddress? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -66,7 +66,7 @@ enum Socket {
         return SocketAddress(storage)
     }
 
-    /// Who is at the other end of a Unix socket.
+    /// The process at the other end of a Unix socket; nil if the kernel does not tell.
     static func credentials(_ number: Int32) -> Peer.Credentials? {
         var value = clinux_credentials()
         var length = socklen_t(MemoryLayout<clinux_credentials>.size)
@@ -81,7 +81,7 @@ enum Socket {
         systemCall("recv") { unsafe recv(number, buffer.baseAddress, buffer.count, 0) }
     }
 
-    /// At most so many bytes of what can be read; they stay in the socket.
+    /// Returns at most `count` bytes of what can be read, and leaves them in the socket.
     static func peek(_ number: Int32, atMost count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let result = systemCall("recv") { unsafe recv(number, &bytes, count, Int32(MSG_PEEK)) }
@@ -97,7 +97,7 @@ enum Socket {
         }
     }
 
-    /// Ends our output; the peer reads its end. A peer that is gone already is no failure.
+    /// Ends our output, so that the peer reads end of file. It is no error if the peer is gone already.
     static func endOutput(_ number: Int32) {
         _ = systemCall("shutdown") { Int(shutdown(number, Int32(SHUT_WR))) }
     }

@@ -1,27 +1,28 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// Where a socket listens or connects to: `127.0.0.1:2197`, `[::1]:2197` or `unix:/run/postrider.sock`. An IPv6
-/// address of one link names this machine's interface to it: `[fe80::1%eth0]:2197` (RFC 4007, section 11).
+/// An address on which a socket listens or to which it connects: `127.0.0.1:2197`, `[::1]:2197` or
+/// `unix:/run/postrider.sock`. A link-local IPv6 address names the interface of this machine: `[fe80::1%eth0]:2197`
+/// (RFC 4007, section 11).
 public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     enum Kind: Hashable {
-        /// The address's bytes as they go over the network, in words as they lie in memory. Not in a SIMD
-        /// vector: of one that a closure in an asynchronous function captures, Swift 6.3 makes unaligned
-        /// copies, and crashes.
+        /// An IPv4 address in network byte order. IPv6 addresses are two words and not a SIMD vector, because Swift
+        /// 6.3 makes unaligned copies of a vector that a closure in an asynchronous function captures, and crashes.
         case ipv4(UInt32, port: UInt16)
-        /// The same. The scope is the number of the interface to the link that the address is of; 0: of none.
+        /// An IPv6 address in network byte order. The scope is the number of the interface of a link-local address; 0
+        /// otherwise.
         case ipv6(UInt64, UInt64, port: UInt16, scope: UInt32)
         case unix(path: String)
     }
 
-    /// `sun_path` without its closing zero.
+    /// The size of `sun_path` without its closing zero byte.
     private static let longestPath = 107
 
     let kind: Kind
 
     init(_ kind: Kind) { self.kind = kind }
 
-    /// Reads one of the three forms. Host names are not looked up here. Port 0 lets the kernel choose.
+    /// Reads one of the three forms. Host names are not resolved. Port 0 lets the kernel choose.
     public init(_ text: String) throws(TransportError) {
         if text.hasPrefix("unix:") {
             try self.init(unixPath: String(text.dropFirst(5)))
@@ -38,7 +39,8 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// An address of the Internet: `host` is an IPv4 or IPv6 literal without brackets, perhaps with an interface.
+    /// Creates an Internet address. `host` is an IPv4 or IPv6 literal without brackets, with an optional interface
+    /// (`%eth0`).
     public init(host: String, port: UInt16) throws(TransportError) {
         if let sign = host.firstIndex(of: "%") {
             kind = try Self.kind(ofLink: host, sign, port: port)
@@ -55,7 +57,8 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What stands before the sign is an address of the link to which the interface behind it leads.
+    /// Parses a literal. The text before `%` is a link-local address, and the text after it names the interface of
+    /// its link.
     private static func kind(
         ofLink host: String, _ sign: String.Index, port: UInt16
     ) throws(TransportError) -> Kind {
@@ -70,7 +73,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         return .ipv6(first, second, port: port, scope: scope)
     }
 
-    /// A Unix socket in the file system.
+    /// Creates the address of a Unix socket in the file system.
     public init(unixPath path: String) throws(TransportError) {
         guard !path.isEmpty, path.utf8.count <= Self.longestPath, !path.utf8.contains(0) else {
             throw TransportError(
@@ -87,13 +90,12 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The path; nil for an address of the Internet.
+    /// The path of a Unix socket; nil for an Internet address.
     public var unixPath: String? {
         if case .unix(let path) = kind { path } else { nil }
     }
 
-    /// The machine's address without port, brackets and interface, as `init(host:port:)` reads it; nil for a Unix
-    /// socket.
+    /// The address without port, brackets and interface, as `init(host:port:)` reads it; nil for a Unix socket.
     public var host: String? {
         switch kind {
         case .ipv4(let word, _): Self.text(AF_INET, word)
@@ -102,7 +104,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The same address with another port; a Unix socket has none, and stays as it is.
+    /// The same address with another port. The address of a Unix socket is returned unchanged.
     public func with(port: UInt16) -> SocketAddress {
         switch kind {
         case .ipv4(let word, _): SocketAddress(.ipv4(word, port: port))
@@ -112,7 +114,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The form that `init` reads.
+    /// The address in the form that `init` reads.
     public var description: String {
         switch kind {
         case .ipv4(_, let port): "\(host ?? ""):\(port)"
@@ -121,7 +123,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What names an interface behind an address.
+    /// The name of an interface as it follows an address, or its number if it has no name.
     private static func interface(_ scope: UInt32) -> String {
         guard scope > 0 else { return "" }
         var buffer = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
@@ -150,7 +152,7 @@ extension SocketAddress {
         }
     }
 
-    /// What the kernel wrote into `storage`; nil for a family that is not ours.
+    /// Reads an address that the kernel wrote into `storage`; nil for another address family.
     init?(_ storage: sockaddr_storage) {
         var copy = storage
         let kind: Kind? = unsafe withUnsafeBytes(of: &copy) { bytes in
@@ -176,7 +178,7 @@ extension SocketAddress {
         self.kind = kind
     }
 
-    /// Calls `body` with the kernel's form of the address.
+    /// Calls `body` with the address as a `sockaddr`.
     func withKernelForm<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var storage = sockaddr_storage()
         storage.ss_family = sa_family_t(family)

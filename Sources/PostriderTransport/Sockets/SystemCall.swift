@@ -1,12 +1,13 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// Why the kernel refused a call, in its own words. It never leaves this module: a `TransportError` or a
-/// `CloseReason` does.
+/// The errno of a failed system call. It does not leave this module: callers get a `TransportError` or a
+/// `CloseReason`.
 struct SystemError: Error, Equatable {
     let number: Int32
 
-    /// strerror_r into a buffer of ours: strerror's own buffer is shared between threads.
+    /// The kernel's words for the error. strerror_r(3) writes into our own buffer, because strerror(3)'s is shared
+    /// between threads.
     var text: String {
         var buffer = [UInt8](repeating: 0, count: 128)
         unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -17,16 +18,16 @@ struct SystemError: Error, Equatable {
     }
 }
 
-/// What a system call on a non-blocking descriptor can answer.
+/// The result of a system call on a non-blocking descriptor.
 enum SystemResult {
     case done(Int)
-    /// Not now: EAGAIN, or EINPROGRESS of a connect.
+    /// The call would block: EAGAIN, or EINPROGRESS of a connect.
     case wouldBlock
     case failed(SystemError)
 }
 
-/// The funnel through which every system call goes: interrupted calls are repeated, "not now" becomes a
-/// value, and errors that can only mean a bug of ours (a closed descriptor, a bad pointer) stop the
+/// Makes a system call; all calls of this module come through here. A call that was interrupted is repeated, EAGAIN
+/// becomes a value, and errors that only a bug of ours can cause (a closed descriptor, a bad pointer) end the
 /// process.
 @inline(__always)
 func systemCall(_ name: StaticString, _ body: () -> Int) -> SystemResult {
@@ -46,7 +47,7 @@ func systemCall(_ name: StaticString, _ body: () -> Int) -> SystemResult {
 }
 
 extension SystemResult {
-    /// The value of a call that does not block; "not now" counts as a failure.
+    /// The value of a call that cannot block; `wouldBlock` is thrown as an error.
     func get() throws(SystemError) -> Int {
         switch self {
         case .done(let value): return value

@@ -1,9 +1,9 @@
-/// Why something that was asked of the transport could not be set up: one sentence that says what, where,
-/// why, and what to do.
+/// Why a socket, a thread, a process or another system resource could not be set up: one sentence that says what
+/// failed, where, why, and what to do.
 public struct TransportError: Error, CustomStringConvertible, Equatable, Sendable {
-    /// The sentence, for a person who runs the program.
+    /// The sentence, written for the person who runs the program.
     public let description: String
 
-    /// An error that says `description`.
+    /// Creates an error with this sentence.
     public init(_ description: String) { self.description = description }
 }

@@ -1,18 +1,18 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// A program to be started: what it is told, and nothing else of this process.
+/// A program to start. It gets only what is stated here and nothing else of this process.
 public struct ProgramStart: Sendable, Equatable {
-    /// The program's file.
+    /// The path of the program's file.
     public var path: String
-    /// What stands behind its name.
+    /// The arguments after the program's name.
     public var arguments: [String]
-    /// Its whole environment.
+    /// The whole environment of the program.
     public var environment: [String: String]
-    /// Its working directory.
+    /// The working directory of the program.
     public var directory = "/"
 
-    /// A start from its parts.
+    /// Creates a start from its parts.
     public init(path: String, arguments: [String], environment: [String: String]) {
         self.path = path
         self.arguments = arguments
@@ -20,30 +20,30 @@ public struct ProgramStart: Sendable, Equatable {
     }
 }
 
-/// What a program is given as its standard input and output.
+/// The descriptors that a program gets as its standard input and output.
 struct StandardDescriptors {
     let input: Int32
     let output: Int32
-    /// Its standard error; nil: this process's.
+    /// Its standard error; nil for this process's.
     var errors: Int32?
 }
 
 /// How a process ended.
 public enum ProcessEnding: Sendable, Equatable, CustomStringConvertible {
-    /// By itself, with this exit code.
+    /// It exited with this code.
     case exited(Int32)
-    /// By a signal of this number.
+    /// A signal with this number ended it.
     case killed(Int32)
-    /// Nobody but its parent is told, and this process is not its parent.
+    /// Unknown: only the parent is told, and this process is not the parent.
     case unknown
 
-    /// What waitpid(2) says.
+    /// Reads the status that waitpid(2) returns.
     init(waitStatus status: Int32) {
         let signal = status & 0x7F
         self = signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal)
     }
 
-    /// One phrase for logs.
+    /// One phrase that logs print.
     public var description: String {
         switch self {
         case .exited(let code): "ended with exit code \(code)"
@@ -53,19 +53,19 @@ public enum ProcessEnding: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// A process on a loop, which hears of its end (pidfd): one that this process has started, or that an earlier one has.
-/// Its number cannot come to mean another process while this is there, for a child; and an adopted one is known by the
-/// time of its start.
+/// A process whose end a loop reports (pidfd): this process's child, or one that an earlier run of this program
+/// started. The number of a child cannot be reused until this object has waited for it. An adopted process is
+/// identified by its number and its start time.
 public final class ChildProcess: EventSource {
-    /// Its number.
+    /// The process number.
     public let identifier: Int32
-    /// When it was started, in the kernel's ticks since the machine's start.
+    /// When the process was started, in kernel clock ticks since the machine started.
     public let startedAt: UInt64
     private let descriptor: Descriptor
     private unowned let loop: EventLoop
     private let ended: (ProcessEnding) -> Void
     private var hasEnded = false
-    /// Whether whatever it has started ends with it.
+    /// Whether the process group, including everything the process started, is killed when the process ends.
     var endsGroup = false
 
     fileprivate init(
@@ -79,13 +79,13 @@ public final class ChildProcess: EventSource {
         self.ended = ended
     }
 
-    /// Asks it to end.
+    /// Asks the process to end (SIGTERM).
     public func terminate() { send(SIGTERM) }
 
-    /// Ends it.
+    /// Ends the process (SIGKILL).
     public func kill() { send(SIGKILL) }
 
-    /// Ends it with its whole process group. The group's number is its own until it has been waited for.
+    /// Kills the whole process group. The group's number cannot be reused until the process has been waited for.
     func killGroup() {
         guard !hasEnded else { return }
         _ = systemCall("kill") { Int(Glibc.kill(-identifier, SIGKILL)) }
@@ -106,7 +106,7 @@ public final class ChildProcess: EventSource {
         var status: Int32 = 0
         let result = systemCall("waitpid") { unsafe Int(waitpid(identifier, &status, WNOHANG)) }
         loop.children.remove(identifier)
-        // The kernel names orphans behind it only now.
+        // The kernel reports orphans only after this child has been waited for.
         loop.reaper?.reap()
         guard case .done(Int(identifier)) = result else { return ended(.unknown) }
         ended(ProcessEnding(waitStatus: status))
@@ -116,17 +116,17 @@ public final class ChildProcess: EventSource {
 }
 
 extension EventLoop {
-    /// Starts a program in a process group of its own, with no descriptors but those of its output, which are this
-    /// process's, and no signals blocked.
+    /// Starts a program in a process group of its own. It inherits this process's standard output and standard error
+    /// but no other descriptors, and no signal is blocked.
     ///
-    /// - Parameter ended: called once, when it has ended.
+    /// - Parameter ended: called once, when the program has ended.
     public func start(
         _ start: ProgramStart, ended: @escaping (ProcessEnding) -> Void
     ) throws(TransportError) -> ChildProcess {
         try self.start(start, standard: nil, ended: ended)
     }
 
-    /// - Parameter standard: its standard descriptors; nil: nothing to read, and this process's output.
+    /// - Parameter standard: its standard descriptors; nil for an empty input and this process's output.
     func start(
         _ start: ProgramStart, standard: StandardDescriptors?,
         ended: @escaping (ProcessEnding) -> Void
@@ -146,13 +146,13 @@ extension EventLoop {
         }
     }
 
-    /// Hears of the end of a process that an earlier one has started; nil where it has ended meanwhile, or nobody knows
-    /// when it was started.
+    /// Reports the end of a process that an earlier run of this program started. Returns nil if it has ended, or if
+    /// its start time is not known.
     public func adopt(
         _ identifier: Int32, startedAt: UInt64, ended: @escaping (ProcessEnding) -> Void
     ) -> ChildProcess? {
         guard let process = try? watch(identifier, ended) else { return nil }
-        // Looked at after the descriptor is there: from then on the number is this process's.
+        // The start time is read after the pidfd is open: from then on, a matching number is this very process.
         guard process.startedAt == startedAt, startedAt != Self.unknownStart else {
             unwatch(process.number)
             return nil
@@ -172,10 +172,10 @@ extension EventLoop {
         return process
     }
 
-    /// What stands for the start of a process that cannot be looked at: it has ended, or nothing of it is shown here.
+    /// The value of a start time that cannot be read, because the process has ended or `/proc` hides it.
     private static let unknownStart: UInt64 = 0
 
-    /// Field 22 of its `stat` (proc_pid_stat(5)); the second field may contain blanks and brackets.
+    /// Reads field 22 of the process's `stat` (proc_pid_stat(5)). The second field may contain blanks and brackets.
     private static func startTime(of identifier: Int32) -> UInt64 {
         let result = systemCall("open") { unsafe Int(open("/proc/\(identifier)/stat", O_RDONLY | O_CLOEXEC)) }
         guard case .done(let number) = result else { return unknownStart }
@@ -190,7 +190,7 @@ extension EventLoop {
             ? UInt64(String(decoding: fields[19], as: UTF8.self)) ?? unknownStart : unknownStart
     }
 
-    /// Ends a program that was started a moment ago, with all that it has started: nobody would hear of its end.
+    /// Kills a program that was just started, with its process group, because its end could not be reported.
     private static func withdraw(_ identifier: Int32) {
         _ = systemCall("kill") { Int(Glibc.kill(-identifier, SIGKILL)) }
         _ = systemCall("waitpid") { Int(waitpid(identifier, nil, 0)) }

@@ -1,9 +1,9 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// The descriptors of this process, its scarcest resource: one for each connection.
+/// The file descriptors of this process. They are its scarcest resource, because each connection needs one.
 public enum Descriptors {
-    /// Raises the soft limit to the hard one and returns it. To be called once, at start.
+    /// Raises the soft limit to the hard limit and returns it. Call it once, at start.
     @discardableResult
     public static func raiseLimit() -> Int {
         var limit = rlimit()
@@ -15,34 +15,33 @@ public enum Descriptors {
         return Int(clamping: limit.rlim_max)
     }
 
-    /// Sees to it that the numbers of standard input and output are these: whoever was started with one of them closed
-    /// has `/dev/null` there, and not the next socket or file, into which it would then print. To be called first of
-    /// all.
+    /// Opens `/dev/null` for each of standard input, output and error that the process was started without. Otherwise
+    /// the next socket or file would get that number, and the process would print into it. Call this before anything
+    /// else.
     public static func occupyStandard() {
-        // The lowest free number is what is opened next.
+        // open(2) returns the lowest free number.
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
             _ = unsafe open("/dev/null", O_RDWR)
         }
     }
 
-    /// Connections that can still be accepted by listeners that leave `reserve` descriptors to other uses: a new
-    /// descriptor gets the lowest free number.
+    /// The number of connections that can still be accepted if `reserve` descriptors are left to other uses.
     public static func room(besides reserve: Int) -> Int { max(0, limit - reserve - openCount) }
 
-    /// How many descriptors this process has open.
+    /// The number of descriptors that this process has open.
     static var openCount: Int {
         guard let directory = unsafe opendir("/proc/self/fd") else { return 0 }
         defer { unsafe closedir(directory) }
         var count = 0
         while let entry = unsafe readdir(directory) {
-            // Dots are the directory and the one above it.
+            // Names that begin with a dot are the directory itself and its parent.
             if unsafe entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
         }
-        // Without the one for looking.
+        // The descriptor that reads the directory is not counted.
         return count - 1
     }
 
-    /// How many descriptors this process may have open: the soft limit.
+    /// The number of descriptors that this process may have open: the soft limit.
     public static var limit: Int {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }

@@ -1,13 +1,13 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// Tells when a file is replaced, written or removed (inotify). Its directory is watched, because a file that is
-/// replaced is another one. It lives as long as its loop.
+/// Reports when a file is replaced, written or removed (inotify). It watches the directory, because a file that
+/// replaces another has a new inode. It lives as long as its loop.
 final class FileWatch: EventSource {
     private let descriptor: Descriptor
     private let name: String
     private let changed: () -> Void
-    /// Room for the events of one read; an event has 16 bytes and a name of up to 256.
+    /// The buffer of one read. An event has 16 bytes and a name of up to 256.
     private var buffer = [UInt8](repeating: 0, count: 4096)
 
     private static let nameOffset = 16
@@ -26,7 +26,7 @@ final class FileWatch: EventSource {
 
     var number: Int32 { descriptor.number }
 
-    /// However many events there are of the file, it is told once.
+    /// Reports the file once, however many of the events are about it.
     func ready(_ readiness: Readiness) {
         var isChanged = false
         while case .done(let count) = systemCall(
@@ -40,7 +40,7 @@ final class FileWatch: EventSource {
 
     func loopStopped() {}
 
-    /// The names of `struct inotify_event` one after the other; an event of the directory itself has none.
+    /// Reads the name of each `struct inotify_event`. An event of the directory itself has no name.
     private func names(in bytes: ArraySlice<UInt8>) -> [String] {
         var (names, rest): ([String], ArraySlice<UInt8>) = ([], bytes)
         while rest.count >= Self.nameOffset {
@@ -55,7 +55,7 @@ final class FileWatch: EventSource {
 }
 
 extension EventLoop {
-    /// Has `changed` called whenever a file of a directory is made, replaced, written or removed, for as long as the
+    /// Calls `changed` whenever a file of the directory is created, replaced, written or removed, for as long as the
     /// loop lives.
     public func watch(
         directory: String, for name: String, changed: @escaping () -> Void

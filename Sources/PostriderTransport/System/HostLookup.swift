@@ -1,7 +1,7 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// The addresses of a host, asked for on a thread of its own, because the C library's resolver blocks.
+/// Resolves a host name on a thread of its own, because the C library's resolver blocks.
 final class HostLookup: EventSource {
     typealias Answer = Result<[SocketAddress], TransportError>
 
@@ -9,7 +9,7 @@ final class HostLookup: EventSource {
     private let receive: (Answer) -> Void
     private unowned let loop: EventLoop
 
-    /// Begins. `receive` is called on the loop, once, unless `cancel()` is.
+    /// Starts to resolve. `receive` is called once on the loop, unless `cancel()` is called before.
     init(
         _ host: String, port: UInt16, on loop: EventLoop, _ receive: @escaping (Answer) -> Void
     ) throws(TransportError) {
@@ -32,7 +32,7 @@ final class HostLookup: EventSource {
         }
     }
 
-    /// Nobody waits for the answer any more.
+    /// Cancels the lookup: its answer is dropped.
     func cancel() { loop.unwatch(mailbox.bellNumber) }
 
     func ready(_ readiness: Readiness) {
@@ -45,8 +45,7 @@ final class HostLookup: EventSource {
 
     func loopStopped() { receive(.failure(TransportError("the event loop ended"))) }
 
-    /// Asks the resolver of the system, which knows `/etc/hosts` and DNS, and orders what it finds (RFC
-    /// 6724).
+    /// Asks the system's resolver, which reads `/etc/hosts` and DNS and orders the addresses (RFC 6724).
     static func addresses(of host: String, port: UInt16) -> Answer {
         var hints = unsafe addrinfo()
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -76,7 +75,7 @@ final class HostLookup: EventSource {
 }
 
 extension SocketAddress {
-    /// The same machine at another port; nil for a Unix socket.
+    /// The same address with another port; nil for a Unix socket.
     fileprivate func at(port: UInt16) -> SocketAddress? {
         switch kind {
         case .ipv4(let word, _): SocketAddress(.ipv4(word, port: port))

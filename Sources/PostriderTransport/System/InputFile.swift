@@ -1,13 +1,13 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// A file without a name, as a program's standard input. A pipe would hold only as much as its reader and the user's
-/// other pipes leave it.
+/// An unnamed file that becomes a program's standard input. A pipe could not hold all of the input, because its size
+/// is limited, and the limit is shared by all pipes of the user.
 enum InputFile {
     /// `MFD_CLOEXEC` (memfd_create(2)).
     private static let closeOnExec: UInt32 = 1
 
-    /// The file, at whose beginning the reader begins.
+    /// Makes a file that holds `bytes`, positioned at its beginning.
     static func make(holding bytes: [UInt8]) throws(SystemError) -> Descriptor {
         let made = systemCall("memfd_create") {
             unsafe Int(memfd_create("input", Self.closeOnExec))

@@ -1,18 +1,18 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// Waits for processes whose parent this process has become because their own has ended. The kernel gives all orphans
-/// of a container to its first process; one that it does not wait for stays a zombie and keeps its number.
+/// Waits for processes that this process inherited because their parent has ended. The kernel gives all orphans of a
+/// container to its first process; an orphan that is not waited for stays a zombie and keeps its number.
 ///
-/// It does not wait for the loop's own children, whose endings ``ChildProcess`` tells: it looks who has ended
-/// (`WNOWAIT`), and waits by number for whoever is not one of them.
+/// It does not wait for the loop's own children, whose ends ``ChildProcess`` reports: it looks which process has
+/// ended without waiting for it (`WNOWAIT`), and then waits by number if that is not one of them.
 final class OrphanReaper {
     private unowned let loop: EventLoop
 
     init(on loop: EventLoop) { self.loop = loop }
 
-    /// Reaps the orphans that have ended. The kernel names one process that has ended, and the same again until it has
-    /// been waited for; where that is a child of the loop's own, the rest follows when the child has been heard of.
+    /// Waits for orphans that have ended. The kernel reports one ended process at a time, and the same one until it
+    /// is waited for. If that is a child of the loop, this stops, and continues after the child has been waited for.
     func reap() {
         while true {
             let identifier = clinux_ended_child()
@@ -23,11 +23,11 @@ final class OrphanReaper {
 }
 
 extension EventLoop {
-    /// Has orphans waited for from now on, where this is the first process of its PID namespace. Elsewhere the system's
-    /// own first process gets them, and nothing happens.
+    /// Waits for orphans from now on if this is the first process of its PID namespace. In any other process this
+    /// does nothing, because the system's own first process gets the orphans.
     ///
-    /// SIGCHLD must have been kept from all threads by ``Signals/block(_:)``. Whoever else starts processes in this
-    /// process must not need their endings.
+    /// All threads must have blocked SIGCHLD by ``Signals/block(_:)``. Other code in this process may start processes
+    /// only if it does not need to learn how they ended.
     public func reapOrphansAsFirstProcess() throws(TransportError) {
         guard getpid() == 1 else { return }
         try reapOrphans()

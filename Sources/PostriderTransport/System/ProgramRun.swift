@@ -1,25 +1,25 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// What is kept of the output of a program.
+/// Which part of a program's output is kept.
 public enum KeptOutput: Sendable {
-    /// All that it writes to its standard output. A program that writes more than so many bytes is ended.
+    /// All of its standard output. A program that writes more bytes than this is ended.
     case all(atMost: Int)
-    /// The last so many bytes that it writes to its standard output and standard error. It may write as much as it
-    /// likes.
+    /// The last bytes, at most this many, of its standard output and standard error together. It may write any
+    /// amount.
     case tail(Int)
 }
 
-/// How a program ended, and what was kept of its output.
+/// How a program ended, and the kept part of its output.
 public struct ProgramResult: Sendable, Equatable {
-    /// How it ended.
+    /// How the program ended.
     public let ending: ProcessEnding
-    /// What was kept of its output.
+    /// The kept part of its output.
     public let output: [UInt8]
-    /// Whether it has written more than it may; then it was ended.
+    /// Whether the program wrote more than it may and was ended for that.
     public let isCut: Bool
 
-    /// A result from its parts.
+    /// Creates a result from its parts.
     public init(ending: ProcessEnding, output: [UInt8], isCut: Bool = false) {
         self.ending = ending
         self.output = output
@@ -27,22 +27,23 @@ public struct ProgramResult: Sendable, Equatable {
     }
 }
 
-/// A program that reads its input and writes its output, on a loop. Its process group ends with it.
+/// A program run on a loop that reads its input from a file and writes its output to a pipe. Its process group is
+/// killed when it ends.
 public final class ProgramRun {
     private let output: OutputPipe
     private var process: ChildProcess?
 
     fileprivate init(_ output: OutputPipe) { self.output = output }
 
-    /// The process's number.
+    /// The process number.
     public var identifier: Int32 { process?.identifier ?? 0 }
-    /// When it was started, in the kernel's ticks since the machine's start.
+    /// When the process was started, in kernel clock ticks since the machine started.
     public var startedAt: UInt64 { process?.startedAt ?? 0 }
 
-    /// Asks it to end.
+    /// Asks the program to end (SIGTERM).
     public func terminate() { process?.terminate() }
 
-    /// Ends it, with its process group.
+    /// Ends the program with its process group (SIGKILL).
     public func kill() { process?.killGroup() }
 
     fileprivate func begin(_ process: ChildProcess) {
@@ -58,7 +59,7 @@ public final class ProgramRun {
     }
 }
 
-/// The reading end of a program's output, on a loop.
+/// The reading end of the pipe with a program's output, on a loop.
 private final class OutputPipe: EventSource {
     private let descriptor: Descriptor
     private unowned let loop: EventLoop
@@ -69,12 +70,12 @@ private final class OutputPipe: EventSource {
     var whenFull: () -> Void = {}
     private var buffer = [UInt8](repeating: 0, count: OutputPipe.readBytes)
 
-    /// Bytes of one read.
+    /// The bytes of one read.
     private static let readBytes = 16_384
-    /// Reads of one turn: a program that writes without end takes no more of the loop's time.
+    /// The most reads in one turn, so that a program which writes without end does not occupy the loop.
     private static let readsPerTurn = 4
-    /// Reads after the program has ended: as much as a pipe holds at most for an unprivileged user
-    /// (`/proc/sys/fs/pipe-max-size`, 1 MiB). A process that has left the group may go on writing.
+    /// The most reads after the program has ended: as much as a pipe can hold for an unprivileged user
+    /// (`/proc/sys/fs/pipe-max-size`, 1 MiB). A process that has left the group may still write.
     private static let readsAtEnd = 64
 
     init(_ descriptor: consuming Descriptor, _ rule: KeptOutput, on loop: EventLoop) throws(SystemError) {
@@ -85,7 +86,7 @@ private final class OutputPipe: EventSource {
         isWatched = true
     }
 
-    /// What the rule keeps of all that was read.
+    /// The part of the output that the rule keeps.
     var kept: [UInt8] {
         switch rule {
         case .all: bytes
@@ -97,7 +98,7 @@ private final class OutputPipe: EventSource {
 
     func loopStopped() {}
 
-    /// Takes what is in the pipe, and reads no more.
+    /// Reads what is in the pipe, and then closes it.
     func finish() {
         read(atMost: Self.readsAtEnd)
         unwatch()
@@ -130,12 +131,12 @@ private final class OutputPipe: EventSource {
 }
 
 extension EventLoop {
-    /// Runs a program in a process group of its own that ends with it.
+    /// Runs a program in a process group of its own, which is killed when the program ends.
     ///
     /// - Parameters:
-    ///   - input: what it reads as its standard input, to the end.
-    ///   - rule: what is kept of its output.
-    ///   - ended: called once, when it has ended; never before this returns.
+    ///   - input: the bytes that it reads as its standard input, followed by end of file.
+    ///   - rule: which part of its output is kept.
+    ///   - ended: called once, when the program has ended; never before this call returns.
     /// - Throws: `TransportError` if the program cannot be started.
     public func run(
         _ start: ProgramStart, input: [UInt8], keeping rule: KeptOutput,
@@ -162,7 +163,7 @@ extension EventLoop {
     }
 }
 
-/// What a program is given as its standard input and output, and where its output is read.
+/// The standard input and output of a program, and the descriptor that its output is read from.
 private struct ProgramPipes: ~Copyable {
     let file: Descriptor
     let writing: Descriptor

@@ -2,10 +2,10 @@ internal import CPostriderLinux
 internal import Glibc
 
 extension ProgramStart {
-    /// Runs the program to its end, in a process group of its own. Blocks this thread.
+    /// Runs the program to its end, in a process group of its own. It blocks the calling thread.
     ///
-    /// - Parameter eachLine: given each line of its standard output, as it comes.
-    /// - Throws: `TransportError` if it cannot be started.
+    /// - Parameter eachLine: called with each line of its standard output as it arrives.
+    /// - Throws: `TransportError` if the program cannot be started.
     public func runToEnd(eachLine: (String) -> Void) throws(TransportError) -> ProcessEnding {
         do throws(SystemError) {
             var ends: [Int32] = [-1, -1]

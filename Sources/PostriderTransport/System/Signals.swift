@@ -1,13 +1,13 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// Signals as events of a loop. They are blocked before the first thread starts, because threads inherit
-/// the mask.
+/// Signals as events of a loop. They must be blocked before the first thread starts, because threads inherit the
+/// signal mask.
 public enum Signals {
-    /// Lets a write to a closed socket be an error instead of the end of the process.
+    /// Ignores SIGPIPE, so that a write to a closed socket is an error and does not end the process.
     public static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
 
-    /// Keeps `signals` from this thread and those it starts; a loop's `onSignal` hears them.
+    /// Blocks `signals` in this thread and in threads that it starts; a loop's `onSignal` reports them.
     public static func block(_ signals: [Int32]) {
         var set = mask(signals)
         _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)

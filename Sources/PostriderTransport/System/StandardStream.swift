@@ -1,26 +1,26 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// Standard output and standard error. Others may have the same open file (a terminal, the process that started this
-/// one), so they stay as they are: a write to them may block for as long as nobody reads.
+/// Standard output and standard error. Other processes may share the open file (a terminal, the parent process), so
+/// this process does not make it non-blocking: a write blocks until the reader takes the bytes.
 public enum StandardStream: Int32, Sendable {
     /// Standard output.
     case output = 1
     /// Standard error.
     case errors = 2
 
-    /// Why not all was written.
+    /// Why a write was incomplete.
     public enum Failure: Error {
-        /// Nobody will read it: the other end of the pipe is closed.
+        /// The other end of the pipe is closed.
         case readerGone
-        /// For example, the disk is full.
+        /// The file did not take the bytes, for example because the disk is full.
         case notTaken
     }
 
-    /// Writes all bytes of a text. Blocks until they are taken.
+    /// Writes all bytes of a text. It blocks until they are taken.
     public func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
 
-    /// Writes all bytes. Blocks until they are taken.
+    /// Writes all bytes. It blocks until they are taken.
     public func write(_ bytes: [UInt8]) throws(Failure) {
         var start = 0
         while start < bytes.count {
@@ -31,7 +31,7 @@ public enum StandardStream: Int32, Sendable {
             switch result {
             case .done(let count): start += count
             case .wouldBlock:
-                // Somebody else has made the file non-blocking.
+                // Another process has made the shared file non-blocking.
                 var room = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&room, 1, -1)
             case .failed(let error): throw error.number == EPIPE ? .readerGone : .notTaken
@@ -39,7 +39,7 @@ public enum StandardStream: Int32, Sendable {
         }
     }
 
-    /// All bytes of standard input up to its end. Blocks until they are there.
+    /// Reads standard input to its end. It blocks until then.
     public static func readInput() throws(TransportError) -> [UInt8] {
         var all: [UInt8] = []
         var some = [UInt8](repeating: 0, count: 65_536)

@@ -1,21 +1,22 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// The program that started this one and wants to know when it is ready: systemd's `sd_notify(3)`, a datagram to a
+/// The service manager that started this process and wants to know when it is ready: sd_notify(3), a datagram to a
 /// Unix socket.
 public enum Supervisor {
-    /// The state of a program that begins to reload; `READY=1` ends it.
+    /// The state that a program sends when it begins to reload; `READY=1` ends the reload.
     public static var reloadingState: String {
         "RELOADING=1\nMONOTONIC_USEC=\(EventLoop.read(CLOCK_MONOTONIC) / 1000)"
     }
 
-    /// Seconds for which a state waits for room in the supervisor's socket.
+    /// The most seconds that a state waits for room in the service manager's socket.
     private static let sendSeconds = 1
 
-    /// Sends one state, such as `READY=1`, to the socket that `NOTIFY_SOCKET` names; a first `@` stands for a socket
-    /// without a file. False: nobody listens there, or takes it within a second, which is no reason to stop.
+    /// Sends one state, such as `READY=1`, to the socket that `NOTIFY_SOCKET` names; a leading `@` means an abstract
+    /// socket. Returns false if nobody listens on the socket or takes the state within a second; the program goes on
+    /// in that case.
     ///
-    /// - Parameter waits: whether the state waits for that second; else it is sent at once or not at all.
+    /// - Parameter waits: whether to wait up to a second for room in the socket.
     @discardableResult
     public static func notify(_ state: String, socket name: String, waits: Bool = true) -> Bool {
         var address = sockaddr_un()
@@ -33,7 +34,7 @@ public enum Supervisor {
             return false
         }
         let descriptor = Descriptor(owning: Int32(number))
-        // A socket whose reader has stopped is full at some time.
+        // The socket of a reader that has stopped fills up.
         var flags = Int32(MSG_NOSIGNAL)
         if waits {
             var patience = timeval(tv_sec: sendSeconds, tv_usec: 0)

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The users of this machine, as the system's directories name them.
+/// The users and groups of this machine, as its user database has them (getpwnam(3)).
 public enum UserAccount {
-    /// The user whose process this is.
+    /// The user that this process runs as.
     public static var own: UInt32 { getuid() }
 
-    /// The identifier of a user: by name, or the number itself; nil where there is nobody of that name.
+    /// The number of a user that is given by name or by number; nil if there is no user of that name.
     public static func identifier(of user: String) -> UInt32? {
         if let number = UInt32(user) { return number }
         var entry = unsafe passwd()
@@ -17,7 +17,7 @@ public enum UserAccount {
         return unsafe entry.pw_uid
     }
 
-    /// The number of a group: by name, or the number itself; nil where there is none of that name.
+    /// The number of a group that is given by name or by number; nil if there is no group of that name.
     public static func group(of name: String) -> UInt32? {
         if let number = UInt32(name) { return number }
         var entry = unsafe Glibc.group()
@@ -29,7 +29,7 @@ public enum UserAccount {
         return unsafe entry.gr_gid
     }
 
-    /// What a process of a user needs to know of it; nil where there is no such user.
+    /// The name, group and home directory of a user; nil if there is no such user.
     public static func entry(of identifier: UInt32) -> (name: String, group: UInt32, home: String)? {
         var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?

@@ -1,18 +1,19 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// A loop's alarm clock: it rings at a moment of wall-clock time, and tells when the clock was set (timerfd with
+/// A timer of a loop for a moment of wall-clock time. It also reports when the clock was set (timerfd with
 /// `TFD_TIMER_CANCEL_ON_SET`). It lives as long as its loop.
 public final class WallTimer: EventSource {
     private let descriptor: Descriptor
     private let ring: () -> Void
     private let clockChanged: (_ milliseconds: Int64) -> Void
     private var deadline: Int64?
-    /// Wall-clock time less the time since the machine's start, suspended time included: only setting the clock
-    /// changes it.
+    /// Wall-clock time minus boot time (which includes suspension), in nanoseconds: it changes only when the clock is
+    /// set.
     private var offset: Int64
 
-    /// The kernel tells of changes only while a timer runs: without a deadline it runs until the year 2200.
+    /// The kernel reports changes of the clock only while a timer is armed, so without a deadline it is armed for the
+    /// year 2200.
     private static let farAwayMilliseconds: Int64 = 7_258_118_400_000
 
     init(ring: @escaping () -> Void, clockChanged: @escaping (Int64) -> Void) throws(SystemError) {
@@ -27,11 +28,11 @@ public final class WallTimer: EventSource {
 
     var number: Int32 { descriptor.number }
 
-    /// Rings once, as soon as the clock shows so many milliseconds since 1970 or more; replaces an earlier arming. Nil:
-    /// never.
+    /// Fires once, as soon as the wall clock shows this many milliseconds since 1970 or more, and replaces an earlier
+    /// arming. nil disarms it.
     public func arm(atWallMilliseconds milliseconds: Int64?) {
         deadline = milliseconds
-        // 0 would disarm it.
+        // timerfd_settime(2) disarms a timer that is set to 0.
         let moment = max(1, milliseconds ?? Self.farAwayMilliseconds)
         var time = itimerspec()
         time.it_value.tv_sec = Int(moment / 1000)
@@ -40,7 +41,7 @@ public final class WallTimer: EventSource {
         let result = systemCall("timerfd_settime") {
             unsafe Int(timerfd_settime(descriptor.number, flags, &time, nil))
         }
-        // It is armed in any case; this says that the clock was set before.
+        // ECANCELED means that the clock was set before; the timer is armed nevertheless.
         if case .failed(let error) = result, error.number == ECANCELED { wasCancelled() }
     }
 
@@ -49,7 +50,7 @@ public final class WallTimer: EventSource {
         take(systemCall("read") { unsafe read(descriptor.number, &expirations, 8) })
     }
 
-    /// Takes the kernel's answer.
+    /// Handles the result of reading the timerfd.
     func take(_ result: SystemResult) {
         switch result {
         case .done:
@@ -69,7 +70,7 @@ public final class WallTimer: EventSource {
         let (before, now) = (offset, Self.readOffset())
         offset = now
         arm(atWallMilliseconds: deadline)
-        // Rounded: two clocks are not read at once.
+        // The difference is rounded, because the two clocks cannot be read at the same moment.
         clockChanged((now - before + (now >= before ? 500_000 : -500_000)) / 1_000_000)
     }
 
@@ -77,18 +78,18 @@ public final class WallTimer: EventSource {
 }
 
 extension EventLoop {
-    /// Wall-clock time less the time since the machine's start, in nanoseconds, suspended time included: only setting
-    /// the clock changes it.
+    /// Wall-clock time minus boot time (which includes suspension), in nanoseconds: it changes only when the clock is
+    /// set.
     public static var wallOffsetNanoseconds: Int64 {
         Int64(read(CLOCK_REALTIME)) - Int64(read(CLOCK_BOOTTIME))
     }
 
-    /// An alarm clock, not yet set.
+    /// Makes a timer for wall-clock time, which is not armed yet.
     ///
     /// - Parameters:
-    ///   - ring: called when the time has come.
+    ///   - ring: called when the moment has come.
     ///   - clockChanged: called when the clock was set, with the milliseconds by which it is ahead of what it would
-    ///     show; 0 after a sleep of the machine that changed nothing.
+    /// show otherwise; 0 if the machine was suspended and the clock is right.
     public func makeWallTimer(
         ring: @escaping () -> Void, clockChanged: @escaping (_ milliseconds: Int64) -> Void
     ) throws(TransportError) -> WallTimer {
