@@ -2,17 +2,17 @@ import CPostriderSQLite
 import Glibc
 public import PostriderNotifications
 
-/// A directory that belongs to this process alone for as long as this lives: two relays or two agents
-/// on one directory would hand out the same rows twice.
+/// A directory that only this process uses while this object exists. Two relays or two agents on one directory would
+/// assign the same row numbers.
 ///
-/// The claim is a lock on a file in it, which the kernel drops with the process; what is written in that
-/// file, the owner's process number, is only for the sentence that refuses the second one.
+/// The claim is an flock(2) on a file in the directory, which the kernel releases when the process ends. The file
+/// contains the owner's process number, which is only for the sentence that refuses a second process.
 public final class OwnedDirectory {
-    /// Where it lies.
+    /// The path of the directory.
     public let path: String
     private let descriptor: CInt
 
-    /// Makes the directory, readable to its owner only, where it is missing, and claims it.
+    /// Claims the directory, and creates it with mode 0700 if it is missing.
     public init(_ path: String, log: Log) throws(StoreError) {
         try Self.make(path, log: log)
         let file = path + "/lock"
@@ -45,8 +45,8 @@ public final class OwnedDirectory {
     }
 
     deinit {
-        // A process that another thread starts at this moment has a copy until it is another program, and would keep
-        // the lock.
+        // A child that another thread is starting at this moment has a copy of the descriptor until it executes its
+        // program, so closing the descriptor would not release the lock at once.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
@@ -73,8 +73,8 @@ public final class OwnedDirectory {
         }
     }
 
-    /// Makes a new name in a directory survive power loss. Not every file system can; then there is nothing
-    /// to be done.
+    /// Makes a new name in a directory survive a power failure. An error is ignored, because some file systems cannot
+    /// sync directories.
     static func sync(_ directory: String) {
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -88,7 +88,7 @@ public final class OwnedDirectory {
         _ = unsafe pwrite(descriptor, text, text.utf8.count, 0)
     }
 
-    /// The process number that the owner has signed with, or nil where it has not yet.
+    /// The process number that the owner has written into the file; nil if it has not written one yet.
     private static func owner(_ descriptor: CInt) -> Int32? {
         var text = [UInt8](repeating: 0, count: 16)
         let count = unsafe pread(descriptor, &text, text.count, 0)

@@ -1,22 +1,22 @@
-/// What a store takes of its disk, and what is left there. Whoever looks needs no store: it is read from the file
-/// system.
+/// The disk space that a store uses, and the space that is left on its disk. It is read from the file system, so the
+/// caller needs no open store.
 public struct StoreUsage: Sendable {
     /// One database file and its write-ahead log.
     public struct File: Sendable {
-        /// `registry` or `queue`.
+        /// The name of the database: `registry` or `queue`.
         public let name: String
-        /// Bytes of the file.
+        /// The size of the database file in bytes.
         public let bytes: Int
-        /// Bytes of its log. It is as long as it ever was: what is in it now may be less.
+        /// The size of its write-ahead log in bytes. The log file does not shrink, so the log may use less of it.
         public let logBytes: Int
     }
 
-    /// The files.
+    /// The database files of the store.
     public let files: [File]
-    /// Bytes that an ordinary user may still write to the disk; nil if nobody can say.
+    /// The bytes that an unprivileged user may still write to the disk; nil if the file system does not say.
     public let freeBytes: Int?
 
-    /// Looks at the store in a directory.
+    /// Reads the sizes of the store in a directory.
     public init(directory: String) {
         files = ["registry", "queue"].map { name in
             let path = "\(directory)/\(name).sqlite"

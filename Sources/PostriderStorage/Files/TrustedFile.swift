@@ -1,38 +1,38 @@
 public import PostriderNotifications
 
-/// A database file with the statements that serve it.
+/// A database file with its prepared statements.
 public protocol DatabaseFile: AnyObject {
-    /// Its connection.
+    /// The connection to the file.
     var database: Database { get }
-    /// Opens the file, and makes it where there is none.
+    /// Opens the file, and creates it if it is missing.
     init(path: String) throws(StoreError)
-    /// Reads anew whatever is kept in memory of it: the file was closed and opened again, and may hold changes that
-    /// had failed.
+    /// Reads anew what is kept of the file in memory. It is called after the file was closed and reopened, because
+    /// the file may hold changes whose commit had failed.
     func reload() throws(StoreError)
 }
 
-/// A database file that is believed until the disk fails under it.
+/// A database file that is used until its disk fails, and then recovered before the next change.
 ///
-/// After a failed write or sync nobody knows what is on the disk. The kernel takes pages that it could not
-/// write for written, so that the next sync succeeds without them; and SQLite takes what it has copied from
-/// the log for copied. So nothing more is committed through the old connections: before the next change the
-/// log is written once more and synced, and the file is closed and opened again. That reads the log from its
-/// beginning, by its checksums; all of it is then copied into the file and synced, and
-/// the log begins anew. Only when all of that succeeds is the file believed again. Until then every change
-/// fails, and reading goes on: what was committed is there.
+/// After a failed write or sync, nobody knows what is on the disk. The kernel marks pages that it could not write as
+/// clean, so the next sync succeeds without them; and SQLite considers the pages copied that it has copied from the
+/// log. So nothing more is committed through the old connections. Before the next change, the log is rewritten with
+/// its own bytes and synced, and the file is closed and reopened. Opening reads the log from its beginning and
+/// verifies its checksums; then all of it is copied into the file, the file is synced, and the log restarts. Only
+/// when all of that has succeeded is the file trusted again. Until then every change fails. Reading goes on, because
+/// what was committed is there.
 ///
-/// A file that is opened for the first time has its log written once more, too: the process before this one
-/// may have ended between the failure and the mending.
+/// The log of a file is also rewritten when the file is first opened, because the previous process may have ended
+/// between the failure and the recovery.
 public final class TrustedFile<File: DatabaseFile> {
-    /// The file. It can be read at any time; what fails where it could not be opened again.
+    /// The file. It can be read at any time; reads fail if the file could not be reopened.
     public let file: File
     private let thresholdPages: Int?
     private let log: Log
     private var checkpointer: Checkpointer?
     private var reserve = LogReserve()
 
-    /// Opens the file, and makes it where there is none. Its log is copied into it from `thresholdPages` pages
-    /// on, by a thread of its own; nil: whoever commits does so.
+    /// Opens the file, and creates it if it is missing. A thread of its own copies the log into the file from
+    /// `thresholdPages` pages on; if that is nil, the committing thread does.
     public init(path: String, thresholdPages: Int?, log: Log) throws(StoreError) {
         self.thresholdPages = thresholdPages
         self.log = log
@@ -43,21 +43,22 @@ public final class TrustedFile<File: DatabaseFile> {
 
     private var database: Database { file.database }
 
-    /// Whether the file has to be opened anew before the next change.
+    /// Whether the file has to be recovered before the next change.
     public var needsRenewal: Bool {
         database.isDoubtful || !database.isOpen || checkpointer.map(\.hasFailed) ?? (thresholdPages != nil)
     }
 
-    /// Lets `body` read.
+    /// Calls `body`, which may read the file.
     func read<Value>(_ body: (File) throws(StoreError) -> Value) throws(StoreError) -> Value {
         if !database.isOpen { try open() }
         return try body(file)
     }
 
-    /// Lets `body` change the file, which is believed: ``renew()`` comes first where it is not. The thread that copies
-    /// the log may meet a failure at any time; what is committed before that is seen is in the log, which is synced.
+    /// Calls `body`, which may change the file. The file must not need recovery; ``renew()`` does that. The thread
+    /// that copies the log may meet an error at any time; what is committed before this thread sees the error is in
+    /// the log, which is synced.
     ///
-    /// A change for which there is no room is tried once more when the log has been copied and begins anew.
+    /// A change that fails for lack of space is tried once more after the log has been copied and restarted.
     func change(_ body: (File) throws(StoreError) -> Void) throws(StoreError) {
         precondition(
             database.isOpen && !database.isDoubtful,
@@ -70,7 +71,7 @@ public final class TrustedFile<File: DatabaseFile> {
         }
     }
 
-    /// Looks after the log, behind a change.
+    /// Maintains the log after a change: copies it into the file if it is long, and extends its file ahead of use.
     func maintain() {
         guard !database.isDoubtful, let checkpointer else { return }
         checkpointer.committed(on: database)
@@ -80,11 +81,11 @@ public final class TrustedFile<File: DatabaseFile> {
         }
     }
 
-    /// Bytes that its disk has left.
+    /// The free bytes on the disk of the file.
     private func free() -> Int { DiskSpace.free(at: database.path) }
 
-    /// Makes the log's file longer by a piece of what it may come to. False: it is long enough, or
-    /// the file is not believed; a log that begins anew behind that grows with what is committed.
+    /// Extends the log's file by one piece towards its final length. Returns false if it is long enough, or if the
+    /// file needs recovery.
     func prepare() -> Bool {
         guard !needsRenewal, let thresholdPages,
             let length = reserve.piece(of: WriteAheadLog.byteCount(pages: thresholdPages), free: free())
@@ -93,11 +94,11 @@ public final class TrustedFile<File: DatabaseFile> {
         return true
     }
 
-    /// Closes the file, opens it again, and writes everything that its log holds once more. Nobody else may
-    /// have it open: only with its last connection does what SQLite remembers of the log go.
+    /// Recovers the file: closes and reopens it, and copies everything in its log again. No other connection may be
+    /// open, because SQLite forgets the state of the log only with its last connection.
     public func renew() throws(StoreError) {
         database.isDoubtful = true
-        // First: while this fails, what is open can be read.
+        // This comes first because the open connection stays readable if it fails.
         try WriteAheadLog.writeAnew(of: database.path)
         close()
         try open()
@@ -109,7 +110,7 @@ public final class TrustedFile<File: DatabaseFile> {
         )
     }
 
-    /// Closes the file; where it is believed, what is left in the log is copied first.
+    /// Closes the file. The rest of the log is copied into it first, unless the file needs recovery.
     func close() {
         let isDoubtful = needsRenewal
         checkpointer?.stop()

@@ -4,33 +4,33 @@ import Synchronization
 
 /// Keeps the write-ahead log of one database bounded without making commits wait for the copying.
 ///
-/// A thread of its own, with a connection of its own, copies the log into the file while commits go on.
-/// Because they go on, it alone would never catch up and the log would never start anew: the committing
-/// thread copies the few pages that are left after the next commit. So no commit meets the work of more than
-/// one round's tail, and the log holds the threshold and what is committed during two rounds of copying.
+/// A thread with its own connection copies the log into the file while commits go on. Since commits go on, that
+/// thread alone would never catch up, and the log would never restart. So the committing thread copies the few
+/// remaining pages after its next commit. No commit therefore waits for more than the rest of one round, and the log
+/// holds at most the threshold and what is committed during two rounds.
 final class Checkpointer: Sendable {
     private enum Stage {
-        /// The log is left alone until it holds this many pages.
+        /// The log is not copied until it holds this many pages.
         case idle(until: Int)
         case copying
-        /// All but the newest pages are copied.
+        /// All but the newest pages are copied, and the committing thread copies those.
         case copied
     }
 
     private let stage: Mutex<Stage>
     private let failed = Atomic(false)
-    /// When the log is told that the copying fails, and that it succeeds again.
+    /// Decides when a log line reports that copying fails, and that it succeeds again.
     private let trouble = Mutex(FailureEpisodes())
-    /// Nil once stopped.
+    /// The connection that copies; nil after `stop()`.
     private let connection: Mutex<Database?>
     private let queue = DispatchQueue(label: "postrider.checkpoint")
     private let thresholdPages: Int
     private let log: Log
     private let now: @Sendable () -> UInt64
 
-    /// A checkpointer for this database; its work starts when the log holds `thresholdPages` pages.
+    /// Makes a checkpointer, which starts to copy when the log holds `thresholdPages` pages.
     ///
-    /// - Parameter now: monotonic nanoseconds.
+    /// - Parameter now: returns monotonic nanoseconds.
     init(
         of database: Database, thresholdPages: Int, log: Log,
         now: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
@@ -42,7 +42,7 @@ final class Checkpointer: Sendable {
         self.log = log
     }
 
-    /// To be called on the committing thread after each commit.
+    /// Starts or finishes copying if that is due. The committing thread calls it after each commit.
     func committed(on database: Database) {
         switch turn(logPages: database.logPages, isTight: database.isTight) {
         case .none: break
@@ -51,11 +51,11 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Whether the disk failed under a copying. What a failed sync has not written the kernel may have
-    /// forgotten, and SQLite does not write it again: the file must be opened anew before the next commit.
+    /// Whether the disk failed while the log was copied. The kernel may have dropped pages that a failed sync did not
+    /// write, and SQLite does not write them again, so the file must be recovered before the next commit.
     var hasFailed: Bool { failed.load(ordering: .acquiring) }
 
-    /// Waits for copying under way and ends the work.
+    /// Waits for copying under way, and makes no more copies.
     func stop() {
         connection.withLock { $0 = nil }
     }
@@ -80,7 +80,7 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Copies twice: what was committed during the long first round is copied in the short second one.
+    /// Copies twice: the second, short round copies what was committed during the first, long one.
     private func copy() {
         connection.withLock { connection in
             guard let connection else { return }
@@ -90,7 +90,7 @@ final class Checkpointer: Sendable {
         stage.withLock { $0 = .copied }
     }
 
-    /// A checkpoint that fails loses nothing: the log keeps everything.
+    /// Copies once. If it fails, nothing is lost, because the log keeps everything.
     private func attempt(on database: Database) {
         do throws(StoreError) {
             try database.checkpoint()
@@ -101,8 +101,8 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Says when copying the log of a file begins to fail and when it succeeds again. On a full disk it does both in
-    /// turn, each time that a little room is made.
+    /// Logs when copying begins to fail and when it succeeds again. ``FailureEpisodes`` limits these lines, because
+    /// on a full disk copying fails and succeeds by turns.
     func note(_ failure: StoreError?, of path: String) {
         if let failure {
             guard trouble.withLock({ $0.failed(failure, at: now()) }) else { return }

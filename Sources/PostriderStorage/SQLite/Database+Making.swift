@@ -3,11 +3,11 @@ import Glibc
 import PostriderNotifications
 
 extension Database {
-    /// Makes a file where there is none, or an empty one: under a name of passage, until all of it is on the disk.
-    /// What is left of one whose making was interrupted is nobody's, and makes way.
+    /// Creates the file if it is missing or empty: under a temporary name first, which it keeps until all of it is on
+    /// the disk. The remains of an interrupted creation are removed.
     ///
-    /// A file that is made in its place can be there by half after a failed sync and a power cut, when the process that
-    /// has seen the failure has ended: nobody knows then that its first page is in memory only.
+    /// A file that is created under its final name can be partly on the disk after a failed sync and a power failure,
+    /// if the process that saw the failure has ended: then nobody knows that the first page is only in memory.
     static func makeWhole(_ path: String, _ schema: Schema) throws(StoreError) {
         guard !isMade(path) else { return }
         let passage = path + ".new"
@@ -18,7 +18,7 @@ extension Database {
             try database.prepareFile(schema)
             try database.emptyLog()
             database.close(keepingLog: false)
-            // A log that lies beside no file is of one that was taken away.
+            // A log without its database file belongs to a file that was removed.
             for ending in endings.dropFirst() { unsafe _ = unlink(path + ending) }
             guard unsafe rename(passage, path) == 0 else {
                 let code = errno
@@ -32,7 +32,7 @@ extension Database {
         OwnedDirectory.sync(path + "/..")
     }
 
-    /// Whether there is a file with something in it.
+    /// Whether the file exists and is not empty.
     static func isMade(_ path: String) -> Bool {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return false }

@@ -2,30 +2,31 @@ import CPostriderSQLite
 import Glibc
 public import PostriderNotifications
 
-/// One connection to one SQLite file of ours, owned: it is closed when the last reference to it and to its
-/// statements goes. Thread-confined.
+/// One connection to one SQLite file. It is closed when the last reference to it and to its statements is released.
+/// It is confined to one thread.
 ///
-/// Commits are durable when they return (write-ahead log, `synchronous=FULL`). SQLite never checkpoints a
-/// commit by itself here; whoever commits calls ``checkpoint()`` or has a ``Checkpointer`` do it.
+/// Commits are durable when they return (write-ahead log, `synchronous=FULL`). SQLite does not checkpoint by itself
+/// here: the committing code calls ``checkpoint()`` or uses a ``Checkpointer``.
 @safe public final class Database {
-    /// Where the file lies.
+    /// The path of the file.
     public let path: String
-    /// Pages in the write-ahead log after the last commit on this connection.
+    /// The number of pages in the write-ahead log after the last commit of this connection.
     public var logPages: Int { connection.logPages }
 
-    /// How many transactions have been committed on this connection.
+    /// The number of transactions that were committed on this connection.
     public private(set) var commits = 0
-    /// Whether the disk has so little left that the log should be copied now: what it makes the file grow by is more
-    /// than an eighth of the free space.
+    /// Whether the log should be copied now because free space is low: the growth of the file that the log will cause
+    /// exceeds an eighth of the free space.
     public private(set) var isTight = false
-    /// Pages that the file has with all that is committed; nil until the first transaction on an open connection.
+    /// The number of pages of the file with all committed changes; nil until the first transaction of an open
+    /// connection.
     private var committedPages: Int64?
-    /// Pages of the log when the free space was looked at last.
+    /// The number of pages in the log when the free space was last read.
     private var logPagesSeen = 0
-    /// So many pages later it is looked at again.
+    /// The free space is read again when the log has changed by this many pages.
     private static let logPagesPerLook = 16
 
-    /// Told at the end of each transaction whether its changes are made.
+    /// Called at the end of each transaction with whether its changes were committed.
     public var whenTransactionEnds: ((_ isCommitted: Bool) -> Void)?
 
     private let connection: DatabaseConnection
@@ -34,30 +35,29 @@ public import PostriderNotifications
     private let rollbackStatement: Statement
     private let pageCount: Statement
 
-    /// Opens the file, and makes it where there is none, readable to its owner only. A file that is not of
-    /// this schema, or of a newer version than this program knows, is refused and left as it is; an older one
-    /// is brought up to date.
+    /// Opens the file, and creates it with mode 0600 if it is missing. A file of another schema or of a newer version
+    /// is refused and left unchanged; a file of an older version is migrated.
     public convenience init(path: String, schema: Schema) throws(StoreError) {
         try Self.makeWhole(path, schema)
         try self.init(opening: path)
         try verify(schema)
-        // An earlier version kept the log's index there. The file is locked, so nobody uses it.
+        // Earlier versions kept the index of the log in this file. The database is locked, so no process uses it.
         unsafe _ = unlink(path + "-shm")
         try prepareFile(schema)
     }
 
-    /// Has the file keep a log, and brings it up to date.
+    /// Switches the file to write-ahead logging, and migrates it to the newest version.
     func prepareFile(_ schema: Schema) throws(StoreError) {
         try execute("PRAGMA journal_mode=WAL")
         try upgrade(to: schema)
     }
 
-    /// Another connection to the same file, for another thread.
+    /// Opens another connection to the same file, for another thread.
     func sibling() throws(StoreError) -> sending Database {
         try Database(opening: path)
     }
 
-    /// A connection to a file that is there.
+    /// Opens a connection to an existing file.
     init(opening path: String) throws(StoreError) {
         self.path = path
         connection = try DatabaseConnection(opening: path)
@@ -67,30 +67,30 @@ public import PostriderNotifications
         pageCount = try Statement("PRAGMA page_count", on: connection)
     }
 
-    // What becomes of a file under which the disk has failed is ``TrustedFile``'s to say.
+    // ``TrustedFile`` decides what happens to a file after its disk has failed.
 
-    /// Whether the disk has failed under the file: what it holds can be read, and every change fails.
+    /// Whether the disk has failed, so that the file needs recovery: it can be read, and every change fails.
     var isDoubtful: Bool {
         get { connection.isDoubtful }
         set { connection.isDoubtful = newValue }
     }
 
-    /// Whether there is a connection.
+    /// Whether the connection is open.
     var isOpen: Bool { unsafe connection.handle != nil }
 
-    /// Closes the connection, until it is opened again.
+    /// Closes the connection. `open()` reopens it.
     func close(keepingLog keepsLog: Bool) { connection.close(keepingLog: keepsLog) }
 
-    /// Opens it again. What was prepared works on.
+    /// Reopens the connection. Prepared statements continue to work.
     func open() throws(StoreError) {
         try connection.open()
         committedPages = nil
     }
 
-    /// For SQLite's own calls.
+    /// The handle for SQLite's functions.
     var handle: OpaquePointer? { unsafe connection.handle }
 
-    /// Prepares one statement, to be kept and run many times.
+    /// Prepares one statement, which can be run many times.
     public func prepare(_ sql: String) throws(StoreError) -> Statement {
         try Statement(sql, on: connection)
     }
@@ -100,8 +100,8 @@ public import PostriderNotifications
         try prepare(sql).run()
     }
 
-    /// Runs the body in one transaction: when this returns, its changes are durable; when it throws, none of
-    /// them is made.
+    /// Runs the body in one transaction. When this returns, the changes are durable; when it throws, none of them is
+    /// made.
     public func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         try beginStatement.run()
         do throws(StoreError) {
@@ -111,22 +111,22 @@ public import PostriderNotifications
             try commitStatement.run()
             committedPages = pages
         } catch {
-            // Some failures have rolled back already.
+            // SQLite rolls back by itself after some errors.
             if unsafe sqlite3_get_autocommit(handle) == 0 { try? rollbackStatement.run() }
             whenTransactionEnds?(false)
             throw error
         }
         commits += 1
-        // A log that grows takes of what the file will need, also where it removes rows only.
+        // A log that grows uses up space which the file will need, even if it only removes rows.
         if abs(logPages - logPagesSeen) >= Self.logPagesPerLook { look(at: committedPages ?? 0) }
         whenTransactionEnds?(true)
     }
 
-    /// Fails the transaction under way with ``StoreError/Kind/full`` if the file would have to grow by more than a
-    /// quarter of the free space. A log that cannot be copied into its file can never begin anew: on a disk that it has
-    /// filled itself nothing could be removed any more.
+    /// Fails the current transaction with ``StoreError/Kind/full`` if the file would have to grow by more than a
+    /// quarter of the free space. A log that cannot be copied into its file cannot restart; if it filled the disk,
+    /// not even removing rows would succeed.
     ///
-    /// - Returns: the pages of the file with this transaction.
+    /// - Returns: the number of pages of the file including this transaction.
     private func requireRoom(beyond committed: Int64) throws(StoreError) -> Int64 {
         let pages = try countPages()
         guard pages <= committed || look(at: pages) else { throw connection.failure(SQLITE_FULL) }
@@ -138,9 +138,9 @@ public import PostriderNotifications
         return try pageCount.step() ? pageCount.integer(0) : 0
     }
 
-    /// Compares what the file has to grow by to so many pages with what the disk has left.
+    /// Compares the growth of the file to `pages` pages with the free space of the disk.
     ///
-    /// - Returns: whether it leaves enough for the log, and for what a file system adds.
+    /// - Returns: whether enough space remains for the log and for the file system's own data.
     @discardableResult
     private func look(at pages: Int64) -> Bool {
         let (growth, free) = (growth(pages), DiskSpace.free(at: path))
@@ -149,21 +149,21 @@ public import PostriderNotifications
         return growth <= free / 4
     }
 
-    /// Bytes by which the file is shorter than so many pages.
+    /// The bytes by which the file has to grow to hold `pages` pages.
     private func growth(_ pages: Int64) -> Int {
         max(Int(pages) * WriteAheadLog.pageBytes - DiskSpace.length(of: path), 0)
     }
 
-    /// Copies committed pages from the log into the file as far as that disturbs nobody. When all of them
-    /// were copied the next commit starts the log anew.
+    /// Copies committed pages from the log into the file as far as other connections permit (a passive checkpoint).
+    /// If all pages were copied, the next commit restarts the log.
     ///
-    /// - Returns: whether all of them were.
+    /// - Returns: whether all pages were copied.
     @discardableResult
     public func checkpoint() throws(StoreError) -> Bool {
         var (pages, copied): (CInt, CInt) = (0, 0)
         let code = unsafe sqlite3_wal_checkpoint_v2(
             handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied)
-        // A commit is writing the log's header at this very moment, or somebody else copies: nothing is for now.
+        // Another connection writes the log's header or copies at this moment, so there is nothing to do now.
         guard code & 0xff != SQLITE_BUSY else { return false }
         try check(code)
         guard pages == copied else { return false }
@@ -172,8 +172,8 @@ public import PostriderNotifications
         return true
     }
 
-    /// Copies the log into the file after a change for which there was no room: the log then begins anew, within the
-    /// length that it has. Does nothing if no change has failed so, or if the file cannot grow by as much as it must.
+    /// Copies the log into the file after a change failed for lack of space, so that the log restarts within its
+    /// present length. Does nothing if no change has failed in that way, or if the file cannot grow as it must.
     ///
     /// - Returns: whether the change may succeed now.
     public func makeRoom() -> Bool {
@@ -181,27 +181,28 @@ public import PostriderNotifications
             return false
         }
         let growth = growth(pages)
-        // The change that failed has written to the log as far as there was room.
+        // The failed change has filled the rest of the log's file.
         if growth > 0, logPages > 0 { WriteAheadLog.cut(path, toPages: logPages) }
         guard growth <= DiskSpace.free(at: path) else { return false }
         return (try? checkpoint()) ?? false
     }
 
-    /// Copies everything that the log holds into the file, syncs the file, and empties the log.
+    /// Copies the whole log into the file, syncs the file, and empties the log.
     func emptyLog() throws(StoreError) {
         try check(unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
     }
 
-    /// From now on this connection sees what is committed at this moment, whatever others commit.
+    /// Starts a read transaction: from now on this connection sees what is committed at this moment, whatever is
+    /// committed later.
     func holdMoment() throws(StoreError) {
         try execute("BEGIN")
         _ = try number("SELECT count(*) FROM sqlite_schema")
     }
 
-    // Opening.
+    // MARK: - Opening
 
-    /// Makes the file where it is missing: SQLite would make it readable to others. An existing one is not
-    /// touched, since closing a second descriptor of it would drop this process's locks on it.
+    /// Creates the file if it is missing, because SQLite would make it readable to other users. An existing file is
+    /// not opened, because closing a second descriptor of it would release this process's locks on it.
     static func makeFile(_ path: String) throws(StoreError) {
         let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         let code = errno
@@ -214,7 +215,7 @@ public import PostriderNotifications
         }
     }
 
-    /// Refuses a file of another program or of a newer version, before anything is written to it.
+    /// Refuses a file of another program or of a newer version before anything is written to it.
     private func verify(_ schema: Schema) throws(StoreError) {
         let identifier = try number("PRAGMA application_id")
         let version = try number("PRAGMA user_version")
@@ -251,15 +252,15 @@ public import PostriderNotifications
         }
     }
 
-    /// Runs every statement of a script.
+    /// Runs every statement of an SQL script.
     private func executeAll(_ script: String) throws(StoreError) {
         try check(unsafe sqlite3_exec(handle, script, nil, nil, nil))
     }
 
-    /// Throws what a result code of this connection means.
+    /// Throws the error for a result code of this connection, unless it means success.
     func check(_ code: CInt) throws(StoreError) { try connection.check(code) }
 
-    /// The one number that a statement answers; 0 where it answers none.
+    /// The number that a statement returns; 0 if it returns no row.
     func number(_ sql: String) throws(StoreError) -> Int64 {
         let statement = try prepare(sql)
         defer { statement.reset() }

@@ -1,30 +1,31 @@
 import CPostriderSQLite
 import PostriderNotifications
 
-/// The connection of a ``Database``, as its statements see it: it can be closed, and opened again under them.
+/// The connection behind a ``Database`` and its statements. It can be closed and reopened while they exist.
 @safe final class DatabaseConnection {
     let path: String
-    /// Nil while it is closed, which it stays where it could not be opened again.
+    /// SQLite's handle; nil while the connection is closed. It stays nil if reopening failed.
     private(set) var handle: OpaquePointer?
-    /// Rises whenever it is opened: what was prepared for an earlier one is prepared anew.
+    /// Counts how often the connection was opened. A statement of an earlier generation is prepared again before it
+    /// runs.
     private(set) var generation = 0
-    /// Whether the disk has failed under it: what it holds can be read, and nothing is changed through it.
+    /// Whether the disk has failed: the file can be read, and nothing is changed through this connection.
     var isDoubtful = false
-    /// Pages in the write-ahead log after the last commit.
+    /// The number of pages in the write-ahead log after the last commit.
     fileprivate(set) var logPages = 0
-    /// Whether a change has failed for want of room, and the log was not copied since.
+    /// Whether a change has failed for lack of space since the log was last copied.
     var lacksRoom = false
 
-    /// SQLite's access to files in which one process owns a database, and may have several connections to it. It locks
-    /// the file for as long as one of them is open, and keeps the index of the write-ahead log on the heap. Else that
-    /// index is a mapped file (`-shm`): where a full disk has no block for one of its pages, touching the page ends the
-    /// process with SIGBUS, and reading needs room, too.
+    /// The SQLite VFS for files that one process owns, with one or several connections. It locks the file while any
+    /// connection is open, and keeps the index of the write-ahead log on the heap. The default VFS maps the index
+    /// from a file (`-shm`): if a full disk has no block for one of its pages, touching the page ends the process
+    /// with SIGBUS, and even reading needs free space.
     private static let fileSystem = "unix-excl"
 
-    /// How long a call waits for another connection's lock.
+    /// How long a call waits for another connection's lock, in milliseconds.
     private static let busyMilliseconds: CInt = 2000
-    /// A log that grew beyond this many bytes is cut back when it starts anew. Overwriting a log is cheaper
-    /// than growing it.
+    /// A log that grew beyond this many bytes is truncated when it restarts. Overwriting a log costs less than
+    /// extending it.
     private static let keptLogBytes = 64 << 20
 
     init(opening path: String) throws(StoreError) {
@@ -34,7 +35,7 @@ import PostriderNotifications
 
     deinit { close() }
 
-    /// Opens the file again.
+    /// Opens the connection again.
     func open() throws(StoreError) {
         unsafe precondition(handle == nil, "an open connection is closed first")
         var opened: OpaquePointer?
@@ -45,7 +46,7 @@ import PostriderNotifications
         logPages = 0
         do throws(StoreError) {
             guard code == SQLITE_OK else { throw failure(code) }
-            // What may not be written to SQLite opens for reading: every change would fail, one by one.
+            // SQLite opens a file without write permission for reading only, and then each change would fail.
             guard unsafe sqlite3_db_readonly(handle, "main") == 0 else {
                 let message = unsafe String(cString: sqlite3_errstr(SQLITE_READONLY))
                 throw StoreError(code: SQLITE_READONLY, message: message, path: path)
@@ -72,10 +73,10 @@ import PostriderNotifications
         )
     }
 
-    /// Closes it, with the statements that were prepared for it.
+    /// Closes the connection and finalises its statements.
     ///
-    /// - Parameter keepsLog: whether the log is left as it is, instead of what is in it being copied. That is for a
-    ///   file that is not believed any more: opening it again then finds the whole log and copies all of it.
+    /// - Parameter keepsLog: whether the log is left as it is instead of being copied into the file. A file that
+    ///   needs recovery is closed so, because opening it again then reads the whole log and copies all of it.
     func close(keepingLog keepsLog: Bool = false) {
         guard let open = unsafe handle else { return }
         if keepsLog { unsafe _ = csqlite_keep_log_on_close(open) }
@@ -86,12 +87,12 @@ import PostriderNotifications
         generation += 1
     }
 
-    /// Throws what a result code of this connection means.
+    /// Throws the error for a result code of this connection, unless it means success.
     func check(_ code: CInt) throws(StoreError) {
         guard code == SQLITE_OK else { throw failure(code) }
     }
 
-    /// What a result code of this connection means. A disk that has failed is not believed any more.
+    /// The error for a result code of this connection. An I/O error marks the file as in need of recovery.
     func failure(_ code: CInt) -> StoreError {
         let message = unsafe String(cString: handle == nil ? sqlite3_errstr(code) : sqlite3_errmsg(handle))
         let systemCode = unsafe sqlite3_system_errno(handle)
@@ -101,7 +102,7 @@ import PostriderNotifications
         return failure
     }
 
-    /// Why nothing is changed through it for now.
+    /// The error that every change gets while the file needs recovery.
     var doubt: StoreError {
         StoreError(
             .inputOutput, "The disk has failed under \(path), which is not yet in use again: check the disk.")

@@ -1,32 +1,33 @@
 import PostriderNotifications
 
-/// How long the file of a write-ahead log is made ahead of what is written to it.
+/// Decides how far the file of a write-ahead log is extended ahead of use.
 ///
-/// A sync of bytes that make a file longer waits until the file system has written down the new length and where
-/// the bytes lie, and with that what everybody else changed meanwhile; a sync of bytes within the file waits for
-/// these bytes alone. So a log that is about to grow is made longer by a good piece at once, and one commit of many
-/// pays for it: not by more than a few commits take, for that one waits until all of it is on the disk.
+/// Syncing bytes that extend a file waits until the file system has written the new length and the location of the
+/// blocks, and with them the metadata that other programs changed meanwhile; syncing bytes within the file waits only
+/// for these bytes. So a log that is about to grow is extended by a larger piece at once, and one commit of many pays
+/// for it. The piece is limited to what a few commits take, because that one commit waits until all of it is on the
+/// disk.
 ///
-/// Speed is no reason to fill a disk: all that is reserved is at most a part of what is left, and nothing where little
-/// is (``Notifications/Limits/logReserveShare``).
+/// A reserve must not fill the disk: it takes at most a share of the free space, and nothing if little is left
+/// (``Notifications/Limits/logReserveShare``).
 struct LogReserve {
-    /// A log of less is left alone: most of those never grow.
+    /// A shorter log is not extended, because most of those never grow. Bytes.
     static let leastBytes = 64 << 10
-    /// So many times what the last commit took are reserved, and at most so many bytes.
+    /// The reserve is this many times what the last commit took, but at most `mostBytes`.
     static let commits = 16
     static let mostBytes = 1 << 20
 
-    /// How long the file is, as far as is known here; what its log needs beyond that has made it longer.
+    /// The length of the file as far as this object knows. Commits that needed more have extended it.
     private var length = 0
-    /// What the log took of it when it was last looked at.
+    /// The bytes that the log used when it was last examined.
     private var used = 0
 
-    /// The length in bytes to which the file is to be made now that the log takes `used` bytes of it. Nil if it is long
-    /// enough, or if the disk has too little left.
+    /// The length in bytes to which the file is to be extended, now that the log uses `used` bytes of it. nil if it
+    /// is long enough, or if the disk has too little space left.
     ///
-    /// - Parameter free: answers how many bytes the disk has left; asked only where more is to be reserved.
+    /// - Parameter free: returns the free bytes on the disk. It is called only if more is to be reserved.
     mutating func length(afterBytes used: Int, free: () -> Int) -> Int? {
-        // A log that began anew is in a file that is long enough.
+        // A log that restarted lies in a file that is long enough.
         let written = max(used - self.used, 0)
         self.used = used
         guard used >= Self.leastBytes else { return nil }
@@ -35,8 +36,8 @@ struct LogReserve {
         return lengthen(to: used + reserve, free: free())
     }
 
-    /// The length in bytes to which the file is to be made while nobody waits for it, until it is as long as the log
-    /// may become. Nil if it is, or if the disk has too little left.
+    /// The next length in bytes to which the file is to be extended while nothing waits for it, until it has the
+    /// length `whole`. nil if it has that length, or if the disk has too little space left.
     mutating func piece(of whole: Int, free: Int) -> Int? {
         guard length < whole else { return nil }
         return lengthen(to: min(max(length, used) + Self.mostBytes, whole), free: free)
@@ -45,7 +46,7 @@ struct LogReserve {
     private mutating func lengthen(to wanted: Int, free: Int) -> Int? {
         guard free >= Limits.logReserveLeastFree else { return nil }
         let present = max(length, used)
-        // What is reserved already was a part of what was left.
+        // The present reserve was a part of the space that was free before.
         let most = used + (free / Limits.logReserveShare) + (present - used) / Limits.logReserveShare
         let longer = min(wanted, most)
         guard longer > present, longer == wanted || longer - present >= Self.leastBytes else { return nil }

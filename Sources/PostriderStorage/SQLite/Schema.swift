@@ -1,13 +1,12 @@
-/// What a database file of ours must look like: whose file it is, and the steps that bring it to the newest
-/// version.
+/// The schema of a database file: the program it belongs to, and the SQL that migrates it to the newest version.
 public struct Schema: Sendable {
-    /// Marks the file as ours (SQLite's `application_id`); never 0.
+    /// Marks the file as this program's (SQLite's `application_id`); never 0.
     public let applicationIdentifier: Int32
-    /// `steps[n]` is the SQL that takes version n to version n + 1. Published steps are never changed, only
-    /// added to.
+    /// `steps[n]` is the SQL that migrates version n to version n + 1. A released step is never changed; new steps
+    /// are appended.
     public let steps: [String]
 
-    /// A schema from its parts.
+    /// Creates a schema from its parts.
     public init(applicationIdentifier: Int32, steps: [String]) {
         precondition(applicationIdentifier != 0, "0 is every other program's application identifier")
         self.applicationIdentifier = applicationIdentifier

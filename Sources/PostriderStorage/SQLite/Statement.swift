@@ -1,28 +1,27 @@
 import CPostriderSQLite
 public import PostriderNotifications
 
-/// One prepared statement, owned: it is finalised when the last reference goes. It is prepared once and run
-/// many times, on the thread of its database.
+/// One prepared statement. It is finalised when the last reference is released. It is prepared once and run many
+/// times, on the thread of its database.
 ///
-/// Parameters are bound in the order in which they stand in the SQL, all of them before each run; columns are
-/// read by index from 0 between a ``step()`` that answered true and the next call.
+/// All parameters are bound before each run, in the order in which they occur in the SQL. Columns are read by index
+/// from 0, between a ``step()`` that returned true and the next call.
 @safe public final class Statement {
     private let connection: DatabaseConnection
     private let sql: String
     private let parameterCount: Int
     private var prepared: OpaquePointer?
-    /// The connection's, when this was prepared.
+    /// The generation of the connection for which this was prepared.
     private var generation = 0
-    /// Whether it leaves the file as it is.
+    /// Whether the statement changes nothing in the file.
     private var isReadOnly = false
-    /// Why it could not be prepared anew for the coming run.
+    /// Why the statement could not be prepared again for the next run.
     private var failure: StoreError?
-    /// How many parameters are bound for the coming run.
+    /// The number of parameters bound for the next run.
     private var boundCount = 0
-    /// Whether a run is under way: stepped, and neither at its end nor reset.
+    /// Whether a run is under way: it was stepped, and neither reached its end nor was reset.
     private var isRunning = false
-    /// Bound text and bytes of one run, so that a row costs no allocation; what does not fit is copied by
-    /// SQLite.
+    /// The bound texts and bytes of one run, so that a row needs no allocation. SQLite copies what does not fit.
     private let arena: UnsafeMutableRawBufferPointer
     private var arenaUsed = 0
 
@@ -45,7 +44,7 @@ public import PostriderNotifications
         unsafe arena.deallocate()
     }
 
-    /// What SQLite knows this by; nil where the connection was closed since, and this with it.
+    /// SQLite's handle; nil if the connection, and the statement with it, was closed since.
     private var handle: OpaquePointer? {
         unsafe generation == connection.generation ? prepared : nil
     }
@@ -60,7 +59,7 @@ public import PostriderNotifications
         return unsafe prepared
     }
 
-    /// Is prepared anew where the connection was opened again since.
+    /// Prepares the statement again if the connection was reopened since.
     private func refresh() {
         guard unsafe handle == nil else { return }
         do throws(StoreError) {
@@ -72,7 +71,7 @@ public import PostriderNotifications
         }
     }
 
-    // Binding.
+    // MARK: - Binding
 
     /// Binds the next parameter to a number.
     public func bind(_ value: Int64) {
@@ -139,7 +138,7 @@ public import PostriderNotifications
         return CInt(boundCount)
     }
 
-    /// A copy of the bytes that lives until the run ends, or nil where there is no room for one.
+    /// Copies the bytes into memory that lives until the run ends; nil if there is no room for them.
     private func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? {
         guard let start = unsafe arena.baseAddress, unsafe arenaUsed + bytes.count <= arena.count else {
             return nil
@@ -150,21 +149,21 @@ public import PostriderNotifications
         return UnsafeRawPointer(place)
     }
 
-    /// Binding fails only for a parameter that is not there or a value of gigabytes.
-    /// One that could not be prepared takes none.
+    /// Traps if binding failed: that happens only for a parameter that does not exist or a value of gigabytes. A
+    /// statement that could not be prepared again takes no values.
     private func check(_ code: CInt) {
         precondition(code == SQLITE_OK || failure != nil, "a value could not be bound")
     }
 
-    // Running.
+    // MARK: - Running
 
-    /// Runs the statement to its end; rows that it answers are passed over.
+    /// Runs the statement to its end, and ignores the rows that it returns.
     public func run() throws(StoreError) {
         while try step() {}
     }
 
-    /// Goes on to the next row. Answers false at the end, and the statement is ready to be bound again; so it
-    /// is when this throws.
+    /// Advances to the next row. Returns false at the end. After that, and after an error, the statement can be bound
+    /// again.
     public func step() throws(StoreError) -> Bool {
         precondition(boundCount == parameterCount, "every parameter is bound before a run")
         if parameterCount == 0, !isRunning { refresh() }
@@ -197,7 +196,7 @@ public import PostriderNotifications
         isRunning = false
     }
 
-    // Columns of the present row.
+    // MARK: - Columns of the current row
 
     /// Whether the column is NULL.
     public func isNull(_ column: Int) -> Bool {
@@ -216,14 +215,14 @@ public import PostriderNotifications
         return unsafe String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    /// The column's bytes; none for NULL.
+    /// The column's bytes; empty for NULL.
     public func bytes(_ column: Int) -> [UInt8] {
         withBytes(column) { bytes in
             unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
         }
     }
 
-    /// Lends the column's bytes, which are SQLite's own; none for NULL.
+    /// Calls `body` with the column's bytes in SQLite's own memory; empty for NULL.
     public func withBytes<Value>(_ column: Int, _ body: (Span<UInt8>) -> Value) -> Value {
         let start = unsafe sqlite3_column_blob(handle, CInt(column))
         let count = unsafe Int(sqlite3_column_bytes(handle, CInt(column)))

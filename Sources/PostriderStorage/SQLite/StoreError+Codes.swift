@@ -3,14 +3,15 @@ import Glibc
 import PostriderNotifications
 
 extension StoreError {
-    /// What a result code of SQLite means to us. No code passes this place; `message` is SQLite's own words, and
-    /// `systemCode` the errno behind it, where there is one.
+    /// The error for a result code of SQLite. No result code leaves this module. `message` is SQLite's own message,
+    /// and `systemCode` is the errno behind it, or 0.
     init(code: CInt, message: String, path: String, systemCode: CInt = 0) {
         switch code & 0xFF {
         case SQLITE_FULL:
             self.init(.full, "No space is left for \(path) (SQLITE_FULL): free space on its disk.")
         case SQLITE_IOERR where systemCode == ENOSPC || systemCode == EDQUOT:
-            // Of a sync, on a file system that looks for room only then: the change may be there all the same.
+            // The sync failed on a file system that allocates blocks only then, so the change may be on the disk
+            // nevertheless.
             self.init(.inputOutput, "No space is left for \(path) (ENOSPC): free space on its disk.")
         case SQLITE_IOERR:
             self.init(
@@ -35,13 +36,13 @@ extension StoreError {
         }
     }
 
-    /// What a failed system call on a file or directory of the trace means to us.
+    /// The error for a failed system call on a file or directory of the trace.
     init(traceCode code: CInt, _ what: String) {
         let isForbidden = [EACCES, EPERM, EROFS].contains(code)
         self.init(systemCode: code, what, remedy: isForbidden ? "check its permissions" : "check its disk")
     }
 
-    /// What a failed system call on a file or directory means to us. No errno passes this place.
+    /// The error for a failed system call on a file or directory. No errno leaves this module.
     init(systemCode code: CInt, _ what: String, remedy: String) {
         let reason = unsafe String(cString: strerror(code))
         let isFull = code == ENOSPC || code == EDQUOT

@@ -2,21 +2,21 @@ import CPostriderSQLite
 import Glibc
 import PostriderNotifications
 
-/// The log beside a database file.
+/// The write-ahead log file beside a database file.
 enum WriteAheadLog {
     private static func name(of path: String) -> String { path + "-wal" }
 
-    /// Bytes of a page.
+    /// The bytes of a page.
     static let pageBytes = 4096
 
-    /// How many bytes of the file so many pages take: a head, and one before each page.
+    /// The bytes that a log of this many pages takes: a file header, and one frame header before each page.
     static func byteCount(pages: Int) -> Int { 32 + pages * (24 + pageBytes) }
 
-    /// Makes the file longer by zeros, where it is shorter. What is in it stays as it is: a log ends where its
-    /// checksums end. To be called by whoever commits, between two commits.
+    /// Extends the file to `length` bytes with zeros if it is shorter. Its content is not changed, because a log ends
+    /// where its checksums end. Only the committing thread may call it, and only between two commits.
     ///
-    /// Where it is not synced, the next commit's sync does that, and fails where it cannot be done. Where there is no
-    /// room the log grows as it would have without this.
+    /// Without `isSynced`, the next commit's sync covers the change, and fails if it cannot be written. Errors are
+    /// ignored: if there is no space, the log grows as it would have without this call.
     static func lengthen(_ path: String, to length: Int, isSynced: Bool = false) {
         let descriptor = unsafe open(name(of: path), O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -25,11 +25,11 @@ enum WriteAheadLog {
         guard end >= 0, end < length else { return }
         let zeros = [UInt8](repeating: 0, count: length - end)
         _ = unsafe pwrite(descriptor, zeros, zeros.count, end)
-        // A failure is everybody's to hear who has the file open: the next commit does.
+        // fsync errors are reported to every open descriptor, so the next commit sees this one.
         if isSynced { _ = fdatasync(descriptor) }
     }
 
-    /// Makes the file shorter, to no more than its first pages. To be called by whoever commits, between two commits,
+    /// Truncates the file to its first pages. Only the committing thread may call it, only between two commits, and
     /// with at least as many pages as are committed.
     static func cut(_ path: String, toPages pages: Int) {
         let (log, length) = (name(of: path), byteCount(pages: pages))
@@ -37,9 +37,10 @@ enum WriteAheadLog {
         unsafe _ = truncate(log, length)
     }
 
-    /// Writes the own bytes of the log over it and syncs it, so that what is read from it is on the disk: for a file
-    /// that nobody has open. After a sync has failed, in this process or in one before it, the kernel may hold frames
-    /// that are not: SQLite would copy them into the file, and a power cut would then leave changes there by half.
+    /// Overwrites the log with its own bytes and syncs it, so that what is read from it is on the disk. No connection
+    /// may write to the log meanwhile. After a failed sync, in this process or an earlier one, the kernel may hold
+    /// frames that are not on the disk: SQLite would copy them into the file, and a power failure could then leave
+    /// some of their changes there without the others.
     static func writeAnew(of path: String) throws(StoreError) {
         let log = name(of: path)
         let descriptor = unsafe open(log, O_RDWR | O_CLOEXEC)
@@ -54,7 +55,7 @@ enum WriteAheadLog {
             let count = unsafe pread(descriptor, &buffer, buffer.count, offset)
             guard count >= 0 else { throw failure(log) }
             guard count > 0 else { break }
-            // A write that took less goes on where it ended.
+            // A short write is continued where it ended.
             let written = unsafe pwrite(descriptor, &buffer, count, offset)
             guard written > 0 else { throw failure(log) }
             offset += written

@@ -1,13 +1,13 @@
 import PostriderNotifications
 
-/// The part of the registry file that holds channels and what they store.
+/// The tables of the registry file for channels and their stored broadcasts.
 struct ChannelTables {
     private let putChannel: Statement
     private let removeChannel: Statement
     private let putBroadcast: Statement
     private let removeBroadcast: Statement
 
-    /// The step of the schema that makes the tables. Topics that were there before take broadcasts.
+    /// The migration that creates the tables. Topics that existed before it accept broadcasts.
     static let schemaStep = """
         ALTER TABLE topic ADD COLUMN takes_broadcasts INTEGER NOT NULL DEFAULT 1;
         CREATE TABLE channel (
@@ -77,7 +77,7 @@ struct ChannelTables {
 }
 
 extension ChannelRecord {
-    /// The channel in the present row, or nil where the row is not one that we wrote.
+    /// Reads the channel of the current row; nil if a column has an invalid value.
     init?(row: Statement) {
         guard let identity = row.withBytes(0, { ChannelIdentity($0) }),
             let topic = Topic(row.text(1)),
@@ -94,7 +94,7 @@ extension ChannelRecord {
 }
 
 extension Broadcast {
-    /// The broadcast in the present row, or nil where the row is not one that we wrote.
+    /// Reads the broadcast of the current row; nil if a column has an invalid value.
     convenience init?(row: Statement) {
         guard let channel = row.withBytes(0, { ChannelIdentity($0) }),
             let identity = row.withBytes(1, { NotificationIdentity($0) }),

@@ -1,7 +1,7 @@
 import PostriderNotifications
 
 extension DeviceIdentity {
-    /// An identity from its 12 bytes in a column, or nil when there are not exactly 12.
+    /// Reads an identity from the 12 bytes of a column; nil if there are not exactly 12.
     init?(_ bytes: Span<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         self.init(high: bytes.word(at: 0), low: UInt32(truncatingIfNeeded: bytes.word(at: 4)))
@@ -18,7 +18,7 @@ extension DeviceIdentity {
 }
 
 extension NotificationIdentity {
-    /// An identity from its 16 bytes in a column, or nil when there are not exactly 16.
+    /// Reads an identity from the 16 bytes of a column; nil if there are not exactly 16.
     init?(_ bytes: Span<UInt8>) {
         guard bytes.count == 16 else { return nil }
         self.init(high: bytes.word(at: 0), low: bytes.word(at: 8))
@@ -33,7 +33,7 @@ extension NotificationIdentity {
 }
 
 extension ChannelIdentity {
-    /// An identity from its 16 bytes in a column, or nil when there are not exactly 16.
+    /// Reads an identity from the 16 bytes of a column; nil if there are not exactly 16.
     init?(_ bytes: Span<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         self.init(high: bytes.word(at: 0), low: bytes.word(at: 8))
@@ -48,7 +48,7 @@ extension ChannelIdentity {
 }
 
 extension Span where Element == UInt8 {
-    /// The eight bytes from `offset`, most significant first.
+    /// The eight bytes from `offset` as a number, most significant byte first.
     fileprivate func word(at offset: Int) -> UInt64 {
         var word: UInt64 = 0
         for index in offset..<offset + 8 { word = word << 8 | UInt64(self[index]) }

@@ -1,12 +1,12 @@
 import PostriderNotifications
 
-/// The part of the registry file that holds names and tags of devices.
+/// The table of the registry file for names and tags of devices.
 struct LabelTable {
     private let putLabel: Statement
     private let removeLabel: Statement
 
-    /// The step of the schema that makes the table, and gives enrolment keys their tags. Tags are words between spaces,
-    /// which none has inside.
+    /// The migration that creates the table, and adds tags to enrolment keys. Tags are separated by spaces, which a
+    /// tag cannot contain.
     static let schemaStep = """
         CREATE TABLE label (
             device BLOB PRIMARY KEY,
@@ -41,7 +41,7 @@ struct LabelTable {
 }
 
 extension DeviceLabel {
-    /// The label in the present row, or nil where the row is not one that we wrote.
+    /// Reads the label of the current row; nil if a column has an invalid value.
     init?(row: Statement) {
         let name = row.isNull(1) ? nil : DeviceName(row.text(1))
         guard let device = row.withBytes(0, { DeviceIdentity($0) }), row.isNull(1) || name != nil,
@@ -52,7 +52,7 @@ extension DeviceLabel {
 }
 
 extension EnrolmentKeyRecord {
-    /// The key in the present row, or nil where the row is not one that we wrote.
+    /// Reads the key of the current row; nil if a column has an invalid value.
     init?(row: Statement) {
         guard let tags = DeviceTag.list(row.text(3)) else { return nil }
         self.init(

@@ -1,33 +1,33 @@
 public import PostriderNotifications
 
-/// The store that keeps everything in memory: the specification that every other store is held to, and the
-/// disk of the simulator. It completes before each call returns.
+/// A store that keeps everything in memory. It is the specification for every other store, and the store of the
+/// simulator. Each call completes before it returns.
 public final class MemoryStore: Store {
-    /// What a store has committed. It outlives the store as a disk outlives a process: a second store on the
-    /// same disk sees what the first one had committed when it went.
+    /// What a store has committed. It outlives the store as a disk outlives a process: a second store on the same
+    /// disk sees what the first one committed.
     public final class Disk {
-        /// While set, everything that is asked of a store on this disk fails with it and changes nothing.
+        /// While this is set, every call on a store with this disk fails with it and changes nothing.
         public var fault: StoreError?
         fileprivate var registry = Registry()
         fileprivate var notifications: [QueueRow: Notification] = [:]
         fileprivate var lastRow = QueueRow(0)
 
-        /// An empty disk.
+        /// Creates an empty disk.
         public init() {}
     }
 
     private let disk: Disk
 
-    /// A store on this disk.
+    /// Creates a store on this disk.
     public init(disk: Disk = Disk()) { self.disk = disk }
 
-    /// Everything in the registry.
+    /// Returns everything in the registry.
     public func loadRegistry() throws(StoreError) -> Registry {
         try check()
         return disk.registry
     }
 
-    /// Visits every stored notification's entry in the order of rows, and answers the last row ever used.
+    /// Visits the entry of every stored notification in the order of rows, and returns the last row ever used.
     public func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow {
         try check()
         for (row, notification) in disk.notifications.sorted(by: { $0.key < $1.key }) {
@@ -66,7 +66,7 @@ public final class MemoryStore: Store {
         )
     }
 
-    /// The notifications at these rows, in the order asked for, without those that are not there.
+    /// Returns the notifications of these rows in the given order, without those that do not exist.
     public func read(
         _ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void
     ) {

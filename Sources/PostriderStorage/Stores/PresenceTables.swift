@@ -1,13 +1,13 @@
 import PostriderNotifications
 
-/// The part of the registry file that holds the presence of devices, and the relay's last run.
+/// The tables of the registry file for the presence of devices and the relay's last run.
 struct PresenceTables {
     private let putPresence: Statement
     private let removePresence: Statement
     private let endRun: Statement
     private let putRun: [Statement]
 
-    /// The step of the schema that makes the tables.
+    /// The migration that creates the tables.
     static let schemaStep = """
         CREATE TABLE presence (
             device BLOB PRIMARY KEY,
@@ -79,7 +79,7 @@ struct PresenceTables {
 }
 
 extension PresenceRecord {
-    /// The presence in the present row, or nil where the row is not one that we wrote.
+    /// Reads the presence of the current row; nil if a column has an invalid value.
     init?(row: Statement) {
         let ending = row.isNull(5) ? nil : DevicePresence.Ending(rawValue: row.text(5))
         guard let device = row.withBytes(0, { DeviceIdentity($0) }), row.isNull(5) || ending != nil else {
@@ -94,7 +94,7 @@ extension PresenceRecord {
 }
 
 extension RelayRun {
-    /// The run in the present row.
+    /// Reads the run of the current row.
     init(row: Statement) {
         self.init(
             startedAt: Moment(milliseconds: row.integer(0)), aliveAt: Moment(milliseconds: row.integer(1)),

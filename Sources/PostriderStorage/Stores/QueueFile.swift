@@ -1,18 +1,17 @@
 import PostriderNotifications
 
-/// The file that holds the notifications that wait: one table, appended to by row number and without any
-/// other index, so that a batch of appends touches a page or two. What finds a device's rows is in the
-/// relay's memory.
+/// The file of queued notifications: one table, to which rows are appended by number, without any other index, so
+/// that a batch of appends changes one or two pages. The relay's memory has the index from devices to rows.
 ///
-/// The last row ever used is the greater of the greatest row present and the mark; the mark is written only
-/// by the batch that removes the greatest row, so that appending never pays for it.
+/// The last row ever used is the greater of the greatest existing row and the mark. The mark is written only by a
+/// batch that removes the greatest row, so appending does not pay for it.
 final class QueueFile: DatabaseFile {
     let database: Database
     private let insert: Statement
     private let delete: Statement
     private let select: Statement
     private let mark: Statement
-    /// The last row ever used, as committed.
+    /// The last row ever used, as far as it is committed.
     private var lastRow: Int64
 
     private static let schema = Schema(
@@ -38,7 +37,7 @@ final class QueueFile: DatabaseFile {
         ]
     )
 
-    /// The columns of a ``QueueEntry`` come before the payload: start-up reads no further.
+    /// The columns of a ``QueueEntry`` come before the payload, so the scan at start reads no payloads.
     private static let columns = """
         row, device, registration, priority, expires_at, identity, collapse_identifier, \
         topic, push_type, accepted_at, payload
@@ -53,7 +52,7 @@ final class QueueFile: DatabaseFile {
         lastRow = try Self.lastRow(in: database)
     }
 
-    /// Rows that were refused may be there all the same, and count.
+    /// Reads the last row again, because rows of a failed commit may exist nevertheless, and then they count.
     func reload() throws(StoreError) { lastRow = try Self.lastRow(in: database) }
 
     private static func lastRow(in database: Database) throws(StoreError) -> Int64 {
@@ -131,7 +130,7 @@ final class QueueFile: DatabaseFile {
         return found
     }
 
-    /// Those of these rows that are there.
+    /// Returns those of these rows that exist.
     func present(_ rows: [QueueRow]) throws(StoreError) -> [QueueRow] {
         guard !rows.isEmpty else { return [] }
         let statement = try database.prepare("SELECT 1 FROM queue WHERE row = ?")
@@ -151,7 +150,7 @@ final class QueueFile: DatabaseFile {
 }
 
 extension QueueEntry {
-    /// The entry in the present row, or nil where the row is not one that we wrote.
+    /// Reads the entry of the current row; nil if a column has an invalid value.
     fileprivate init?(row: Statement) {
         guard let device = row.withBytes(1, { DeviceIdentity($0) }),
             let registration = UInt32(exactly: row.integer(2)),
@@ -172,7 +171,7 @@ extension QueueEntry {
 }
 
 extension Notification {
-    /// The notification in the present row, or nil where the row is not one that we wrote.
+    /// Reads the notification of the current row; nil if a column has an invalid value.
     fileprivate convenience init?(row: Statement) {
         let pushType = row.isNull(8) ? nil : PushType(rawValue: row.text(8))
         guard let device = row.withBytes(1, { DeviceIdentity($0) }),

@@ -2,12 +2,12 @@ import CPostriderSQLite
 import Glibc
 import PostriderNotifications
 
-/// The refused pushes of a trace: one file with a place for each of the last so many, which are used in turn. So it has
-/// its bound whatever comes, and takes nothing from the lives of other pushes.
+/// The ring buffer of refused pushes of a trace: one file with a fixed number of places, which are reused in turn. So
+/// its size is bounded, and refusals do not displace records of other pushes.
 ///
-///     place   checksum u32, flags u8, lengths of reason and topic u8 each, 1 unused, number u64 (which is drawn from 1
-///             on, and says where it lies), moment i64, identity 2 u64, connection i64, reason and topic as text,
-///             padding
+///     place   checksum u32, flags u8, lengths of reason and topic u8 each, 1 unused, number u64 (counted from 1; the
+///             index of the place is the number modulo the count of places), moment i64, identity 2 u64,
+///             connection i64, reason and topic as text, padding
 final class RefusalRing {
     private let path: String
     private let descriptor: CInt
@@ -18,7 +18,7 @@ final class RefusalRing {
     private static let placeBytes = 384
     private static let textOffset = 48
 
-    /// Opens the ring, and makes it where it is missing. What was not written whole is passed over.
+    /// Opens the ring, and creates it if it is missing. Places that were not written completely are skipped.
     init(path: String, places: Int) throws(StoreError) {
         precondition(places > 0)
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -34,7 +34,7 @@ final class RefusalRing {
 
     deinit { close(descriptor) }
 
-    /// Writes refusals down.
+    /// Writes refusals over the oldest ones.
     func append(_ refusals: [TraceRefusal]) throws(StoreError) {
         for refusal in refusals {
             let bytes = Self.bytes(of: refusal, next)
@@ -49,7 +49,7 @@ final class RefusalRing {
         }
     }
 
-    /// Visits what there is, oldest first.
+    /// Visits all refusals, oldest first.
     func visit(_ visit: (TraceRefusal) -> Void) {
         for (_, refusal) in all() { visit(refusal) }
     }
@@ -89,7 +89,7 @@ final class RefusalRing {
         return bytes
     }
 
-    /// Nil: nothing was written there, or not whole.
+    /// Reads the refusal of a place; nil if none was written there, or not completely.
     private static func refusal(in place: RawSpan) -> (number: UInt64, refusal: TraceRefusal)? {
         let (flags, reasonBytes, topicBytes): (UInt8, UInt8, UInt8) = (
             place.number(at: 4), place.number(at: 5), place.number(at: 6)

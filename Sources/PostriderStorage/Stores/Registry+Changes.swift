@@ -1,12 +1,12 @@
 import PostriderNotifications
 
 extension Registry {
-    /// Makes one change: the specification of what each of them means. The order of records is the one in
-    /// which ``Store/loadRegistry()`` answers them.
+    /// Applies one change. This method specifies what each change means. Records are kept in the order in which
+    /// ``Store/loadRegistry()`` returns them.
     mutating func apply(_ change: RegistryChange) {
         switch change {
         case .addTokenSecret(let secret):
-            // A secret that is added again becomes the newest, so that two applications are as one.
+            // A secret that is added again becomes the newest, so applying a change twice has the effect of once.
             tokenSecrets.removeAll { $0 == secret }
             tokenSecrets.append(secret)
         case .putDevice(let record):
@@ -64,25 +64,25 @@ extension Registry {
 }
 
 extension RegistrationRecord {
-    /// The bytes by which registrations are told apart and ordered.
+    /// The bytes by which registrations are identified and ordered.
     fileprivate var key: [UInt8] {
         device.bytes + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number.value >> $0) }
     }
 }
 
 extension String {
-    /// Names are told apart byte by byte, not by what Unicode holds to be equal.
+    /// Names are compared byte by byte and not by Unicode equivalence.
     fileprivate var bytes: [UInt8] { Array(utf8) }
 }
 
 extension Array {
-    /// The place of a key in the order of keys, found by halving, and whether its record is there.
+    /// The index of a key in the sorted array (binary search), and whether its record exists.
     fileprivate func place(of own: [UInt8], by key: (Element) -> [UInt8]) -> (place: Int, isTaken: Bool) {
         let place = firstPlace { !key($0).lexicographicallyPrecedes(own) }
         return (place, place < endIndex && key(self[place]) == own)
     }
 
-    /// Replaces the record of the same key, or puts the new one at its place in the order of keys.
+    /// Replaces the record with the same key, or inserts the new one in the order of keys.
     fileprivate mutating func put(_ record: Element, by key: (Element) -> [UInt8]) {
         let (place, isTaken) = place(of: key(record), by: key)
         if isTaken {

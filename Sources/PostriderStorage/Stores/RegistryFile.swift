@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// The file that holds the registry: who may push, who may enrol, which devices and registrations there are.
+/// The file of the registry: provider credentials, enrolment keys, devices and registrations.
 final class RegistryFile: DatabaseFile {
     let database: Database
     private let addTokenSecret: [Statement]
@@ -56,14 +56,15 @@ final class RegistryFile: DatabaseFile {
                 added_at INTEGER NOT NULL
             ) STRICT, WITHOUT ROWID;
             """,
-            // What a key is good for. Keys of before are legacy keys: their whole team's, in both environments.
+            // Adds what a key permits. Existing keys become legacy keys, which permit everything of their team, in
+            // both environments.
             """
             ALTER TABLE provider_key ADD COLUMN environment TEXT;
             ALTER TABLE provider_key ADD COLUMN topics TEXT;
             ALTER TABLE provider_key ADD COLUMN related_key TEXT;
             ALTER TABLE provider_key ADD COLUMN revoked_at INTEGER;
             """,
-            // When devices were last seen. Those of before count as seen now: nothing of theirs expires at once.
+            // Adds when devices were last seen. Existing devices count as seen now, so none of them expires at once.
             """
             ALTER TABLE device ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0;
             UPDATE device SET seen_at = unixepoch() * 1000;
@@ -77,7 +78,7 @@ final class RegistryFile: DatabaseFile {
     init(path: String) throws(StoreError) {
         let database = try Database(path: path, schema: Self.schema)
         self.database = database
-        // A secret that is added again becomes the newest, so that two applications are as one.
+        // A secret that is added again becomes the newest, so applying a change twice has the effect of once.
         addTokenSecret = [
             try database.prepare("DELETE FROM token_secret WHERE secret = ?"),
             try database.prepare("INSERT INTO token_secret (secret) VALUES (?)"),
@@ -104,7 +105,7 @@ final class RegistryFile: DatabaseFile {
         labels = try LabelTable(database)
     }
 
-    /// Nothing of it is kept in memory.
+    /// Does nothing, because nothing of the file is kept in memory.
     func reload() {}
 
     func load() throws(StoreError) -> Registry {
@@ -132,7 +133,7 @@ final class RegistryFile: DatabaseFile {
         return registry
     }
 
-    /// The records of all rows; one that cannot be made of its row means that the file is damaged.
+    /// The records of all rows. A row that is no valid record means that the file is damaged.
     private func all<Record>(
         _ sql: String, _ record: (Statement) -> Record?
     ) throws(StoreError) -> [Record] {
@@ -235,7 +236,7 @@ final class RegistryFile: DatabaseFile {
 }
 
 extension DeviceRecord {
-    /// The device in the present row, or nil where the row is not one that we wrote.
+    /// Reads the device of the current row; nil if a column has an invalid value.
     fileprivate init?(row: Statement) {
         guard let identity = row.withBytes(0, { DeviceIdentity($0) }) else { return nil }
         self.init(
@@ -249,7 +250,7 @@ extension DeviceRecord {
 }
 
 extension RegistrationRecord {
-    /// The registration in the present row, or nil where the row is not one that we wrote.
+    /// Reads the registration of the current row; nil if a column has an invalid value.
     fileprivate init?(row: Statement) {
         guard let device = row.withBytes(0, { DeviceIdentity($0) }),
             let number = UInt32(exactly: row.integer(1)),
@@ -266,8 +267,8 @@ extension RegistrationRecord {
 }
 
 extension ProviderKeyRecord {
-    /// The key in the present row, or nil where the row is not one that we wrote. Topics are words between spaces,
-    /// which no topic has inside.
+    /// Reads the key of the current row; nil if a column has an invalid value. Topics are separated by spaces, which
+    /// a topic cannot contain.
     fileprivate init?(row: Statement) {
         let names = row.isNull(5) ? nil : row.text(5).split(separator: " ")
         let topics = names?.compactMap { Topic(String($0)) }

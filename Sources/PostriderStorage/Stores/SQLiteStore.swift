@@ -1,42 +1,40 @@
 public import PostriderNotifications
 
-/// The store that keeps everything in two SQLite files in one directory: `registry.sqlite` and
-/// `queue.sqlite`.
+/// A store that keeps everything in two SQLite files of one directory: `registry.sqlite` and `queue.sqlite`.
 ///
-/// It completes before each call returns. It belongs to one thread at a time, the ledger's; only the copying
-/// of the write-ahead logs into the files happens on another.
+/// Each call completes before it returns. The store belongs to one thread at a time, which is the ledger's. Only the
+/// write-ahead logs are copied into the files on another thread.
 public final class SQLiteStore: Store {
-    /// Nil once closed.
+    /// The open files; nil after `close()`.
     private var files: Files?
 
     private struct Files {
         let registry: TrustedFile<RegistryFile>
         let queue: TrustedFile<QueueFile>
-        /// Given up last: the directory is ours until its files are closed.
+        /// The claim on the directory. It is released last, after the files are closed.
         let directory: OwnedDirectory
     }
 
-    /// The files that were changed since their logs were last looked after.
+    /// Which files were changed since their logs were last maintained.
     private var unmaintained = (registry: false, queue: false)
-    /// The snapshot that is being copied, if one is.
+    /// The snapshot that is being copied; nil if there is none.
     private weak var snapshotUnderWay: Snapshot?
-    /// Rows of batches under whose commit the disk has failed, that may be there all the same, and that were there when
-    /// the log was read anew. The next batch removes them. A batch for which there was no room is not among them: the
-    /// frame that would have committed it was not written.
+    /// Rows of batches whose commit failed with an I/O error, which may exist nevertheless, and which did exist when
+    /// the log was read again. The next batch removes them. Rows of a batch that failed for lack of space are not
+    /// among them, because the frame that commits them was not written.
     private(set) var doubtfulRows: [QueueRow] = []
 
-    /// Opens the store in this directory, and makes it (mode 0700, files 0600) where there is none.
+    /// Opens the store in this directory, and creates it (mode 0700, files 0600) if it is missing.
     ///
-    /// Fails with ``StoreError/Kind/busy`` when another process owns the directory, and with
-    /// ``StoreError/Kind/unusable`` when a file in it is not ours, damaged, or of a newer version.
+    /// - Throws: ``StoreError`` of kind ``StoreError/Kind/busy`` if another process owns the directory, and
+    ///   ``StoreError/Kind/unusable`` if a file in it belongs to another program, is damaged, or has a newer version.
     public convenience init(directory: String, log: Log) throws(StoreError) {
-        // 32 MiB. A log that is overwritten is synced twice as fast as one that grows (165 against 370 µs
-        // for a batch of 28 KB), so it should come round often; each round costs syncs of the file.
+        // 32 MiB. Syncing a log that is overwritten takes half as long as one that grows (165 against 370 µs for a
+        // batch of 28 KB), so a log should restart often; but each restart costs syncs of the file.
         try self.init(directory: directory, log: log, logPages: 8192)
     }
 
-    /// Opens the store with write-ahead logs that are copied into their files from `logPages` pages of 4 KiB
-    /// on.
+    /// Opens the store with write-ahead logs that are copied into their files from `logPages` pages of 4 KiB on.
     init(directory path: String, log: Log, logPages: Int) throws(StoreError) {
         let directory = try OwnedDirectory(path, log: log)
         try Self.requireRegistry(in: path, log)
@@ -49,12 +47,12 @@ public final class SQLiteStore: Store {
 
     deinit { close() }
 
-    /// Refuses a queue whose registry has gone, which is made before it: with a new one every device is unknown, and
-    /// what waits for it would be removed.
+    /// Refuses a queue without a registry, which is always created before it. With a new registry every device would
+    /// be unknown, and the notifications queued for it would be removed.
     private static func requireRegistry(in path: String, _ log: Log) throws(StoreError) {
         let (registry, queue) = (path + "/registry.sqlite", path + "/queue.sqlite")
         guard Database.isMade(queue), !Database.isMade(registry) else { return }
-        // One that is none of ours is told as that.
+        // A file that is not a queue gets the error that says so.
         try TrustedFile<QueueFile>(path: queue, thresholdPages: nil, log: log).close()
         throw StoreError(
             .unusable,
@@ -62,18 +60,18 @@ public final class SQLiteStore: Store {
                 + "in the place of both, or move both away.")
     }
 
-    /// Everything in the registry.
+    /// Returns everything in the registry.
     public func loadRegistry() throws(StoreError) -> Registry {
         try open().registry.read { file throws(StoreError) in try file.load() }
     }
 
-    /// Visits every stored notification's entry in the order of rows, and answers the last row ever used.
+    /// Visits the entry of every stored notification in the order of rows, and returns the last row ever used.
     public func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow {
         try open().queue.read { file throws(StoreError) in try file.scan(visit) }
     }
 
-    /// Applies changes to the registry in order, all or none. A failure of the disk leaves open which of the
-    /// two: applied again, they are applied once.
+    /// Applies changes to the registry in order, all or none. After a disk failure it is unknown which of the two
+    /// happened; changes may be applied again, and then have the effect of once.
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         let registry = open().registry
         maintain()
@@ -102,8 +100,8 @@ public final class SQLiteStore: Store {
         unmaintained.queue = true
     }
 
-    /// Looks after the logs of what was changed: they may have to be copied into their files, and made longer. Where
-    /// nobody calls this, the next change does so first.
+    /// Maintains the logs of files that were changed: copies them into their files if they are long, and extends them
+    /// ahead of use. If it is not called, the next change does this first.
     public func maintain() {
         if unmaintained.registry { files?.registry.maintain() }
         if unmaintained.queue { files?.queue.maintain() }
@@ -123,7 +121,8 @@ public final class SQLiteStore: Store {
         }
     }
 
-    /// Removes rows by pieces where the log has no room for all at once: each changes the pages in which it lies.
+    /// Removes rows in several transactions if the log has no room for one: each transaction rewrites the pages that
+    /// contain its rows.
     private func remove(_ rows: [QueueRow], from queue: TrustedFile<QueueFile>) throws(StoreError) {
         for start in stride(from: 0, to: rows.count, by: Self.rowsAtOnce) {
             var piece = QueueBatch()
@@ -134,14 +133,14 @@ public final class SQLiteStore: Store {
 
     private static let rowsAtOnce = 16
 
-    /// Opens a file anew that is not believed any more.
+    /// Recovers a file after its disk has failed.
     private func believe<File>(_ file: TrustedFile<File>) throws(StoreError) {
         guard file.needsRenewal else { return }
         snapshotUnderWay?.giveUp()
         try file.renew()
     }
 
-    /// The same for the queue; of the rows in doubt only those are kept in mind that turn out to be there.
+    /// Recovers the queue file, and keeps those doubtful rows that turn out to exist.
     private func believeQueue() throws(StoreError) {
         let queue = open().queue
         guard queue.needsRenewal else { return }
@@ -150,10 +149,10 @@ public final class SQLiteStore: Store {
         doubtfulRows = try queue.read { file throws(StoreError) in try file.present(rows) }
     }
 
-    /// Makes the queue's log as long as it may become, by and by: a log that grows is slower to sync.
+    /// Extends the queue's log piece by piece to its final length, because a log that grows takes longer to sync.
     public func prepare() -> Bool { files?.queue.prepare() ?? false }
 
-    /// The notifications at these rows, in the order asked for, without those that are not there.
+    /// Returns the notifications of these rows in the given order, without those that do not exist.
     public func read(
         _ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void
     ) {
@@ -164,7 +163,7 @@ public final class SQLiteStore: Store {
             })
     }
 
-    /// Holds on to what both files hold now: nothing is committed to either between the two.
+    /// Holds the present state of both files. Nothing is committed to either between the two.
     public func snapshot() throws(StoreError) -> any StoreSnapshot {
         let files = open()
         guard snapshotUnderWay == nil else {
@@ -181,18 +180,17 @@ public final class SQLiteStore: Store {
         return snapshot
     }
 
-    /// Copies what is left in the logs, closes the files and gives the directory up; the end of the store
-    /// does the same.
+    /// Copies the rest of the logs, closes the files and releases the directory. Releasing the store does the same.
     public func close() {
         files?.registry.close()
         files?.queue.close()
         files = nil
     }
 
-    /// As if the disk had failed under these rows, for tests.
+    /// Marks these rows as if the disk had failed while they were committed. For tests.
     func doubt(_ rows: [QueueRow]) { doubtfulRows += rows }
 
-    /// The queue's connection, for tests.
+    /// The queue's connection. For tests.
     var queueDatabase: Database? { files?.queue.file.database }
 
     private func open() -> Files {

@@ -3,19 +3,19 @@ import Glibc
 import PostriderNotifications
 import Synchronization
 
-/// What the files of a store held at one moment: a connection to each, which goes on seeing that moment. While
-/// one is held, the logs grow by what is committed.
+/// The state of a store's files at one moment: a connection to each that continues to see that moment. While a
+/// snapshot exists, the logs grow by everything that is committed.
 final class Snapshot: StoreSnapshot {
     private struct Source {
         let name: String
         let database: Database
     }
 
-    /// Nil once copied or given up.
+    /// The connections; nil after the copy was made or given up.
     private let sources: Mutex<[Source]?>
     private let isGivenUp = Atomic(false)
 
-    /// Holds this moment of two databases, on whose thread nothing is committed meanwhile.
+    /// Holds this moment of two databases. The caller commits nothing to them during this call.
     init(registry: Database, queue: Database) throws(StoreError) {
         let registry = Source(name: "registry.sqlite", database: try registry.sibling())
         let queue = Source(name: "queue.sqlite", database: try queue.sibling())
@@ -24,7 +24,7 @@ final class Snapshot: StoreSnapshot {
         sources = Mutex([registry, queue])
     }
 
-    /// Closes the connections; a copying that is under way fails.
+    /// Closes the connections. A copy that is under way fails.
     func giveUp() {
         isGivenUp.store(true, ordering: .releasing)
         sources.withLock { $0 = nil }
@@ -38,8 +38,8 @@ final class Snapshot: StoreSnapshot {
                 for source in held {
                     let path = partial + "/" + source.name
                     try copy(source.database, to: path)
-                    // Whoever puts the copy over the files of another store puts this over its log, which SQLite would
-                    // take for the copy's own.
+                    // An empty log replaces the log of the store over whose files an operator puts the copy. SQLite
+                    // would take the old log for the copy's own.
                     try Database.makeFile(path + "-wal")
                 }
             }
@@ -61,10 +61,10 @@ final class Snapshot: StoreSnapshot {
         guard code == SQLITE_DONE else { throw Self.interruption(path) }
     }
 
-    /// Pages between two looks at whether the copy is still wanted.
+    /// The pages copied between two checks whether the copy is still wanted.
     private static let pagesAtOnce: CInt = 256
 
-    /// Makes a directory under a name of passage, has it filled, and gives it its name.
+    /// Creates a directory under a temporary name, calls `fill` for it, and renames it.
     private static func fill(
         _ directory: String, _ body: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -96,7 +96,7 @@ final class Snapshot: StoreSnapshot {
         OwnedDirectory.sync(directory + "/..")
     }
 
-    /// Removes what a copy that failed has left.
+    /// Removes the remains of a failed copy.
     private static func remove(_ partial: String) {
         for name in ["registry.sqlite", "queue.sqlite"] {
             for ending in ["", "-wal", "-journal"] { unsafe _ = unlink(partial + "/" + name + ending) }

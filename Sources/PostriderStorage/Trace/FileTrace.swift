@@ -2,9 +2,9 @@ import FoundationEssentials
 import Glibc
 public import PostriderNotifications
 
-/// The trace in files of one directory, `00000001.segment` and so on: written to the end, never changed, the oldest
-/// removed when there are too many. Nothing is synced: what was written last may be missing after a power cut, and is
-/// cut off cleanly then. Refusals lie beside them in a file of their own, `refused`.
+/// A trace in files of one directory: `00000001.segment` and so on. Segments are appended to and never changed, and
+/// the oldest is removed when there are too many. Nothing is synced: after a power failure the last records may be
+/// missing, and a record written by half is cut off. Refusals are in a separate file, `refused`.
 public final class FileTrace: TraceStore {
     private let path: String
     private let segmentBytes: Int
@@ -13,33 +13,36 @@ public final class FileTrace: TraceStore {
     private var encoder = TraceEncoder()
     private var names: TraceNames
     private let refusals: RefusalRing
-    /// Answers how many bytes the disk has left.
+    /// Returns the free bytes on the disk.
     private let free: () -> Int
-    /// Where the last visit to an older segment stopped, and the names that come before it: whoever follows the trace
-    /// goes on there.
+    /// Where the last visit to an older segment stopped, and the names defined before that position, because a reader
+    /// that follows the trace continues there.
     private var bookmark: (position: TracePosition, names: TraceNames)?
 
-    /// The highest row that the trace tells of.
+    /// The highest row that the trace mentions.
     public private(set) var lastRow: QueueRow
     /// The numbers of the segments, oldest first.
     public private(set) var segments: ClosedRange<Int>
-    /// Where the next record will be.
+    /// The position of the next record.
     public var end: TracePosition { TracePosition(segment: segments.upperBound, offset: segment.byteCount) }
 
-    /// Bytes that are read at once.
+    /// The bytes of one read.
     private static let chunkBytes = 1 << 20
 
-    /// Opens the trace in this directory, and makes it (mode 0700, files 0600) where there is none. A directory
-    /// belongs to one trace at a time; the one above it is owned.
+    /// Opens the trace in this directory, and creates it (mode 0700, files 0600) if it is missing. A directory must
+    /// not be opened twice at a time; the owner of its parent directory ensures that.
     public convenience init(directory: String, log: Log) throws(StoreError) {
         try self.init(
             directory: directory, log: log, segmentBytes: Limits.traceSegmentBytes,
             mostSegments: Limits.traceSegments, refusals: Limits.tracedRefusals)
     }
 
-    /// Opens a trace of at most `mostSegments` segments of `segmentBytes` bytes, and so many refusals.
+    /// Opens a trace with limits.
     ///
-    /// - Parameter free: answers how many bytes the disk has left.
+    /// - Parameters:
+    ///   - mostSegments: the most segments that are kept.
+    ///   - segmentBytes: the most bytes of a segment.
+    ///   - free: returns the free bytes on the disk.
     init(
         directory path: String, log: Log, segmentBytes: Int, mostSegments: Int, refusals places: Int,
         free: (() -> Int)? = nil
@@ -75,12 +78,12 @@ public final class FileTrace: TraceStore {
         removeOldest()
     }
 
-    /// Writes records down, at the end of the newest segment or in a new one.
+    /// Appends records to the newest segment, or to a new one.
     public func append(_ records: [TraceRecord]) throws(StoreError) {
         try leaveRoom()
         var namesWritten = names.texts.count
         do throws(StoreError) {
-            // By their places: a loop over the array itself makes a copy of each.
+            // The loop uses indices, because a loop over the elements would copy each.
             for place in records.indices {
                 if segment.byteCount + encoder.bytes.count + TraceBytes.mostBytes > segmentBytes {
                     try write()
@@ -99,7 +102,7 @@ public final class FileTrace: TraceStore {
         }
     }
 
-    /// Visits at most `limit` records of one segment in their order, and answers where to go on.
+    /// Visits at most `limit` records of one segment in order, and returns where to continue.
     public func visit(
         from position: TracePosition, limit: Int, _ visit: (TraceRecord) -> Void
     ) throws(StoreError) -> TracePosition {
@@ -116,7 +119,7 @@ public final class FileTrace: TraceStore {
             guard let older = try TraceSegment(opening: path, forWriting: false) else { return next }
             file = older
         }
-        // The newest one's names are known; of another they come before the place where to begin.
+        // The names of the newest segment are known. In another segment they are read from before the position.
         let begin = max(position.offset, TraceBytes.headerBytes)
         let known = isNewest ? names : bookmark.flatMap { $0.position == position ? $0.names : nil }
         var decoder = TraceDecoder(known ?? TraceNames())
@@ -136,16 +139,16 @@ public final class FileTrace: TraceStore {
         return position
     }
 
-    /// Writes refusals down, in the places of the oldest.
+    /// Writes refusals over the oldest ones.
     public func append(_ refusals: [TraceRefusal]) throws(StoreError) {
         try leaveRoom()
         try self.refusals.append(refusals)
     }
 
-    /// Visits the refusals that are kept, oldest first.
+    /// Visits the stored refusals, oldest first.
     public func visitRefusals(_ visit: (TraceRefusal) -> Void) { refusals.visit(visit) }
 
-    /// Does nothing: what was written is in the files, which are closed with this.
+    /// Does nothing: records are already in the files, which are closed when the trace is released.
     public func close() {}
 
     // MARK: Segments
@@ -173,8 +176,8 @@ public final class FileTrace: TraceStore {
         segments = segments.lowerBound + 1...segments.upperBound
     }
 
-    /// Leaves what little a disk has left to the notifications: the oldest segments go, and if that is not enough the
-    /// trace does not grow.
+    /// Leaves scarce disk space to the notifications: removes the oldest segments, and throws if that does not free
+    /// enough.
     private func leaveRoom() throws(StoreError) {
         while free() < Limits.traceLeastFree {
             guard segments.count > 1 else {
@@ -187,7 +190,7 @@ public final class FileTrace: TraceStore {
         }
     }
 
-    /// Takes on what the newest segment holds, and cuts off what was not written whole.
+    /// Reads the names and rows of the newest segment, and cuts off a record that was not written completely.
     private func recover(_ segment: TraceSegment, _ log: Log) {
         let (end, names) = walkRows(of: segment)
         self.names = names
@@ -196,7 +199,7 @@ public final class FileTrace: TraceStore {
         segment.cut(at: end)
     }
 
-    /// Takes note of the highest row. Answers where what was written whole ends, and its names.
+    /// Updates the highest row. Returns the end of the last complete record, and the names of the segment.
     private func walkRows(of segment: TraceSegment) -> (end: Int, names: TraceNames) {
         var decoder = TraceDecoder()
         let stop = Self.walk(segment, from: TraceBytes.headerBytes, &decoder) { record, _ in
@@ -206,8 +209,8 @@ public final class FileTrace: TraceStore {
         return (stop.offset, decoder.names)
     }
 
-    /// Goes through the records of a segment from an offset as long as `visit`, which is told where each begins, wants
-    /// more. Answers the offset behind the last, and whether there are no more.
+    /// Visits the records of a segment from an offset for as long as `visit`, which gets the offset of each, returns
+    /// true. Returns the offset after the last record, and whether it was the end of the segment.
     private static func walk(
         _ segment: TraceSegment, from start: Int, _ decoder: inout TraceDecoder,
         _ visit: (TraceRecord, Int) -> Bool

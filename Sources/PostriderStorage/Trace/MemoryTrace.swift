@@ -1,17 +1,17 @@
 public import PostriderNotifications
 
-/// The trace that keeps everything in memory, for tests and the simulator: the specification of the one in files.
+/// A trace that keeps everything in memory, for tests and the simulator. It is the specification for ``FileTrace``.
 public final class MemoryTrace: TraceStore {
-    /// What was written down. It outlives the trace as a disk outlives a process.
+    /// What was written to a trace. It outlives the trace as a disk outlives a process.
     public final class Disk {
-        /// While set, everything fails with it.
+        /// While this is set, every call fails with it.
         public var fault: StoreError?
         fileprivate var lastRow = QueueRow(0)
         fileprivate var first = 1
         fileprivate var segments: [[TraceRecord]] = [[]]
         fileprivate var refusals: [TraceRefusal] = []
 
-        /// An empty disk.
+        /// Creates an empty disk.
         public init() {}
     }
 
@@ -20,7 +20,7 @@ public final class MemoryTrace: TraceStore {
     private let mostSegments: Int
     private let mostRefusals: Int
 
-    /// A trace on this disk, of so many segments with so many records.
+    /// Creates a trace on this disk with limits on its segments and their records.
     public init(
         disk: Disk = Disk(), segmentRecords: Int = 1000, mostSegments: Int = Limits.traceSegments,
         mostRefusals: Int = Limits.tracedRefusals
@@ -32,16 +32,16 @@ public final class MemoryTrace: TraceStore {
         self.mostRefusals = mostRefusals
     }
 
-    /// The highest row that the trace tells of.
+    /// The highest row that the trace mentions.
     public var lastRow: QueueRow { disk.lastRow }
     /// The numbers of the segments, oldest first.
     public var segments: ClosedRange<Int> { disk.first...disk.first + disk.segments.count - 1 }
-    /// Where the next record will be.
+    /// The position of the next record.
     public var end: TracePosition {
         TracePosition(segment: segments.upperBound, offset: disk.segments.last?.count ?? 0)
     }
 
-    /// Writes records down, at the end.
+    /// Appends records.
     public func append(_ records: [TraceRecord]) throws(StoreError) {
         if let fault = disk.fault { throw fault }
         for record in records {
@@ -54,7 +54,7 @@ public final class MemoryTrace: TraceStore {
         disk.first += surplus
     }
 
-    /// Visits at most `limit` records of one segment in their order, and answers where to go on.
+    /// Visits at most `limit` records of one segment in order, and returns where to continue.
     public func visit(
         from position: TracePosition, limit: Int, _ visit: (TraceRecord) -> Void
     ) throws(StoreError) -> TracePosition {
@@ -70,13 +70,13 @@ public final class MemoryTrace: TraceStore {
         return number == segments.upperBound ? end : TracePosition(segment: number + 1)
     }
 
-    /// Writes refusals down, and forgets the oldest.
+    /// Appends refusals, and forgets the oldest.
     public func append(_ refusals: [TraceRefusal]) throws(StoreError) {
         if let fault = disk.fault { throw fault }
         disk.refusals = (disk.refusals + refusals).suffix(mostRefusals)
     }
 
-    /// Visits the refusals that are kept, oldest first.
+    /// Visits the stored refusals, oldest first.
     public func visitRefusals(_ visit: (TraceRefusal) -> Void) throws(StoreError) {
         if let fault = disk.fault { throw fault }
         for refusal in disk.refusals { visit(refusal) }

@@ -1,7 +1,7 @@
 import PostriderNotifications
 
-/// How records lie in a segment of a trace: blocks of whole 32 bytes, numbers least significant byte first, each with a
-/// checksum over the rest of it. Texts stand once in a segment, as names with numbers from 1.
+/// The format of a trace segment: blocks of multiples of 32 bytes, numbers in little-endian order, each block with a
+/// checksum over the rest of it. A text is stored once per segment as a name, with numbers from 1.
 ///
 ///     event       checksum u32, kind u8, 3 unused, moment i64, row i64, detail i64
 ///     name        checksum u32, 201 u8, length u8, 2 unused, number u32, 4 unused, the text, padding
@@ -12,23 +12,24 @@ import PostriderNotifications
 ///                 moment on the device (or the other row of a merged push) i64, row i64
 ///     the same    with 203 for 202 and a text's length u8 behind its kind; the text, padding
 enum TraceBytes {
-    /// Blocks are multiples of this.
+    /// The length of a block is a multiple of this many bytes.
     static let unit = 32
-    /// Bytes of an acceptance.
+    /// The bytes of an acceptance.
     static let acceptanceBytes = 96
-    /// The most that one record takes, with names for it.
+    /// The most bytes that one record takes, including its names.
     static let mostBytes = acceptanceBytes + 3 * nameBytes(255)
-    /// What a segment begins with: who wrote it, the version, and the highest row of the segments before.
+    /// The first bytes of a segment: the program and the version of the format. The highest row of earlier segments
+    /// follows.
     static let magic: UInt64 = 0x01_45_43_41_52_54_52_50  // "PRTRACE", version 1
-    /// Bytes of the header: the magic, the row, a checksum, padding.
+    /// The bytes of the header: magic, row, checksum, padding.
     static let headerBytes = unit
 
     static let acceptance: UInt8 = 200
     static let name: UInt8 = 201
     static let report: UInt8 = 202
-    /// A report with a text.
+    /// The kind of a report with a text.
     static let textReport: UInt8 = 203
-    /// Bytes of a report, before its text.
+    /// The bytes of a report before its text.
     static let reportBytes = 64
 
     /// The bytes of the block of a report with a text.
@@ -49,7 +50,7 @@ enum TraceBytes {
         return bytes
     }
 
-    /// What a header says, nil where it is none of this version's.
+    /// The last row in a header; nil if the bytes are not a header of this version.
     static func lastRow(inHeader bytes: RawSpan) -> QueueRow? {
         guard bytes.byteCount >= headerBytes, bytes.number(at: 0) == magic,
             bytes.number(at: 16) == checksum(bytes.extracting(0..<16))
@@ -57,7 +58,7 @@ enum TraceBytes {
         return QueueRow(bytes.number(at: 8))
     }
 
-    /// A checksum against bytes that were never written, or only partly; of whole words.
+    /// A checksum that detects bytes that were never or only partly written. The bytes are whole words of 32 bits.
     static func checksum(_ bytes: RawSpan) -> UInt32 {
         var sum = checksumSeed
         for offset in stride(from: 0, to: bytes.byteCount, by: 4) {
@@ -66,15 +67,15 @@ enum TraceBytes {
         return sum
     }
 
-    /// What a checksum begins with.
+    /// The initial value of a checksum.
     static let checksumSeed: UInt32 = 0x9E37_79B9
 
-    /// A checksum over one word more.
+    /// Continues a checksum with one more word.
     static func checksum(_ sum: UInt32, _ word: UInt32) -> UInt32 {
         ((sum << 5 | sum >> 27) ^ word) &* 0x0100_0193
     }
 
-    /// What an acceptance says with one bit.
+    /// The flags of an acceptance.
     struct Flags: OptionSet {
         let rawValue: UInt8
         static let collapses = Flags(rawValue: 1)
@@ -82,24 +83,24 @@ enum TraceBytes {
         static let expires = Flags(rawValue: 4)
         static let certificate = Flags(rawValue: 8)
         static let channel = Flags(rawValue: 16)
-        /// Of a channel: it is one of the development environment.
+        /// The channel belongs to the development environment.
         static let development = Flags(rawValue: 32)
     }
 }
 
 /// The names of one segment.
 struct TraceNames {
-    /// Where in an acceptance a name stands.
+    /// The fields of an acceptance that refer to a name.
     enum Place: Int {
         case topic, key, pushType
     }
 
     private var numbers: [String: UInt32] = [:]
     private(set) var texts: [String] = []
-    /// What stood in each place last: most pushes have the same.
+    /// The last name of each field, because most pushes repeat it.
     private var last: InlineArray<3, (text: String, number: UInt32)?> = .init(repeating: nil)
 
-    /// The number of a text, nil where it has none yet.
+    /// The number of a text; nil if it has none yet.
     mutating func number(of text: String, as place: Place) -> UInt32? {
         if let last = last[place.rawValue], last.text == text { return last.number }
         guard let number = numbers[text] else { return nil }
@@ -107,7 +108,7 @@ struct TraceNames {
         return number
     }
 
-    /// Gives a text the next number.
+    /// Assigns the next number to a text.
     mutating func add(_ text: String) -> UInt32 {
         texts.append(text)
         let number = UInt32(texts.count)
@@ -115,12 +116,12 @@ struct TraceNames {
         return number
     }
 
-    /// The text of a number; nil for 0.
+    /// The text of a number; nil for 0 and for numbers that are not assigned.
     func text(_ number: UInt32) -> String? {
         texts.indices.contains(Int(number) - 1) ? texts[Int(number) - 1] : nil
     }
 
-    /// Forgets the names after the first so many: they were not written.
+    /// Keeps the first `count` names, because the others could not be written.
     mutating func keep(_ count: Int) {
         last = .init(repeating: nil)
         for text in texts[count...] { numbers[text] = nil }
@@ -135,7 +136,7 @@ extension Array where Element == UInt8 {
 }
 
 extension RawSpan {
-    /// The number at an offset; one that ends behind the span's end is a bug, and trapped.
+    /// The little-endian number at an offset. The number must lie within the span; otherwise this traps.
     func number<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int) -> Number {
         Number(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Number.self))
     }

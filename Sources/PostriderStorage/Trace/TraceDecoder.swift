@@ -1,21 +1,21 @@
 import PostriderNotifications
 
-/// Bytes as records.
+/// Decodes the blocks of a segment to records.
 struct TraceDecoder {
-    /// What stands at a place.
+    /// A decoded block.
     enum Block {
         case record(TraceRecord, bytes: Int)
         case name(bytes: Int)
-        /// Nothing that was written whole.
+        /// There is no complete block here.
         case none
     }
 
-    /// The names that were met.
+    /// The names decoded so far.
     private(set) var names: TraceNames
 
     init(_ names: TraceNames = TraceNames()) { self.names = names }
 
-    /// The block at the beginning of `bytes`.
+    /// Decodes the block at the beginning of `bytes`.
     mutating func next(_ bytes: RawSpan) -> Block {
         guard let length = Self.length(bytes), length <= bytes.byteCount else { return .none }
         let block = bytes.extracting(0..<length)
@@ -37,7 +37,7 @@ struct TraceDecoder {
             let report = TraceReport(
                 kind, at: moment, onDevice: kind == .merged ? moment : Moment(milliseconds: detail),
                 of: NotificationIdentity(high: block.number(at: 16), low: block.number(at: 24)),
-                // 0 in files of earlier versions.
+                // The row is 0 in files of earlier versions.
                 row: QueueRow(block.number(at: 56)), other: QueueRow(kind == .merged ? detail : 0),
                 by: DeviceIdentity(high: block.number(at: 32), low: block.number(at: 40)),
                 text: block.text(TraceBytes.reportBytes..<TraceBytes.reportBytes + Int(textBytes)))

@@ -1,12 +1,12 @@
 import PostriderNotifications
 
-/// Records as bytes, to be written in one piece. A block is put together from words and appended at once.
+/// Encodes records as bytes that are written in one piece. A block is assembled from words and appended at once.
 struct TraceEncoder {
     private(set) var bytes: [UInt8] = []
 
     mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
-    /// Adds a record, and the names that the segment does not have yet.
+    /// Appends a record, after the names that the segment does not have yet.
     mutating func add(_ record: TraceRecord, _ names: inout TraceNames) {
         switch record {
         case .event(let event): add(event)
@@ -31,7 +31,7 @@ struct TraceEncoder {
                 UInt8(text.count)),
             UInt64(bitPattern: report.moment.milliseconds),
             report.identity.high, report.identity.low, report.device.high, UInt64(report.device.low),
-            // When it happened is of no interest where two pushes were merged, and which two is.
+            // For a merged push this field holds the row of the other push instead of the moment on the device.
             UInt64(
                 bitPattern: report.kind == .merged
                     ? report.other.value : report.deviceMoment.milliseconds),
@@ -91,19 +91,19 @@ struct TraceEncoder {
         return number
     }
 
-    /// Gives the block that begins here its length and its checksum.
+    /// Sets the length and the checksum of the block that begins at `start`.
     private mutating func pad(from start: Int, to length: Int) {
         bytes.append(contentsOf: repeatElement(0, count: start + length - bytes.count))
         let sum = unsafe TraceBytes.checksum(bytes.span.bytes.extracting(start + 4..<bytes.count))
         for index in 0..<4 { bytes[start + index] = UInt8(truncatingIfNeeded: sum >> UInt32(index * 8)) }
     }
 
-    /// A block's first word, still without its checksum.
+    /// The first word of a block. Its checksum is added later.
     private static func head(_ kind: UInt8, _ first: UInt8 = 0, _ second: UInt8 = 0) -> UInt64 {
         UInt64(kind) << 32 | UInt64(first) << 40 | UInt64(second) << 48
     }
 
-    /// Appends a block of these words.
+    /// Appends a block that consists of these words.
     private mutating func append<let count: Int>(_ words: InlineArray<count, UInt64>) {
         var words = words
         var sum = TraceBytes.checksum(TraceBytes.checksumSeed, UInt32(truncatingIfNeeded: words[0] >> 32))

@@ -2,16 +2,16 @@ import CPostriderSQLite
 import Glibc
 import PostriderNotifications
 
-/// One file of a trace. What is behind its end was never written whole.
+/// One file of a trace. Bytes after its end were not written completely.
 final class TraceSegment {
     let path: String
     /// The highest row of the segments before it.
     let lastRowBefore: QueueRow
-    /// Where it ends.
+    /// The end of the segment in bytes.
     private(set) var byteCount: Int
     private let descriptor: CInt
 
-    /// Makes a segment.
+    /// Creates a segment.
     init(making path: String, lastRow: QueueRow) throws(StoreError) {
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         let code = errno
@@ -23,13 +23,13 @@ final class TraceSegment {
         do throws(StoreError) {
             try append(TraceBytes.header(lastRow: lastRow))
         } catch {
-            // Half a segment is none; the name is wanted again.
+            // A segment without a complete header is useless, and its name is needed again.
             unsafe unlink(path)
             throw error
         }
     }
 
-    /// Opens a segment. Nil: it is not there, or none that this version has written.
+    /// Opens a segment. Returns nil if it is missing or has another version.
     ///
     /// - Parameter forWriting: whether it will be appended to.
     init?(opening path: String, forWriting: Bool) throws(StoreError) {
@@ -54,7 +54,7 @@ final class TraceSegment {
 
     deinit { close(descriptor) }
 
-    /// Writes bytes to the end. Where it throws the end is where it was.
+    /// Appends bytes. If it throws, the end of the segment stays where it was.
     func append(_ bytes: [UInt8]) throws(StoreError) {
         var written = 0
         while written < bytes.count {
@@ -71,12 +71,12 @@ final class TraceSegment {
         byteCount += written
     }
 
-    /// Reads at most `count` bytes from an offset, none behind the end.
+    /// Reads at most `count` bytes from an offset, and none after the end.
     func read(_ offset: Int, _ count: Int, into bytes: inout [UInt8]) {
         Self.read(descriptor, offset, min(count, byteCount - offset), into: &bytes)
     }
 
-    /// Gives up what is behind an offset.
+    /// Cuts the segment off at an offset.
     func cut(at offset: Int) {
         ftruncate(descriptor, off_t(offset))
         byteCount = offset

@@ -13,7 +13,7 @@ extension EventLoop {
     /// - Parameters:
     ///   - tls: the TLS provider, and the name for which the server's certificate must be valid; nil for no TLS.
     ///   - timeoutMilliseconds: the limit for the TCP connection to each address. The limit for the handshake is in
-    /// `limits`.
+    ///     `limits`.
     public func dial(
         _ destination: Destination, tls: (context: any TLSProvider, serverName: String)? = nil,
         timeoutMilliseconds: Int = 10_000, limits: ConnectionLimits = .client, session: any ConnectionHandler

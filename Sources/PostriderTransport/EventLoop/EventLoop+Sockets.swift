@@ -28,10 +28,10 @@ extension EventLoop {
     /// Listens on this loop.
     /// - Parameters:
     ///   - address: the file of a Unix socket is created with `mode`; a file that no process listens behind is
-    /// replaced.
+    ///     replaced.
     ///   - tls: a connection keeps the provider that is current when it is accepted; nil for no TLS.
     ///   - makeSession: called when a connection is established, including TLS; if it returns nil, the connection is
-    /// refused.
+    ///     refused.
     @discardableResult
     public func listen(
         _ address: SocketAddress, renewable tls: RenewableTLS?, limits: ConnectionLimits = .server,

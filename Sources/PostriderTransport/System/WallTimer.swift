@@ -89,7 +89,7 @@ extension EventLoop {
     /// - Parameters:
     ///   - ring: called when the moment has come.
     ///   - clockChanged: called when the clock was set, with the milliseconds by which it is ahead of what it would
-    /// show otherwise; 0 if the machine was suspended and the clock is right.
+    ///     show otherwise; 0 if the machine was suspended and the clock is right.
     public func makeWallTimer(
         ring: @escaping () -> Void, clockChanged: @escaping (_ milliseconds: Int64) -> Void
     ) throws(TransportError) -> WallTimer {
