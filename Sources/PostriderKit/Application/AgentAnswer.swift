@@ -3,12 +3,12 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// Whether an agent answers on the present connection, and why not: what the application is told of it.
+/// Records whether an agent answers on the current connection, and tells the application why not.
 final class AgentAnswer {
     private let path: String
     private let application: () -> Application?
     private unowned let loop: EventLoop
-    /// Whether the agent has answered, and what it or another program has refused with.
+    /// Whether the agent has answered, and the status or message with which it, or another program, has refused.
     private var isAnswered = false
     private var refusal: String?
     private lazy var patience = loop.makeTimer { [unowned self] in
@@ -21,14 +21,14 @@ final class AgentAnswer {
         self.application = application
     }
 
-    /// A connection is asked for.
+    /// Starts a new connection attempt.
     func begin() {
         (isAnswered, refusal) = (false, nil)
         application()?.agentIsTried()
         patience.arm(afterMilliseconds: Limits.agentAnswerMilliseconds)
     }
 
-    /// The head of a response, or its trailers.
+    /// Reads the head of a response or its trailers.
     func take(_ block: borrowing HeaderBlock, _ kind: BlockKind) {
         if let status = block.text(of: "grpc-status"), status != "0" {
             let message = block.value(of: "grpc-message").map { GRPCMessage.decode($0.span) } ?? ""
@@ -44,7 +44,7 @@ final class AgentAnswer {
         }
     }
 
-    /// The connection is gone, or none came about.
+    /// Handles the end of a connection, or of an attempt that failed.
     func end(_ reason: CloseReason, wasOpened: Bool, isWanted: Bool) {
         patience.disarm()
         guard isWanted else { return }
@@ -52,8 +52,8 @@ final class AgentAnswer {
         tell(why, wasOpened: wasOpened)
     }
 
-    /// Tells the application why there is no agent. The end of a connection to one that has answered is no fault: the
-    /// next attempt tells more.
+    /// Tells the application why there is no agent. If an agent has answered before the connection ended, nothing is
+    /// wrong yet: the next attempt shows whether it is gone.
     private func tell(_ reason: String, wasOpened: Bool) {
         let sentence =
             if isAnswered {

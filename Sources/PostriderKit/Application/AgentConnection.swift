@@ -1,50 +1,51 @@
 import FoundationEssentials
 
-/// How an application stands to the agent of its device.
+/// The state of an application's connection to the agent of its device.
 public enum AgentConnection: Equatable, Sendable {
-    /// Nothing was asked of the agent yet, or the application has been stopped.
+    /// The application has not asked for the agent yet, or has been stopped.
     case none
-    /// It is being connected to.
+    /// The application is connecting to the agent.
     case connecting
-    /// It answers.
+    /// The agent answers.
     case connected
-    /// It does not; the reason is a sentence that says what was tried and what to do. The application goes on trying.
+    /// The agent does not answer. The reason is a sentence that says what was tried and what to do. The application
+    /// goes on trying.
     case unreachable(reason: String)
 }
 
-/// The agent of the device cannot be reached, or answers again after that.
+/// Posted when the agent of the device cannot be reached, and when it answers again after that.
 public struct AgentConnectionDidChange: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.agentConnectionDidChange
-    /// Why the agent cannot be reached, a sentence; nil: it answers.
+    /// A sentence that says why the agent cannot be reached; nil if it answers again.
     public let reason: String?
 
-    /// The reason as a user info.
+    /// The reason as user info.
     public var userInfo: UserInfo { reason.map { [AgentConnectionKey.reason: .string($0)] } ?? [:] }
 
-    /// News of the connection.
+    /// Creates the notification.
     public init(reason: String?) { self.reason = reason }
 
-    /// The news, whatever it says.
+    /// Reads the notification from user info. It never returns nil, because the reason is optional.
     public init?(userInfo: UserInfo) { reason = userInfo[AgentConnectionKey.reason]?.string }
 }
 
 extension NotificationName {
-    /// The agent of the device cannot be reached, or answers again after that. User info:
+    /// Posted when the agent of the device cannot be reached, and when it answers again after that. User info:
     /// ``AgentConnectionKey/reason``.
     public static let agentConnectionDidChange = NotificationName(
         rawValue: "postrider.agentConnectionDidChange")
 }
 
-/// The names of what the connection to the agent tells in its user info.
+/// The keys in the user info of notifications about the connection to the agent.
 public enum AgentConnectionKey {
-    /// A text: one sentence for a person; left out where the agent answers.
+    /// A text: one sentence for the user; missing if the agent answers.
     public static let reason = "reason"
 }
 
-/// Why an agent cannot be reached, for a person.
+/// Sentences for the user that say why an agent cannot be reached.
 enum AgentFault {
-    /// No connection came about, for this reason.
+    /// No connection to the agent's socket could be established, for this reason.
     static func unreachable(_ path: String, because reason: String) -> String {
         let remedy: String
         var status = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
@@ -68,12 +69,12 @@ enum AgentFault {
         return "The agent cannot be reached at \(path) (\(reason)): \(remedy)"
     }
 
-    /// The agent has answered, and has ended the stream or the connection.
+    /// The agent has answered, and has then ended the stream or the connection.
     static func ended(_ path: String, because reason: String) -> String {
         "The agent at \(path) has ended the connection (\(reason))."
     }
 
-    /// Somebody listens there and does not answer as an agent does.
+    /// A program listens on the socket and does not answer as an agent does.
     static func noAgent(_ path: String, because reason: String) -> String {
         "What listens at \(path) does not answer as an agent does (\(reason)): look at the agent's log, or "
             + "name its socket in POSTRIDER_AGENT_SOCKET."

@@ -5,37 +5,37 @@ import PostriderJSON
 import PostriderNotifications
 import PostriderTransport
 
-/// What an application, on any thread, has to say to its link.
+/// A message from an application, on any thread, to its link.
 enum LinkCommand: Sendable {
-    /// The application wants its notifications, or no longer: ``Application/takeWish()``.
+    /// Whether the application wants notifications has changed: ``Application/takeWish()``.
     case wish
-    /// The application wants what there is for it, token or not.
+    /// The application wants to attach, with or without a device token.
     case attach
-    /// The user notification centre has asked something: ``Application/takeCalls(onNewStream:)``.
+    /// The user notification centre has calls for the agent: ``Application/takeCalls(onNewStream:)``.
     case calls
-    /// The application wants other channels: ``Application/takeChannelWishes()``.
+    /// The channels that the application wants have changed: ``Application/takeChannelWishes()``.
     case channels
     /// Every observer of this notification has returned.
     case observed(NotificationIdentity)
     /// An observer of this notification has reported that it failed.
     case failed(NotificationIdentity, reason: String)
-    /// Every observer has heard that the device sleeps, for the time of this number.
+    /// Every observer of ``NotificationName/deviceWillSleep`` has returned. The number identifies the sleep.
     case ready(sleep: UInt64)
-    /// The application decides how alerts are presented, or does not: ``Application/decidesPresentation``.
+    /// Whether the application decides how alerts are presented has changed: ``Application/decidesPresentation``.
     case presentationWish
-    /// It has decided about one.
+    /// The application has decided how one alert is presented.
     case presented(Presentation)
     case stop
 }
 
-/// An application's connection to the agent, on a loop of its own. It returns whenever it is cut, until it is
-/// stopped.
+/// An application's connection to the agent, on a loop of its own. It reconnects whenever the connection is lost,
+/// until it is stopped.
 final class AgentLink: EndpointOwner {
     private unowned let loop: EventLoop
     private let address: SocketAddress
     private let topic: String
     private let environment: Environment
-    /// The link does not keep the application alive: its end is the link's.
+    /// Returns the application. The link does not keep it alive, and ends when the application is released.
     private let application: () -> Application?
 
     private var endpoint: HTTP2Handler?
@@ -43,11 +43,11 @@ final class AgentLink: EndpointOwner {
     private var openedAt: UInt64?
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
     private var handOver = HandOver()
-    /// Deliveries of the present stream that are to be told as handled at the end of this turn.
+    /// Deliveries of the current stream whose acknowledgements are sent at the end of this turn.
     private var handled: [UInt64] = []
     private var isWanted = false
     private var isAttached = false
-    /// How many times the agent has yet to say that it has unregistered the topic as it was asked to.
+    /// How many confirmations of an unregistration the agent still has to send.
     private var unregistersUnderWay = 0
     private var toldChannels: [ChannelIdentity: Bool] = [:]
     private var isStopping = false
@@ -73,7 +73,7 @@ final class AgentLink: EndpointOwner {
         self.application = application
     }
 
-    /// Connects for the first time, or again.
+    /// Connects for the first time, or reconnects.
     func connect() {
         answer.begin()
         var settings = SessionSettings()
@@ -83,7 +83,7 @@ final class AgentLink: EndpointOwner {
         loop.connect(to: address, session: endpoint)
     }
 
-    /// Works off what the application has said.
+    /// Handles the messages of the application.
     func receive(_ letters: inout [LinkCommand]) {
         for letter in letters {
             switch letter {
@@ -112,7 +112,8 @@ final class AgentLink: EndpointOwner {
         }
     }
 
-    /// What was handled in this turn is said in one message; then, perhaps, goodbye.
+    /// Acknowledges all deliveries that were handled in this turn in one message, and then ends the stream if the
+    /// application was stopped.
     func endTurn() {
         if !handled.isEmpty {
             say(.handled(handled))
@@ -120,16 +121,16 @@ final class AgentLink: EndpointOwner {
         }
         guard isStopping else { return }
         if !hasLeft {
-            // In order: what has not been handled did not fail.
+            // The stream ends in order, so that the agent does not count unhandled deliveries as failed.
             if let stream { endpoint?.streams.finish(stream) }
             endpoint?.close(.localClose)
         }
         hasLeft = true
-        // Not before the agent has closed too: what was said last would be lost with an early end.
+        // The loop stops only when the agent has closed, too; otherwise our last messages could be lost.
         if loop.connectionCount == 0 { loop.stop() }
     }
 
-    /// Tells the agent what is wanted.
+    /// Tells the agent whether the application wants notifications.
     private func ask() {
         guard stream != nil else { return }
         if !isWanted { unregistersUnderWay += 1 }
@@ -137,13 +138,13 @@ final class AgentLink: EndpointOwner {
         say(isWanted ? .register(topic: topic, environment: environment) : .unregister(topic: topic))
     }
 
-    /// Passes on what the user notification centre asks.
+    /// Sends the calls of the user notification centre.
     private func ask(onNewStream isNew: Bool) {
         guard stream != nil else { return }
         for call in application()?.takeCalls(onNewStream: isNew) ?? [] { say(.center(call)) }
     }
 
-    /// Tells the agent which channels are wanted, as far as it has not heard on this stream.
+    /// Sends the channels that the application wants, as far as they are not sent on this stream yet.
     private func askForChannels() {
         let wishes = application()?.takeChannelWishes() ?? [:]
         guard stream != nil, isWanted else { return }
@@ -230,7 +231,7 @@ final class AgentLink: EndpointOwner {
 
     private func take(_ message: AgentMessage) {
         switch message {
-        // An older answer: the topic was given up since.
+        // This answers an earlier registration; the application has unregistered the topic since.
         case .registered where unregistersUnderWay > 0: break
         case .registered(let registered) where registered.environment == environment:
             application()?.registered(registered.deviceToken.hex)
@@ -272,8 +273,8 @@ final class AgentLink: EndpointOwner {
         }
     }
 
-    /// Lets the observers have what they have not been given yet. A delivery whose JSON cannot be read has failed: the
-    /// agent logs it and keeps it as a dead letter.
+    /// Gives a delivery to the observers unless they have had it. A delivery whose JSON cannot be read has failed:
+    /// the agent logs it and keeps it as a dead letter.
     private func take(
         _ identity: NotificationIdentity, as delivery: UInt64, with json: [UInt8],
         _ post: (Application, NotificationIdentity) -> Void

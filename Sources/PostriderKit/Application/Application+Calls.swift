@@ -3,24 +3,24 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// Something that was asked of the agent and is not answered yet.
+/// A call to the agent that is not answered yet.
 struct PendingCall {
     let order: CenterOrder
-    /// Told once what came of it.
+    /// Called once with the result.
     let finish: @Sendable (Result<[CenterAnswer.Content], any Error>) -> Void
-    /// Whether it was said on the present stream.
+    /// Whether the call was sent on the current stream.
     var isSaid = false
-    /// What was answered so far.
+    /// The answers received so far.
     var answers: [CenterAnswer.Content] = []
 }
 
-// The calls of the user notification centre, from any thread, and their answers, from the link's.
+// The calls of the user notification centre, made on any thread, and their answers, received on the link's thread.
 extension Application {
-    /// Calls that an application may have under way. At about 300 bytes each and what they say.
+    /// The most calls that an application may have under way. Each takes about 300 bytes and its content.
     private static let mostCalls = 256
 
-    /// Asks something of the agent, and returns all that it answers. It is asked again on a new connection where the
-    /// old one ended before the answer.
+    /// Sends a call to the agent and returns all of its answers. If the connection ends before the answer, the call
+    /// is sent again on the next one.
     func call(_ order: CenterOrder) async throws -> [CenterAnswer.Content] {
         let mailbox = try startedMailbox()
         try checkSize(of: order)
@@ -38,9 +38,9 @@ extension Application {
         }
     }
 
-    /// Asks something of the agent for somebody who does not wait.
+    /// Sends a call to the agent for a caller that does not await.
     ///
-    /// - Parameter completion: told once what the agent answers, if this does not throw.
+    /// - Parameter completion: called once with the agent's answers, unless this throws.
     func call(
         _ order: CenterOrder,
         _ completion: @escaping @Sendable (Result<[CenterAnswer.Content], any Error>) -> Void
@@ -58,7 +58,8 @@ extension Application {
         }
     }
 
-    /// The agent ends a stream on which more is said at once, and the call would be made again on the next one.
+    /// Refuses a call that is too large. The agent would end the stream, and the call would be sent again on the next
+    /// one.
     private func checkSize(of order: CenterOrder) throws(UserNotificationError) {
         var bytes: [UInt8] = []
         AppMessage.center(CenterCall(call: .max, topic: topic, order: order)).encode(into: &bytes)
@@ -67,7 +68,7 @@ extension Application {
         }
     }
 
-    /// Why a call cannot be made; nil: it is under way.
+    /// Adds a call. Returns the error if it cannot be made; nil if it is under way.
     private func enter(
         _ call: PendingCall, _ number: UInt64, _ mailbox: Mailbox<LinkCommand>, isCancelled: Bool
     ) -> (any Error)? {
@@ -84,7 +85,7 @@ extension Application {
         }
     }
 
-    /// The calls that are to be said now, in order, for the link; on a new stream all of them.
+    /// The calls that the link has to send now, in order; all of them on a new stream.
     func takeCalls(onNewStream isNew: Bool) -> [CenterCall] {
         state.withLock { state in
             state.isCallPosted = false
@@ -100,7 +101,7 @@ extension Application {
         }
     }
 
-    /// The agent has answered.
+    /// Handles an answer of the agent.
     func answered(_ answer: CenterAnswer) {
         let ended: PendingCall? = state.withLock { state in
             guard var call = state.calls[answer.call] else { return nil }
@@ -123,7 +124,7 @@ extension Application {
         }
     }
 
-    /// No call is answered any more.
+    /// Fails all calls that are not answered.
     func failCalls(_ error: ApplicationError) {
         let calls = state.withLock { state in
             defer { state.calls = [:] }

@@ -4,18 +4,18 @@ import PostriderTransport
 import Synchronization
 
 extension Application {
-    /// Asks for the broadcasts of a channel, which come as notifications do:
+    /// Subscribes to a channel. Its broadcasts arrive as notifications do:
     /// ``NotificationName/remoteNotificationDidArrive`` with ``ChannelKey/channel`` in the user info.
     ///
-    /// The application must be registered, now or later; the agent remembers the channel until ``unsubscribe(from:)``
-    /// or until the relay ends it. Whether it could be done is posted: ``NotificationName/channelDidSubscribe``,
-    /// ``NotificationName/channelDidEnd``.
+    /// The application must be registered, now or later. The agent keeps the subscription until
+    /// ``unsubscribe(from:)``, or until the relay ends it. The result is posted:
+    /// ``NotificationName/channelDidSubscribe`` or ``NotificationName/channelDidEnd``.
     ///
-    /// - Parameter channel: the base64 text that the relay gave to the provider (`apns-channel-id`).
+    /// - Parameter channel: the channel identifier in base64 that the relay gave to the provider (`apns-channel-id`).
     /// - Throws: ``ApplicationError``.
     public func subscribe(to channel: String) throws(ApplicationError) { try wish(channel, isWanted: true) }
 
-    /// Asks for no more of them.
+    /// Ends the subscription to a channel.
     ///
     /// - Throws: ``ApplicationError``.
     public func unsubscribe(from channel: String) throws(ApplicationError) {
@@ -40,9 +40,9 @@ extension Application {
         if isFirst { mailbox.postEvenIfFull(.channels) }
     }
 
-    // What the link asks and tells, from its thread.
+    // Calls by the link, on its thread.
 
-    /// Channels that are wanted, and those that are not any more.
+    /// The channels whose subscription the agent does not know yet: true to subscribe, false to unsubscribe.
     func takeChannelWishes() -> [ChannelIdentity: Bool] {
         state.withLock { state in
             state.areChannelsPosted = false
@@ -55,10 +55,10 @@ extension Application {
         post(ChannelDidSubscribe(channel: "\(channel)"))
     }
 
-    /// It does not, or not any more.
+    /// The relay does not send the channel's broadcasts, or no longer does.
     func unsubscribed(_ end: Unsubscribed) {
         let isOver = state.withLock { state in
-            // An end that was wished for is the answer to an older wish where the application has changed its mind.
+            // If the application has subscribed again since, the end that it had asked for answers the older request.
             let isOver = end.reason.isEmpty ? state.channels[end.channel] == false : true
             if isOver { state.channels[end.channel] = nil }
             return isOver
@@ -69,65 +69,66 @@ extension Application {
 }
 
 extension NotificationName {
-    /// The broadcasts of a channel come from now on. User info: ``ChannelKey/channel``.
+    /// Posted when broadcasts of a channel arrive from now on. User info: ``ChannelKey/channel``.
     public static let channelDidSubscribe = NotificationName(rawValue: "postrider.channelDidSubscribe")
 
-    /// They do not come, or not any more. User info: ``ChannelKey/channel``, ``ChannelKey/reason``.
+    /// Posted when broadcasts of a channel cannot arrive, or no longer do. User info: ``ChannelKey/channel``,
+    /// ``ChannelKey/reason``.
     public static let channelDidEnd = NotificationName(rawValue: "postrider.channelDidEnd")
 }
 
-/// The broadcasts of a channel come from now on.
+/// Posted when broadcasts of a channel arrive from now on.
 public struct ChannelDidSubscribe: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.channelDidSubscribe
-    /// The base64 text of the channel.
+    /// The channel identifier in base64.
     public let channel: String
 
-    /// The channel as a user info.
+    /// The channel as user info.
     public var userInfo: UserInfo { [ChannelKey.channel: .string(channel)] }
 
-    /// News of a channel.
+    /// Creates the notification.
     public init(channel: String) { self.channel = channel }
 
-    /// Nil: there is no channel in it.
+    /// Returns nil if `userInfo` has no channel.
     public init?(userInfo: UserInfo) {
         guard let channel = userInfo[ChannelKey.channel]?.string else { return nil }
         self.channel = channel
     }
 }
 
-/// The broadcasts of a channel do not come, or not any more.
+/// Posted when broadcasts of a channel cannot arrive, or no longer do.
 public struct ChannelDidEnd: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.channelDidEnd
-    /// The base64 text of the channel.
+    /// The channel identifier in base64.
     public let channel: String
-    /// One sentence for a person, empty where the application itself wished so.
+    /// One sentence for the user; empty if the application itself has unsubscribed.
     public let reason: String
 
-    /// Both as a user info.
+    /// The channel and the reason as user info.
     public var userInfo: UserInfo {
         [ChannelKey.channel: .string(channel), ChannelKey.reason: .string(reason)]
     }
 
-    /// News of a channel's end.
+    /// Creates the notification.
     public init(channel: String, reason: String) {
         self.channel = channel
         self.reason = reason
     }
 
-    /// Nil: there is no channel in it.
+    /// Returns nil if `userInfo` has no channel.
     public init?(userInfo: UserInfo) {
         guard let channel = userInfo[ChannelKey.channel]?.string else { return nil }
         self.init(channel: channel, reason: userInfo[ChannelKey.reason]?.string ?? "")
     }
 }
 
-/// The names of what is told of channels in user infos.
+/// The keys in the user info of notifications about channels.
 public enum ChannelKey {
-    /// The base64 text of the channel; also in the user info of a notification that was broadcast to it, beside the
-    /// members of its payload.
+    /// A text: the channel identifier in base64. It is also in the user info of a broadcast, beside the members of
+    /// the payload.
     public static let channel = "postrider.channel"
-    /// A text: one sentence for a person, empty where the application itself wished so.
+    /// A text: one sentence for the user; empty if the application itself has unsubscribed.
     public static let reason = "reason"
 }

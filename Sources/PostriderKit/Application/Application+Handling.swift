@@ -2,12 +2,12 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-// What observers are at work on, and what came of it. On the application's queue, but for the ends of handlings, which
-// come from anywhere.
+// Which notifications the observers are handling, and with which outcome. This runs on the application's queue,
+// except for the ends of handlings, which may be reported on any thread.
 extension Application {
-    /// Posts something that somebody waits for until every observer has finished.
+    /// Posts a notification whose handling the agent waits for.
     ///
-    /// - Parameter payload: the bytes of a push.
+    /// - Parameter payload: the bytes of a push; nil for other notifications.
     func deliver(
         _ notification: some TypedNotification, payload: [UInt8]? = nil,
         whenOver: @escaping @Sendable (Handling.Outcome) -> Void
@@ -29,13 +29,15 @@ extension Application {
         let observers = Handling.$current.withValue(handling) { dispatcher.deliver(posted) }
         state.withLock { $0.posted = nil }
         if observers == 0, dispatcher.hasHadAsynchronousObserver(of: posted.name) {
-            // What an app has stopped to iterate over is not handled by nobody's observing it.
+            // If all loops over the notification have ended, it counts as not taken; an absent observer does not make
+            // it handled.
             handling.share()?.finish(.notTaken)
         }
         handling.posted(to: observers)
     }
 
-    /// What the agent is told of a notification; nil: nothing, so that it is handed over again the next time.
+    /// The message to the agent about a notification; nil for none, in which case the agent hands it over again the
+    /// next time.
     func answer(to outcome: Handling.Outcome, of identity: NotificationIdentity) -> LinkCommand? {
         state.withLock { state in
             let wasGivenBack = state.givenBack.remove(identity) != nil
@@ -52,12 +54,12 @@ extension Application {
         }
     }
 
-    /// What observers have not begun goes back to the agent.
+    /// Returns the notifications that no observer has begun to handle to the agent.
     func withdraw() {
         for handling in state.withLock({ Array($0.handlings.values) }) { handling.withdraw() }
     }
 
-    /// Nothing is posted from now on. The link ends when observers have finished what they are at work on.
+    /// Posts nothing from now on. The link ends when observers have finished what they are handling.
     func leave() {
         withdraw()
         state.withLock { $0.isLeaving = true }
@@ -84,15 +86,15 @@ extension Application {
 }
 
 extension LinkCommand {
-    /// Why a notification is given back that nobody handles any more.
+    /// The reason for returning a notification that no observer handles any more.
     fileprivate static let nobody = "No part of the app observes this any more."
 
-    /// What the agent is told of a notification; nil: nothing.
+    /// The message to the agent about a notification; nil for none.
     init?(_ outcome: Handling.Outcome, of identity: NotificationIdentity) {
         switch outcome {
         case .handled, .unobserved: self = .observed(identity)
         case .failed(let reason):
-            // The agent keeps no more, and takes no message that is very long.
+            // The agent keeps no more of a reason, and refuses very long messages.
             let kept = String(decoding: reason.utf8.prefix(Limits.reasonBytes), as: UTF8.self)
             self = .failed(identity, reason: kept)
         case .notTaken: self = .failed(identity, reason: Self.nobody)

@@ -5,9 +5,9 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-// What the link tells the application, from the link's thread.
+// Calls by the link, on its thread.
 extension Application {
-    /// The agent has told the token.
+    /// The agent has sent the device token.
     func registered(_ deviceToken: String) {
         let (waiting, isNews) = state.withLock { state in
             defer {
@@ -21,7 +21,7 @@ extension Application {
         post(DeviceTokenDidChange(deviceToken: deviceToken))
     }
 
-    /// There is no token, or none any more.
+    /// The application has no device token, or none any more.
     func registrationFailed(_ reason: String) {
         let waiting = state.withLock { state in
             defer {
@@ -34,12 +34,12 @@ extension Application {
         post(RegistrationDidFail(reason: reason))
     }
 
-    /// The agent has given the topic up, as it was asked to. A token may have come between the wish and that.
+    /// The agent has confirmed an unregistration. A token may have arrived between the request and this.
     func unregistered() {
         state.withLock { if !$0.isWanted { $0.deviceToken = nil } }
     }
 
-    /// The owner of the device says whether the app may notify.
+    /// The owner of the device has decided whether the application may notify.
     func authorizationChanged(_ status: AuthorizationStatus) {
         let isNews = state.withLock { state in
             defer { state.authorizationStatus = status }
@@ -49,12 +49,13 @@ extension Application {
         post(AuthorizationDidChange(status: status))
     }
 
-    /// A push has arrived that no observer was given before.
+    /// A push has arrived that was not given to the observers before.
     func arrived(_ identity: NotificationIdentity, _ deliver: Deliver) {
         arrived(identity, payload: deliver.payload) { deliver.arrival }
     }
 
-    /// Something has arrived that no observer was given before, and that counts as handled when they were.
+    /// A notification has arrived that was not given to the observers before. It counts as handled when they have
+    /// finished.
     func arrived(
         _ identity: NotificationIdentity, payload: [UInt8]? = nil,
         _ notification: @escaping @Sendable () -> some TypedNotification
@@ -70,7 +71,7 @@ extension Application {
         }
     }
 
-    /// Something happens to the app. It may be told again.
+    /// The life cycle of the application has changed. The agent may report the same change again.
     func changed(_ change: LifeCycle) {
         let isNews = state.withLock { state in
             switch change.event {
@@ -103,13 +104,15 @@ extension Application {
     }
 }
 
-// What the application has for its link, from any thread.
+// Calls of the application to its link, from any thread.
 extension Application {
-    /// Letters in the mailbox, as a rule: those of a window of deliveries and some more. None is refused: of each kind
-    /// there are no more than the agent has said something, or the application has not said it yet.
+    /// The usual capacity of the mailbox: a delivery window and some more. Messages are posted even if it is full.
+    /// There are never many, because the application sends at most one of each kind for each message of the agent or
+    /// each change.
     private static let letters = 128
 
-    /// Lets the link know what is wanted. Of several wishes that it has not heard of, the last counts.
+    /// Tells the link whether notifications are wanted. Of several changes that the link has not seen, the last
+    /// counts.
     func wish(_ isWanted: Bool) throws(ApplicationError) {
         let mailbox = try startedMailbox()
         let isFirst = state.withLock { state in
@@ -120,7 +123,7 @@ extension Application {
         if isFirst { mailbox.postEvenIfFull(.wish) }
     }
 
-    /// What is wanted now, for the link.
+    /// Whether notifications are wanted now, read by the link.
     func takeWish() -> Bool {
         state.withLock { state in
             state.isWishPosted = false
@@ -193,9 +196,9 @@ extension Application {
 }
 
 extension Deliver {
-    /// What observers are told of it.
+    /// The notification that is posted to observers.
     var arrival: RemoteNotificationDidArrive {
-        // ``AgentLink`` has made sure that it can be read.
+        // ``AgentLink`` has checked that the payload can be read.
         var userInfo = (try? UserInfo(json: payload)) ?? [:]
         if let channel { userInfo[ChannelKey.channel] = .string("\(channel)") }
         return RemoteNotificationDidArrive(userInfo: userInfo, push: PushHeaders(self))

@@ -4,13 +4,14 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// How the device's link to the relay is.
+/// The state of the connection between the device and the relay.
 public enum RelayLinkState: Equatable, Sendable {
-    /// The agent tries to reach the relay, host and port.
+    /// The agent tries to reach the relay, given as host and port.
     case connecting(relay: String)
-    /// The device can be pushed to.
+    /// The device receives pushes.
     case connected(relay: String)
-    /// It cannot; the reason is a phrase. The next attempt is nil while the link ends, and where there is none.
+    /// The device receives no pushes. The reason is a phrase. The next attempt is nil while the connection is ending,
+    /// and if no attempt will be made.
     case disconnected(relay: String, reason: String, nextAttempt: Date?)
 
     init(_ change: LinkChange) {
@@ -25,33 +26,33 @@ public enum RelayLinkState: Equatable, Sendable {
     }
 }
 
-// What holds now, for any thread. The agent tells it whenever the application attaches, before what it hands over, and
-// whenever it changes. It may be ahead of the notification that is being observed.
+// The current state of the device, readable on any thread. The agent reports it when the application attaches, before
+// it hands anything over, and whenever it changes. It may be newer than the notification that is being observed.
 extension Application {
-    /// How the application stands to the agent.
+    /// The state of the connection to the agent.
     public var agentConnection: AgentConnection { state.withLock { $0.agentConnection } }
 
-    /// The link between device and relay; nil while no agent is attached that has told it.
+    /// The connection between device and relay; nil until an attached agent has reported it.
     public var relayLink: RelayLinkState? {
         state.withLock { $0.agentConnection == .connected ? $0.link.map { RelayLinkState($0) } : nil }
     }
 
-    /// Where the keyboard on screen is, or moves to; nil: it is hidden, or nobody has told.
+    /// The present or target frame of the keyboard on screen; nil if it is hidden, or not known.
     public var keyboardFrame: KeyboardMovement.Frame? {
         state.withLock { $0.keyboard.map { KeyboardMovement.Frame($0) } }
     }
 
-    /// The device's time zone as the agent has told it; nil: it has not yet.
+    /// The device's time zone; nil until the agent has reported it.
     public var timeZone: TimeZone? { state.withLock { $0.timeZone }.flatMap { TimeZone(identifier: $0) } }
 
-    /// Whether the owner of the device lets the application notify; nil: the agent has not told yet.
+    /// Whether the owner of the device lets the application notify; nil until the agent has reported it.
     public var authorizationStatus: AuthorizationStatus? { state.withLock { $0.authorizationStatus } }
 }
 
-// What the link tells, from its thread.
+// Calls by the link, on its thread.
 extension Application {
-    /// The application has attached, and is told what holds. What is other than it knew is posted as what has changed;
-    /// the link to the relay is told in any case.
+    /// The application has attached, and the agent has reported the device's state. Differences to the known state
+    /// are posted as changes; the state of the connection to the relay is posted in any case.
     func attached(to device: DeviceState) {
         let (former, keyboard) = state.withLock { state in (state.timeZone, state.keyboard) }
         if let link = device.link { happened(.link(link)) }
@@ -65,7 +66,7 @@ extension Application {
         }
     }
 
-    /// The keyboard has come, gone or moved while nobody told: as a movement that took no time.
+    /// Posts a movement of the keyboard that happened while the application was not attached, with a duration of 0.
     private func move(from begin: KeyboardFrame?, to end: KeyboardFrame?) {
         guard let frame = begin ?? end else { return }
         let below = KeyboardFrame(
@@ -87,14 +88,14 @@ extension Application {
         }
     }
 
-    /// The agent is being connected to.
+    /// The link starts to connect to the agent.
     func agentIsTried() {
         state.withLock { state in
             if state.agentConnection == .none { state.agentConnection = .connecting }
         }
     }
 
-    /// The agent answers. That is news after it could not be reached.
+    /// The agent answers. This is posted if it could not be reached before.
     func agentAnswered() {
         let isNews = state.withLock { state in
             defer { state.agentConnection = .connected }
@@ -104,9 +105,9 @@ extension Application {
         if isNews { post(AgentConnectionDidChange(reason: nil)) }
     }
 
-    /// The agent cannot be reached, or not any more.
+    /// The agent cannot be reached, or no longer can.
     ///
-    /// - Parameter isFault: whether somebody has to do something about it; told once for each time that the agent is
+    /// - Parameter isFault: whether a person has to act; it is then reported once for each time that the agent is
     ///   away.
     func agentUnreachable(_ reason: String, isFault: Bool) {
         let (isNews, isComplaint) = state.withLock { state in
@@ -123,7 +124,7 @@ extension Application {
         if isComplaint { complain("\(topic): \(reason) The application goes on trying.") }
     }
 
-    /// One line on standard error.
+    /// Writes one line to standard error.
     static func writeToStandardError(_ line: String) {
         try? StandardStream.errors.write("postrider: \(line)\n")
     }

@@ -5,9 +5,9 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-// What the agent tells of the device, from the link's thread.
+// Events of the device, reported by the agent on the link's thread.
 extension Application {
-    /// Something happens to the device.
+    /// Handles an event of the device.
     func happened(_ event: SystemEvent) {
         switch event {
         case .link(let change): happened(change)
@@ -40,7 +40,7 @@ extension Application {
     private func happened(_ change: PowerChange) {
         switch change.phase {
         case .willSleep:
-            // The device waits for the observers.
+            // The device does not sleep before these observers have returned, or their time is over.
             queue.async { [self] in
                 let mailbox = state.withLock { $0.mailbox }
                 deliver(DeviceWillSleep()) { _ in mailbox?.postEvenIfFull(.ready(sleep: change.sleep)) }

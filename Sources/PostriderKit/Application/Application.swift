@@ -5,75 +5,76 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// An app of this device, as the agent and the relay know it: one topic, its device token, its notifications.
+/// An app on this device, as the agent and the relay know it: one topic with its device token and its notifications.
 ///
-/// Notifications come through the ``NotificationDispatcher``, with the application as their sender. Add observers
-/// first, then ``start()`` or register: what has been waiting for the app arrives at once, and counts as handled when
-/// those observers have finished that were there. One that ends the process before that is given the notification
-/// again.
+/// Notifications are posted by the ``NotificationDispatcher``, with the application as their sender. Add observers
+/// first, and then call ``start()`` or register: notifications that were queued for the app arrive at once, and count
+/// as handled when the observers that exist by then have finished. If the process ends before that, the agent hands
+/// the notification over again.
 ///
-/// The connection to the agent has a thread of its own and comes back by itself whenever the agent was away. It ends
-/// with ``stop()``, or when nobody holds the application any more.
+/// The connection to the agent has its own thread, and reconnects by itself. It ends with ``stop()``, or when the
+/// application is released.
 public final class Application: Sendable {
-    /// The app: what the provider sends as `apns-topic`.
+    /// The topic of the app: the value of `apns-topic` in requests of the provider.
     public let topic: String
 
-    /// Where its device token is good.
+    /// The APNs environment in which the device token is valid.
     public let environment: Environment
 
     let socketPath: String
     let dispatcher: NotificationDispatcher
-    /// Observers are called here, one notification after the other.
+    /// The queue on which observers are called, one notification after the other.
     let queue: DispatchQueue
     let complain: @Sendable (String) -> Void
     let state = Mutex(State())
 
-    /// The two worlds of APNs, kept apart from the provider's key to the device token; Apple's `aps-environment`.
+    /// The two environments of APNs (Apple's `aps-environment`). Keys, device tokens and pushes of one are not valid
+    /// in the other.
     public enum Environment: Sendable {
-        /// Apps as their users have them.
+        /// The environment of apps that users have installed.
         case production
-        /// Apps at their makers'.
+        /// The environment of apps under development.
         case development
     }
 
     struct State {
-        /// The way to the link, once there is one.
+        /// The mailbox of the link; nil before the link is started.
         var mailbox: Mailbox<LinkCommand>?
         var isStopped = false
         var hasEnded = false
-        /// Whether notifications are wanted, and whether the link has yet to hear of it.
+        /// Whether notifications are wanted, and whether the link has not been told yet.
         var isWanted = false
         var isWishPosted = false
         var isStarted = false
         var deviceToken: String?
         var authorizationStatus: AuthorizationStatus?
-        /// What the agent has told of the device, and whether it answers.
+        /// What the agent has reported of the device, and whether it answers.
         var agentConnection = AgentConnection.none
         var hasComplained = false
         var link: LinkChange?
         var keyboard: KeyboardFrame?
         var timeZone: String?
-        /// What decides about notifications, what observes responses for it, and the response that is posted.
+        /// The delegate, its observation of responses, and the response that is being posted.
         var delegate = WeakDelegate()
         var responseObservation: Observation?
         var responded: Responded?
         var decidePresentation: (@Sendable (ResponseDidArrive.Subject) -> NotificationPresentationOptions)?
-        /// What the user notification centre has asked, and whether the link has yet to hear of some of it.
+        /// The calls of the user notification centre, and whether the link has yet to send some.
         var calls: [UInt64: PendingCall] = [:]
         var isCallPosted = false
-        /// Channels that are wanted, and those that the agent has yet to hear are not.
+        /// The channels that are wanted, and those to be unsubscribed from that the agent does not know of yet.
         var channels: [ChannelIdentity: Bool] = [:]
         var areChannelsPosted = false
         var lastTicket: UInt64 = 0
-        /// What has been told of the app's life; nil: nothing yet.
+        /// The life cycle as reported so far; nothing before the first report.
         var hasLaunched = false
         var isActive: Bool?
         var isTerminating = false
-        /// What the agent waits for and observers are at work on, by number.
+        /// The handlings that the agent waits for, by number.
         var handlings: [UInt64: Handling] = [:]
-        /// What is being posted.
+        /// The handling whose notification is being posted.
         var posted: Handling?
-        /// Notifications that failed, or that were given back: observers that are gone do not count for them.
+        /// Notifications that failed or were returned to the agent. Observers that are gone do not count for them.
         var givenBack: Set<NotificationIdentity> = []
         /// Whether nothing is posted any more, and whether the link has been told to end.
         var isLeaving = false
@@ -82,23 +83,24 @@ public final class Application: Sendable {
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Where agents listen: what the environment says under `POSTRIDER_AGENT_SOCKET`, or else the system's place.
+    /// The path of the agent's socket: the value of `POSTRIDER_AGENT_SOCKET` in the environment, or else the system's
+    /// path.
     public static var defaultSocketPath: String {
         ProcessInfo.processInfo.environment["POSTRIDER_AGENT_SOCKET"] ?? "/run/postrider-agent/agent.sock"
     }
 
-    /// An application that has not registered yet; nothing is connected.
+    /// Creates an application that is not registered. It does not connect yet.
     ///
     /// - Parameters:
-    ///   - topic: the app's identifier, which providers put into `apns-topic`.
-    ///   - environment: where it wants to be reached. An app has one at a time: with another one than before, its
-    ///     device token becomes invalid, and it is given a new one.
-    ///   - socketPath: the agent's Unix socket.
-    ///   - dispatcher: what its notifications are posted to.
-    ///   - queue: where observers are called, one after the other; nil: somewhere in the background.
-    ///   - complain: told one sentence, once each time that the agent cannot be reached, from a thread of the
-    ///     application's: what was tried, and what to do. If not given, it is a line on standard error. The present
-    ///     state is ``agentConnection``.
+    ///   - topic: the app's identifier, which providers send as `apns-topic`.
+    ///   - environment: the APNs environment. An app has one at a time: with another one than before, its device
+    ///     token becomes invalid, and it gets a new one.
+    ///   - socketPath: the path of the agent's Unix socket.
+    ///   - dispatcher: the dispatcher that posts its notifications.
+    ///   - queue: the queue on which observers are called, one after the other; nil for a background queue.
+    ///   - complain: called with one sentence each time that the agent becomes unreachable, on a thread of the
+    ///     application: what was tried, and what to do. If not given, the sentence is written to standard error. The
+    ///     current state is ``agentConnection``.
     public init(
         topic: String, environment: Environment = .production,
         socketPath: String = Application.defaultSocketPath,
@@ -115,19 +117,19 @@ public final class Application: Sendable {
     }
 
     deinit {
-        // Loops over its notifications end.
+        // This ends loops over the application's notifications.
         dispatcher.ended(self)
         state.withLock { $0.mailbox }?.postEvenIfFull(.stop)
     }
 
-    /// The device token, 64 hexadecimal digits; nil while there is none.
+    /// The device token as 64 hexadecimal digits; nil if there is none.
     public var deviceToken: String? { state.withLock { $0.deviceToken } }
 
-    /// The application's local notifications.
+    /// The user notification centre of the application, for local notifications.
     public var userNotificationCenter: UserNotificationCenter { UserNotificationCenter(self) }
 
-    /// Attaches to the agent, without asking for a device token: from now on what the device has for the app arrives,
-    /// such as its local notifications. An app that registers need not call it.
+    /// Attaches to the agent without asking for a device token: from now on everything that the device has for the
+    /// app arrives, such as its local notifications. An app that registers need not call this.
     ///
     /// - Throws: ``ApplicationError``.
     public func start() throws(ApplicationError) {
@@ -139,9 +141,9 @@ public final class Application: Sendable {
         if isFirst { mailbox.postEvenIfFull(.attach) }
     }
 
-    /// Registers with the agent and, through it, with the relay; from now on notifications arrive. The answer is the
-    /// device token that the provider needs. It comes when agent and relay can be reached; cancel the task to wait no
-    /// longer. Whether the agent can is told at once: ``agentConnection``.
+    /// Registers with the agent and, through it, with the relay, and returns the device token that the provider
+    /// needs. From now on notifications arrive. It returns when agent and relay can be reached; cancel the task to
+    /// stop waiting. ``agentConnection`` tells at once whether the agent can be reached.
     ///
     /// - Throws: ``ApplicationError``, or `CancellationError`.
     @discardableResult
@@ -159,7 +161,7 @@ public final class Application: Sendable {
         }
     }
 
-    /// Gives the topic up: its token becomes invalid, and what waits for the app is dropped.
+    /// Unregisters the topic: its device token becomes invalid, and notifications queued for the app are dropped.
     ///
     /// - Throws: ``ApplicationError``.
     public func unregisterForRemoteNotifications() throws(ApplicationError) {
@@ -167,19 +169,20 @@ public final class Application: Sendable {
         try wish(false)
     }
 
-    /// Says that what is being observed could not be handled: the agent hands it over again, later each time, and gives
-    /// it up after so many attempts, for the device's owner to see. For observers of a push, a local notification or
-    /// a response, before they return; a loop says ``NotificationDispatcher/Notifications/fail(_:)``.
+    /// Reports that the notification being observed could not be handled. The agent hands it over again with growing
+    /// delays, and after a number of attempts keeps it as a dead letter for the device's owner. Observers of a push,
+    /// a local notification or a response call this before they return; a loop calls
+    /// ``NotificationDispatcher/Notifications/fail(_:)``.
     ///
     /// - Parameter reason: one sentence for the device's owner.
     public func reportFailure(_ reason: String) {
         (Handling.current ?? state.withLock { $0.posted })?.fail(reason)
     }
 
-    /// Ends the connection to the agent. Observers and loops that are at work finish, and what they have handled is
-    /// told to the agent; what they have not been given yet waits there for the next time. An observer may call this:
-    /// it is the last then. Loops over the application's notifications end with their next turn. ``untilEnd()`` tells
-    /// when all that is done.
+    /// Ends the connection to the agent. Observers and loops that are handling a notification finish, and the agent
+    /// is told what they have handled; the agent keeps notifications that were not given to them. An observer may
+    /// call this; no other is called after it. Loops over the application's notifications end when they ask for the
+    /// next one. ``untilEnd()`` returns when all of this is done.
     public func stop() {
         let waiting: [CheckedContinuation<String, any Error>]? = state.withLock { state in
             guard !state.isStopped else { return nil }
@@ -194,8 +197,8 @@ public final class Application: Sendable {
         queue.async { [self] in leave() }
     }
 
-    /// Returns when the application has been stopped and the agent knows what was handled. An observer or a loop that
-    /// waits for this in the middle of a notification waits for itself.
+    /// Returns when the application has been stopped and the agent knows what was handled. An observer or a loop must
+    /// not wait for this while it handles a notification, because it would wait for itself.
     public func untilEnd() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -208,16 +211,16 @@ public final class Application: Sendable {
     }
 }
 
-/// Why an application cannot have what it asks for.
+/// Why an application cannot do what was asked of it.
 public enum ApplicationError: Error, Equatable, CustomStringConvertible {
-    /// Agent or relay refuse the registration; the reason is a sentence.
+    /// The agent or the relay has refused the registration. The reason is a sentence.
     case refused(String)
     /// The application has been stopped.
     case stopped
-    /// The connection to the agent cannot even be begun; the reason is a sentence.
+    /// The connection to the agent cannot be started. The reason is a sentence.
     case unusable(String)
 
-    /// One sentence.
+    /// A sentence that describes the error.
     public var description: String {
         switch self {
         case .refused(let reason), .unusable(let reason): reason

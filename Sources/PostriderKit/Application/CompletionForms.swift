@@ -1,7 +1,7 @@
 import PostriderCourier
 
-// The forms of UserNotifications with completion handlers, and those that nobody waits for. The agent is asked in the
-// order in which they are called. Handlers are called in the background.
+// The methods of UserNotifications that have completion handlers or return at once. The agent gets the calls in the
+// order in which they are made. Completion handlers are called in the background.
 extension UserNotificationCenter {
     // MARK: Authorization
 
@@ -19,12 +19,12 @@ extension UserNotificationCenter {
         }
     }
 
-    /// What the application may do, one by one. Where the agent cannot be asked, nothing.
+    /// The application's permissions, one by one. If the agent cannot be asked, none is granted.
     public func notificationSettings() async -> NotificationSettings {
         NotificationSettings((try? await application.call(.settings(detailed: true))) ?? [])
     }
 
-    /// What the application may do, one by one. Where the agent cannot be asked, nothing.
+    /// Gets the application's permissions, one by one. If the agent cannot be asked, none is granted.
     public func getNotificationSettings(
         completionHandler: @escaping @Sendable (NotificationSettings) -> Void
     ) {
@@ -45,46 +45,46 @@ extension UserNotificationCenter {
         }
     }
 
-    /// What is not due yet, by date.
+    /// Gets the requests that are not due yet, by date.
     public func getPendingNotificationRequests(
         completionHandler: @escaping @Sendable ([NotificationRequest]) -> Void
     ) {
         ask(.list(.pending)) { completionHandler(Self.notifications((try? $0.get()) ?? []).map(\.request)) }
     }
 
-    /// Takes pending notifications of these identifiers back.
+    /// Removes pending notifications with these identifiers.
     public func removePendingNotificationRequests(withIdentifiers identifiers: [String]) {
         ask(.removePending(.some(identifiers)))
     }
 
-    /// Takes every pending notification back.
+    /// Removes every pending notification.
     public func removeAllPendingNotificationRequests() { ask(.removePending(.all)) }
 
     // MARK: What was
 
-    /// What was delivered, and not taken away or responded to, by date.
+    /// Gets the delivered notifications that were neither removed nor responded to, by date.
     public func getDeliveredNotifications(
         completionHandler: @escaping @Sendable ([UserNotification]) -> Void
     ) {
         ask(.list(.delivered)) { completionHandler(Self.notifications((try? $0.get()) ?? [])) }
     }
 
-    /// Takes delivered notifications of these identifiers away.
+    /// Removes delivered notifications with these identifiers.
     public func removeDeliveredNotifications(withIdentifiers identifiers: [String]) {
         ask(.removeDelivered(.some(identifiers)))
     }
 
-    /// Takes every delivered notification away.
+    /// Removes every delivered notification.
     public func removeAllDeliveredNotifications() { ask(.removeDelivered(.all)) }
 
     // MARK: Categories
 
-    /// Replaces the categories.
+    /// Replaces the categories of the application.
     public func setNotificationCategories(_ categories: Set<NotificationCategory>) {
         ask(Self.order(setting: categories))
     }
 
-    /// The categories.
+    /// Gets the categories of the application.
     public func getNotificationCategories(
         completionHandler: @escaping @Sendable (Set<NotificationCategory>) -> Void
     ) {
@@ -93,19 +93,19 @@ extension UserNotificationCenter {
 
     // MARK: The icon
 
-    /// Puts a number on the icon of the application's desktop file; 0 removes it. The agent keeps it.
+    /// Sets the number on the icon of the application's desktop file; 0 removes it. The agent keeps it.
     ///
-    /// - Throws: ``UserNotificationError/notificationsNotAllowed`` where badges are not granted.
+    /// - Throws: ``UserNotificationError/notificationsNotAllowed`` if badges are not granted.
     public func setBadgeCount(_ count: Int) async throws {
         _ = try await application.call(.setBadge(UInt32(clamping: count)))
     }
 
-    /// Puts a number on the icon of the application's desktop file; 0 removes it. The agent keeps it.
+    /// Sets the number on the icon of the application's desktop file; 0 removes it. The agent keeps it.
     public func setBadgeCount(
         _ count: Int, withCompletionHandler completionHandler: (@Sendable ((any Error)?) -> Void)? = nil
     ) { ask(.setBadge(UInt32(clamping: count))) { completionHandler?($0.failure) } }
 
-    /// Whether apps may draw notifications of their own: no desktop lets them.
+    /// Whether apps may draw notifications of their own. It is false, because no desktop permits that.
     public var supportsContentExtensions: Bool { false }
 
     // MARK: -

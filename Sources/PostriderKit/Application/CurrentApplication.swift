@@ -1,13 +1,13 @@
 import FoundationEssentials
 import Synchronization
 
-// Which application is meant where none is named, as on iOS, where a process has one.
+// The current application, for calls that name none. On iOS a process has only one.
 extension Application {
     private struct Register {
-        /// Those that are there, the oldest first.
+        /// All applications of the process, the oldest first.
         var present: [WeakApplication] = []
         var chosen = WeakApplication()
-        /// The one that was made because nobody else had made one.
+        /// The application that was created because ``Application/current`` found none.
         var made: Application?
         /// A delegate that was set before there was an application.
         var delegate = WeakDelegate()
@@ -19,12 +19,12 @@ extension Application {
 
     private static let register = Mutex(Register())
 
-    /// Makes this the application that ``UserNotificationCenter/current()`` means. A process that has one application
-    /// need not call it.
+    /// Makes this the application that ``UserNotificationCenter/current()`` refers to. A process with only one
+    /// application need not call this.
     public func makeCurrent() { Self.register.withLock { $0.chosen.object = self } }
 
-    /// The application that was made current; or else the oldest one that is there; or else that of the topic under
-    /// `POSTRIDER_TOPIC`, which agents set for the apps that they start.
+    /// The application that was made current; otherwise the oldest one that exists; otherwise a new one with the
+    /// topic in `POSTRIDER_TOPIC`, which agents set for apps that they start. nil if there is none of these.
     public static var current: Application? {
         let present = register.withLock { $0.chosen.object ?? $0.present.lazy.compactMap(\.object).first }
         if let present { return present }
@@ -36,7 +36,7 @@ extension Application {
         }
     }
 
-    /// The application is there.
+    /// Adds the application to the list.
     func enterRegister() {
         let delegate = Self.register.withLock { register in
             register.present.removeAll { $0.object == nil }
@@ -47,7 +47,7 @@ extension Application {
         if let delegate { setDelegate(delegate) }
     }
 
-    /// A delegate that was set before there was an application; the next one takes it on.
+    /// A delegate that was set before there was an application. The next application gets it.
     static var waitingDelegate: (any UserNotificationCenterDelegate)? {
         get { register.withLock { $0.delegate.object } }
         set { register.withLock { $0.delegate.object = newValue } }

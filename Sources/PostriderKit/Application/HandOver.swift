@@ -1,32 +1,33 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// Which notifications the observers have been called for, so that each is given to them once, however often the
-/// agent hands it over: it does so again when it was killed before it could write down that they were handled.
+/// Records for which notifications the observers have been called, so that they get each one once, however often the
+/// agent hands it over. An agent that is killed before it has written an acknowledgement hands the notification over
+/// again.
 ///
-/// A window of deliveries is all that needs remembering: the agent hands over in order, and sends the one after a
-/// whole window only when the first of it is handled for good.
+/// Only one window of deliveries has to be remembered, because the agent hands over in order, and sends the delivery
+/// after a whole window only when the first of the window is handled for good.
 struct HandOver {
-    /// What is to be done with a delivery.
+    /// What to do with a delivery.
     enum Step: Equatable {
-        /// Nobody has seen it: call the observers, then say ``observed(_:)``.
+        /// No observer has seen it: call the observers, then ``observed(_:)``.
         case post
-        /// The observers are at work on it.
+        /// The observers are handling it.
         case wait
-        /// The observers have had it: only say that it is handled.
+        /// The observers have handled it: only acknowledge it.
         case confirm
     }
 
     private struct Entry {
         let identity: NotificationIdentity
-        /// Its number on the present stream; nil where it has none.
+        /// The number of the delivery on the current stream; nil if it has none.
         var delivery: UInt64?
         var isObserved = false
     }
 
     private var entries: [Entry] = []
 
-    /// The agent has handed over a notification as the delivery of this number.
+    /// The agent has handed over a notification as the delivery with this number.
     mutating func arrived(_ identity: NotificationIdentity, as delivery: UInt64) -> Step {
         if let index = entries.firstIndex(where: { $0.identity == identity }) {
             entries[index].delivery = delivery
@@ -39,21 +40,21 @@ struct HandOver {
         return .post
     }
 
-    /// Every observer has returned. The answer is the delivery that is handled, nil where its stream is gone.
+    /// Every observer has returned. Returns the delivery to acknowledge; nil if its stream has ended.
     mutating func observed(_ identity: NotificationIdentity) -> UInt64? {
         guard let index = entries.firstIndex(where: { $0.identity == identity }) else { return nil }
         entries[index].isObserved = true
         return entries[index].delivery
     }
 
-    /// An observer has failed: when the agent hands the notification over again, it is new. The answer is the delivery
-    /// that has failed, nil where its stream is gone.
+    /// An observer has failed. If the agent hands the notification over again, it counts as new. Returns the delivery
+    /// that has failed; nil if its stream has ended.
     mutating func failed(_ identity: NotificationIdentity) -> UInt64? {
         guard let index = entries.firstIndex(where: { $0.identity == identity }) else { return nil }
         return entries.remove(at: index).delivery
     }
 
-    /// The stream is gone, and with it the numbers of its deliveries.
+    /// The stream has ended, and with it the numbers of its deliveries.
     mutating func streamEnded() {
         for index in entries.indices { entries[index].delivery = nil }
     }

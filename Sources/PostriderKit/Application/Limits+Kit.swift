@@ -1,9 +1,9 @@
 import PostriderNotifications
 
 extension Limits {
-    /// Notifications that an application remembers as having failed, or having been given back: as many as an agent
-    /// keeps for it. At 16 bytes each: 16 KiB.
+    /// The most notifications that an application remembers as failed or returned, which is as many as an agent keeps
+    /// for it. Each takes 16 bytes, in total 16 KiB.
     static let givenBackPerApp = 1000
-    /// Milliseconds that an agent has to answer an application that connects, until that says so.
+    /// How long an agent may take to answer a new connection before the application reports it, in milliseconds.
     static let agentAnswerMilliseconds = 5_000
 }

@@ -1,40 +1,40 @@
-/// What a notification is about. An app extends it with its own:
+/// The name of a notification. An app adds its own in an extension:
 ///
 ///     extension NotificationName {
 ///         static let orderShipped = NotificationName(rawValue: "orderShipped")
 ///     }
 public struct NotificationName: RawRepresentable, Hashable, Sendable {
-    /// The name as text; two names are the same where their texts are.
+    /// The name as text. Two names are equal if their texts are.
     public let rawValue: String
 
-    /// A name from its text.
+    /// Creates a name from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 extension NotificationName: CustomStringConvertible {
-    /// The text.
+    /// The text of the name.
     public var description: String { rawValue }
 }
 
-/// Who posts: an object that is told from others by being itself. Nobody keeps it alive.
+/// The object that posts a notification. It is compared by identity, and is not kept alive.
 public typealias NotificationSender = any AnyObject & Sendable
 
-/// One notification on its way through a ``NotificationDispatcher``: what its observers are given.
+/// A notification as a ``NotificationDispatcher`` gives it to observers.
 public struct DispatchedNotification: Sendable {
-    /// What it is about.
+    /// The name of the notification.
     public let name: NotificationName
-    /// Who posted it, nil where nobody in particular did.
+    /// The object that posted the notification; nil if it has no sender.
     public let sender: NotificationSender?
-    /// What it says; for a remote notification, the values of its payload.
+    /// The values of the notification; for a remote notification, the values of its payload.
     public let userInfo: UserInfo
     /// The payload of a remote notification, byte for byte as the provider sent it; nil for all others.
     public let payload: [UInt8]?
-    /// What a push has beside its payload; nil: it is no push, or none that the agent has handed over.
+    /// The headers of a push; nil for other notifications, and for a push that no agent has handed over.
     public let push: PushHeaders?
-    /// The handling that somebody waits for; nil if nobody does.
+    /// The handling that the agent waits for; nil if nothing waits.
     let handling: Handling?
 
-    /// A notification from its parts.
+    /// Creates a notification from its parts.
     public init(name: NotificationName, sender: NotificationSender? = nil, userInfo: UserInfo = [:]) {
         self.init(
             name: name, sender: sender, userInfo: userInfo, payload: nil, push: nil, handling: nil)

@@ -1,67 +1,68 @@
 import Synchronization
 
-/// What an app made of a notification, as iOS's `fetchCompletionHandler` is told. Numbers as Apple's
+/// The result of handling a notification, as in iOS's `fetchCompletionHandler`. The raw values are those of Apple's
 /// `UIBackgroundFetchResult`.
 public enum BackgroundFetchResult: UInt, CaseIterable, Sendable {
-    /// The app has handled it, and there was something new.
+    /// The app has handled the notification and found new data.
     case newData = 0
-    /// The app has handled it, and there was nothing new.
+    /// The app has handled the notification and found no new data.
     case noData = 1
-    /// The app could not handle it: the agent hands it over again.
+    /// The app could not handle the notification; the agent hands it over again.
     case failed = 2
 
-    /// How a share in the handling ends with this result.
+    /// How an observer's share ends with this result.
     var end: Handling.End { self == .failed ? .failed("The app said that it failed.") : .handled }
 }
 
-/// The handling of one notification by all its observers: it is over when the post and every asynchronous observer
-/// have finished. Then, once, somebody is told what came of it.
+/// The handling of one notification by all of its observers. It ends when the post and every asynchronous observer
+/// have finished, and then its outcome is reported once.
 ///
-/// An asynchronous observer takes a share while the notification is posted, begins it when the notification's turn
+/// An asynchronous observer gets a share while the notification is posted, begins it when the notification's turn
 /// comes, and finishes it.
 final class Handling: Sendable {
-    /// What came of the handling.
+    /// The outcome of a handling.
     enum Outcome: Equatable {
-        /// Every observer that began has handled it, and at least one did.
+        /// Every observer that began has handled the notification, and at least one did.
         case handled
-        /// An observer has failed; the reason is one sentence.
+        /// An observer has failed. The reason is one sentence.
         case failed(String)
-        /// Asynchronous observers were going to have it, and all ended before their turn.
+        /// Asynchronous observers had a share, and all of them ended before their turn.
         case notTaken
-        /// Nobody observes it.
+        /// No observer observes the notification.
         case unobserved
-        /// The application was stopped before an observer had handled it.
+        /// The application was stopped before an observer had handled the notification.
         case withdrawn
     }
 
     /// How a share ends.
     enum End: Equatable {
-        /// The observer has handled it.
+        /// The observer has handled the notification.
         case handled
-        /// The observer has failed; the reason is one sentence.
+        /// The observer has failed. The reason is one sentence.
         case failed(String)
-        /// The observer ended in the middle of handling it.
+        /// The observer ended in the middle of handling the notification.
         case interrupted
         /// The observer ended before its turn.
         case notTaken
     }
 
-    /// One asynchronous observer's part.
+    /// One asynchronous observer's share in a handling.
     struct Share {
         fileprivate let handling: Handling
         fileprivate let index: Int
 
-        /// The notification's turn has come; false if it was withdrawn meanwhile, and is not to be handled any more.
+        /// Begins the share when the notification's turn has come. Returns false if the notification was withdrawn
+        /// and must not be handled.
         func begin() -> Bool { handling.begin(index) }
 
-        /// The observer has finished. Only the first call counts.
+        /// Ends the share. Only the first call counts.
         func finish(_ end: End) { handling.finish(index, end) }
     }
 
     private enum Phase { case waiting, working, finished }
 
     private struct State {
-        /// The phases of the shares; the first is the post's own.
+        /// The phases of the shares. The first is the post itself.
         var phases: [Phase] = [.working]
         var openCount = 1
         var isHandled = false
@@ -91,7 +92,7 @@ final class Handling: Sendable {
         }
     }
 
-    /// What is being handled in the present task, or on the present thread.
+    /// The handling in which the current task or thread takes part.
     @TaskLocal static var current: Handling?
 
     private static let interruption = "The app stopped observing while it handled this."
@@ -99,10 +100,10 @@ final class Handling: Sendable {
     private let state = Mutex(State())
     private let whenOver: @Sendable (Outcome) -> Void
 
-    /// - Parameter whenOver: told what came of it, once, by whoever finishes last.
+    /// - Parameter whenOver: called once with the outcome, on the thread that finishes last.
     init(whenOver: @escaping @Sendable (Outcome) -> Void) { self.whenOver = whenOver }
 
-    /// Takes a share for an asynchronous observer; nil if the handling is over.
+    /// Adds a share for an asynchronous observer; nil if the handling is over.
     func share() -> Share? {
         state.withLock { state in
             guard state.openCount > 0, !state.isWithdrawn else { return nil }
@@ -112,10 +113,10 @@ final class Handling: Sendable {
         }
     }
 
-    /// An observer says that it failed, however its share ends.
+    /// Records that an observer has failed, however its share ends.
     func fail(_ reason: String) { state.withLock { $0.failure = $0.failure ?? reason } }
 
-    /// The post has returned, after so many observers were called, those with a share included.
+    /// The post has returned. `observers` counts all observers that were called, including those with a share.
     func posted(to observers: Int) {
         change { state in
             if observers > state.phases.count - 1 { state.isHandled = true }
@@ -125,7 +126,8 @@ final class Handling: Sendable {
         }
     }
 
-    /// The application is stopped: observers whose turn has not come do not have it any more.
+    /// Withdraws the notification because the application is stopped: observers whose turn has not come do not get
+    /// it.
     func withdraw() {
         change { state in
             state.isWithdrawn = true
@@ -145,7 +147,7 @@ final class Handling: Sendable {
 
     private func finish(_ index: Int, _ end: End) { change { $0.finish(index, end) } }
 
-    /// Changes the state, and says what came of the handling if that was the last change.
+    /// Changes the state, and reports the outcome if that ends the handling.
     private func change(_ body: (inout State) -> Void) {
         let outcome: Outcome? = state.withLock { state in
             let wasOpen = state.openCount > 0

@@ -1,16 +1,16 @@
 public import Dispatch
 
-// Observers that run elsewhere than where a notification is posted. The post does not wait for them; the confirmation
-// to the agent does.
+// Observers that run after a post has returned. The post does not wait for them; the acknowledgement to the agent
+// does.
 extension NotificationDispatcher {
-    /// Calls `observer` on a queue for notifications of one name from one sender, until what this returns is released
-    /// or removed. A notification is confirmed to the agent when it has returned. One that is removed, or whose scope
-    /// is switched off, before its turn is not called.
+    /// Calls `observer` on a queue for notifications of one name from one sender, until the returned observation is
+    /// released or removed. The agent gets the acknowledgement of a notification when the observer has returned. An
+    /// observer that is removed before its turn, or whose scope is off by then, is not called.
     ///
     /// - Parameters:
     ///   - name: the name to observe; nil for any name.
     ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
-    ///   - scope: the observer is called only while this scope is switched on; nil for always.
+    ///   - scope: the observer is called only while this scope is on; nil for always.
     ///   - queue: the queue on which the observer is called, such as `.main`.
     ///   - observer: called with each notification.
     public func addObserver(
@@ -30,9 +30,9 @@ extension NotificationDispatcher {
         }
     }
 
-    /// The form that NSNotificationCenter has: calls `block` on a queue, or where the notification is posted if there
-    /// is none, until the observation is given to ``removeObserver(_:)``. The dispatcher keeps the observer: it does
-    /// not end when what this returns is released.
+    /// Has the form of NSNotificationCenter's method: calls `block` on a queue, or on the posting thread if `queue`
+    /// is nil, until the observation is given to ``removeObserver(_:)``. The dispatcher keeps the observer; it does
+    /// not end when the returned observation is released.
     public func addObserver(
         forName name: NotificationName?, object sender: NotificationSender?, queue: DispatchQueue?,
         using block: @escaping Observer
@@ -50,14 +50,14 @@ extension NotificationDispatcher {
         return observation.kept()
     }
 
-    /// Calls `observer` on the main actor for notifications of one name from one sender, one after the other. A
-    /// notification is confirmed to the agent when it has returned.
+    /// Calls `observer` on the main actor for notifications of one name from one sender, one after the other. The
+    /// agent gets the acknowledgement of a notification when the observer has returned.
     ///
     /// - Parameters:
     ///   - name: the name to observe; nil for any name.
     ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
-    ///   - scope: the observer is called only while this scope is switched on; nil for always.
-    ///   - limit: as of ``notifications(named:sender:in:limit:)``.
+    ///   - scope: the observer is called only while this scope is on; nil for always.
+    ///   - limit: see ``notifications(named:sender:in:limit:)``.
     ///   - observer: called with each notification.
     public func addObserver(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
@@ -81,17 +81,18 @@ extension NotificationDispatcher {
         }
     }
 
-    /// Calls an asynchronous observer for notifications of one name from one sender, one after the other, in a task of
-    /// its own. What it returns is what becomes of the notification, as iOS's `fetchCompletionHandler` is told; if it
-    /// throws, the notification has failed, for the reason that the error describes.
+    /// Calls an asynchronous observer for notifications of one name from one sender, one after the other, in its own
+    /// task. Its return value is the result of handling the notification, as in iOS's `fetchCompletionHandler`. If it
+    /// throws, the handling has failed, with the error's description as the reason.
     ///
-    /// A call that is running when the observation ends runs to its end; what waits behind it is not handled.
+    /// A call that is running when the observation ends runs to its end. Notifications whose turn has not come are
+    /// not handled.
     ///
     /// - Parameters:
     ///   - name: the name to observe; nil for any name.
     ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
-    ///   - scope: the observer is called only while this scope is switched on; nil for always.
-    ///   - limit: as of ``notifications(named:sender:in:limit:)``.
+    ///   - scope: the observer is called only while this scope is on; nil for always.
+    ///   - limit: see ``notifications(named:sender:in:limit:)``.
     ///   - observer: called with each notification.
     public func addObserver(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
@@ -108,7 +109,7 @@ extension NotificationDispatcher {
         return observation
     }
 
-    /// Calls an asynchronous observer with each notification of a type, one after the other, in a task of its own.
+    /// Calls an asynchronous observer with each notification of a type, one after the other, in its own task.
     public func addObserver<Notification: TypedNotification>(
         of type: Notification.Type, sender: NotificationSender? = nil, in scope: NotificationScope? = nil,
         limit: Int = 256,
@@ -127,7 +128,7 @@ extension NotificationDispatcher {
     private func observe(_ interest: Interest, on queue: DispatchQueue, _ observer: @escaping Observer)
         -> Observation
     {
-        // The entry of the observer holds this: once it is removed, calls that wait in the queue do nothing.
+        // The entry of the observer holds this. Once it is removed, calls that wait in the queue do nothing.
         let hold = FeedHold {}
         let scope = interest.scope
         return observe(interest, .queued) { notification in
@@ -146,7 +147,7 @@ extension NotificationDispatcher {
 }
 
 extension NotificationFeed {
-    /// Handles one notification after the other in a task of its own, until the feed ends.
+    /// Handles one notification after the other in its own task, until the feed ends.
     fileprivate func work(
         _ handle: @escaping @Sendable (Element) async throws -> BackgroundFetchResult
     ) {

@@ -1,82 +1,82 @@
 public import FoundationEssentials
 
-/// A push has arrived.
+/// Posted when a push has arrived.
 public struct RemoteNotificationDidArrive: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.remoteNotificationDidArrive
-    /// The payload as the provider wrote it.
+    /// The payload as the provider sent it.
     public let userInfo: UserInfo
-    /// What it has beside its payload: its `apns-id`, priority, dates and others. Nil if only the payload is known: of
-    /// a push that the user has responded to, and of one that the app itself has posted.
+    /// The headers of the push: its `apns-id`, priority, dates and others. nil if only the payload is known, which is
+    /// so for a push that the user has responded to, and for one that the app itself has posted.
     public let push: PushHeaders?
 
-    /// A push from its payload.
+    /// Creates a push from its payload.
     public init(userInfo: UserInfo) { self.init(userInfo: userInfo, push: nil) }
 
-    /// A push from its payload and what it has beside.
+    /// Creates a push from its payload and its headers.
     public init(userInfo: UserInfo, push: PushHeaders?) {
         self.userInfo = userInfo
         self.push = push
     }
 
-    /// A push with what it has beside its payload.
+    /// Reads a push with its headers from a notification.
     public init?(_ notification: DispatchedNotification) {
         self.init(userInfo: notification.userInfo, push: notification.push)
     }
 }
 
-/// The application has a device token, for the first time or a new one.
+/// Posted when the application has got a device token, for the first time or a new one.
 public struct DeviceTokenDidChange: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.deviceTokenDidChange
-    /// 64 hexadecimal digits.
+    /// The device token as 64 hexadecimal digits.
     public let deviceToken: String
 
-    /// The token as a user info.
+    /// The token as user info.
     public var userInfo: UserInfo { [RegistrationKey.deviceToken: .string(deviceToken)] }
 
-    /// News of a token.
+    /// Creates the notification.
     public init(deviceToken: String) { self.deviceToken = deviceToken }
 
-    /// Nil: there is no token in it.
+    /// Returns nil if `userInfo` has no device token.
     public init?(userInfo: UserInfo) {
         guard let deviceToken = userInfo[RegistrationKey.deviceToken]?.string else { return nil }
         self.deviceToken = deviceToken
     }
 }
 
-/// The application has no device token, or none any more.
+/// Posted when the application has no device token, or none any more.
 public struct RegistrationDidFail: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.registrationDidFail
-    /// One sentence for a person.
+    /// One sentence for the user.
     public let reason: String
 
-    /// The reason as a user info.
+    /// The reason as user info.
     public var userInfo: UserInfo { [RegistrationKey.reason: .string(reason)] }
 
-    /// News of a failure.
+    /// Creates the notification.
     public init(reason: String) { self.reason = reason }
 
-    /// Nil: there is no reason in it.
+    /// Returns nil if `userInfo` has no reason.
     public init?(userInfo: UserInfo) {
         guard let reason = userInfo[RegistrationKey.reason]?.string else { return nil }
         self.reason = reason
     }
 }
 
-/// The moment of a local notification has come.
+/// Posted when a local notification is due.
 public struct LocalNotificationDidFire: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.localNotificationDidFire
-    /// What the app has called it.
+    /// The identifier that the app has given to the notification.
     public let identifier: String
-    /// What it shows and tells.
+    /// The content of the notification.
     public let content: NotificationContent
-    /// When it was due; the past, where the device was off then.
+    /// When the notification was due. This is in the past if the device was off at that time.
     public let date: Date
 
-    /// The notification as a user info.
+    /// The notification as user info.
     public var userInfo: UserInfo {
         var info = content.asUserInfo
         info[UserNotificationKey.identifier] = .string(identifier)
@@ -84,14 +84,14 @@ public struct LocalNotificationDidFire: TypedNotification, Equatable {
         return info
     }
 
-    /// News of a notification.
+    /// Creates the notification.
     public init(identifier: String, content: NotificationContent, date: Date) {
         self.identifier = identifier
         self.content = content
         self.date = date
     }
 
-    /// Nil: there is no identifier or no date in it.
+    /// Returns nil if `userInfo` has no identifier or no date.
     public init?(userInfo: UserInfo) {
         guard let identifier = userInfo[UserNotificationKey.identifier]?.string,
             let seconds = userInfo[UserNotificationKey.date]?.double
@@ -102,19 +102,19 @@ public struct LocalNotificationDidFire: TypedNotification, Equatable {
     }
 }
 
-/// The user has done something with a notification that was shown.
+/// Posted when the user has responded to a notification that was shown.
 public struct ResponseDidArrive: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.responseDidArrive
 
-    /// The user has chosen the notification itself, not one of its actions.
+    /// The action identifier if the user has chosen the notification itself and not one of its actions.
     public static let defaultActionIdentifier = "postrider.default"
-    /// The user has put the notification away.
+    /// The action identifier if the user has dismissed the notification.
     public static let dismissActionIdentifier = "postrider.dismiss"
-    /// The user asks for the app's own settings of its notifications.
+    /// The action identifier if the user asks for the app's own notification settings.
     public static let settingsActionIdentifier = "postrider.settings"
 
-    /// What a user responds to.
+    /// The notification that a user responds to.
     public enum Subject: Equatable, Sendable {
         /// A local notification.
         case local(LocalNotificationDidFire)
@@ -122,19 +122,19 @@ public struct ResponseDidArrive: TypedNotification, Equatable {
         case remote(RemoteNotificationDidArrive)
     }
 
-    /// What the user has responded to.
+    /// The notification that the user has responded to.
     public let subject: Subject
-    /// What the user has done: the identifier of one of the app's actions, or one of those above.
+    /// The response: the identifier of one of the app's actions, or one of the identifiers above.
     public let actionIdentifier: String
-    /// What the user has written, where the action asks for it.
+    /// The text that the user has entered; nil if the action asks for none.
     public let userText: String?
-    /// Under which identifier a push is listed as delivered; nil for a local notification, or if the agent does not
-    /// say.
+    /// The identifier under which a push is listed as delivered; nil for a local notification, or if the agent does
+    /// not report it.
     public let identifier: String?
-    /// When a push arrived; nil for a local notification, or if the agent does not say.
+    /// When a push arrived; nil for a local notification, or if the agent does not report it.
     public let date: Date?
 
-    /// The response as a user info.
+    /// The response as user info.
     public var userInfo: UserInfo {
         var info: UserInfo
         switch subject {
@@ -149,7 +149,7 @@ public struct ResponseDidArrive: TypedNotification, Equatable {
         return info
     }
 
-    /// News of a response.
+    /// Creates the notification.
     public init(
         to subject: Subject, actionIdentifier: String, userText: String? = nil, identifier: String? = nil,
         date: Date? = nil
@@ -161,7 +161,7 @@ public struct ResponseDidArrive: TypedNotification, Equatable {
         self.userText = userText
     }
 
-    /// Nil: there is no action in it, or nothing that it is about.
+    /// Returns nil if `userInfo` has no action, or no notification.
     public init?(userInfo: UserInfo) {
         guard let action = userInfo[UserNotificationKey.action]?.string else { return nil }
         if let payload = userInfo[UserNotificationKey.payload]?.dictionary {
@@ -179,22 +179,22 @@ public struct ResponseDidArrive: TypedNotification, Equatable {
     }
 }
 
-/// The owner of the device has decided whether the application may notify.
+/// Posted when the owner of the device has decided whether the application may notify.
 public struct AuthorizationDidChange: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.authorizationDidChange
-    /// What holds from now on.
+    /// The status from now on.
     public let status: AuthorizationStatus
 
-    /// The status as a user info.
+    /// The status as user info.
     public var userInfo: UserInfo {
         [UserNotificationKey.authorizationStatus: .integer(Int64(status.rawValue))]
     }
 
-    /// News of a decision.
+    /// Creates the notification.
     public init(status: AuthorizationStatus) { self.status = status }
 
-    /// Nil: there is no status in it.
+    /// Returns nil if `userInfo` has no status.
     public init?(userInfo: UserInfo) {
         guard let number = userInfo[UserNotificationKey.authorizationStatus]?.integer,
             let status = Int(exactly: number).flatMap(AuthorizationStatus.init(rawValue:))

@@ -1,21 +1,21 @@
 import Synchronization
 
-/// Brings notifications to the observers of an app, in the manner of NSNotificationCenter.
+/// Posts notifications to the observers of an app, like NSNotificationCenter.
 ///
-/// - An observer asks for one name or any, and for one sender or any.
-/// - Posting calls every observer that asked for it, in the order in which they were added, on the poster's thread,
-///   and returns when the last has returned. Anyone may post from any thread, an observer included.
-/// - The other forms of observers (`on:`, `onMainActor:`, `handling:`, ``notifications(named:sender:in:limit:)``) run
-///   elsewhere, later: a post does not wait for them. A notification of the agent is confirmed when all its observers
-///   have finished, of whatever form.
-/// - An observer that is removed while a post runs, before its turn, is not called; one that is added then sees the
-///   next post. A call that is already running on another thread runs to its end.
-/// - Observers that are bound to a ``NotificationScope`` are passed over while it is switched off.
-/// - What happens to the device is told by its agent alone: an app's own post of a name of the system's
-///   (``NotificationName/isSystems``) calls nobody, and answers why.
-/// - No lock is held while an observer runs, nor while something that it holds is released.
+/// - An observer observes one name or any, and one sender or any.
+/// - A post calls every matching observer in the order in which they were added, on the posting thread, and returns
+///   when the last has returned. Any thread may post, and an observer may post, too.
+/// - Observers of the other forms (`on:`, `onMainActor:`, `handling:`, ``notifications(named:sender:in:limit:)``) run
+///   elsewhere and later: a post does not wait for them. The agent gets the acknowledgement of a notification when
+///   all its observers, of whatever form, have finished.
+/// - An observer that is removed during a post, before its turn, is not called; one that is added during a post gets
+///   the next one. A call that is already running on another thread runs to its end.
+/// - Observers that are bound to a ``NotificationScope`` are skipped while it is off.
+/// - Only the agent posts events of the device: an app's own post of such a name (``NotificationName/isSystems``)
+///   calls no observer, and returns the reason.
+/// - No lock is held while an observer runs, nor while an object that it holds is released.
 public final class NotificationDispatcher: Sendable {
-    /// What an observer does with a notification, on the thread of whoever posts it.
+    /// A closure that is called with a notification, on the thread that posts it.
     public typealias Observer = @Sendable (DispatchedNotification) -> Void
 
     /// The dispatcher of the app, to which remote, local and system notifications are posted.
@@ -23,16 +23,16 @@ public final class NotificationDispatcher: Sendable {
 
     private let observers = Mutex(ObserverList())
 
-    /// A dispatcher without observers.
+    /// Creates a dispatcher without observers.
     public init() {}
 
-    /// Calls `observer` for notifications of one name from one sender, until the observation that this returns is
-    /// released or removed.
+    /// Calls `observer` for notifications of one name from one sender, until the returned observation is released or
+    /// removed.
     ///
     /// - Parameters:
     ///   - name: the name to observe; nil for any name.
     ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
-    ///   - scope: the observer is called only while this scope is switched on; nil for always.
+    ///   - scope: the observer is called only while this scope is on; nil for always.
     ///   - observer: called with each notification, on the thread that posts it.
     public func addObserver(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
@@ -44,12 +44,11 @@ public final class NotificationDispatcher: Sendable {
         }
     }
 
-    /// Calls a method of `object` for notifications of one name from one sender, for as long as the object is there:
+    /// Calls a method of `object` for notifications of one name from one sender, for as long as the object exists:
     ///
     ///     dispatcher.addObserver(screen, calling: Screen.showOrder, named: .orderShipped)
     ///
-    /// The object is not kept alive, but for the time of a call. The same method may be added several times, and is
-    /// called as often.
+    /// The object is kept alive only during a call. If the same method is added several times, it is called as often.
     public func addObserver<Object: AnyObject & Sendable>(
         _ object: Object, calling method: @escaping @Sendable (Object) -> (DispatchedNotification) -> Void,
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
@@ -63,13 +62,13 @@ public final class NotificationDispatcher: Sendable {
         }
     }
 
-    /// Ends an observation now. Ending it twice, or one of another dispatcher, does nothing.
+    /// Ends an observation now. Ending it twice, or ending one of another dispatcher, does nothing.
     public func removeObserver(_ observation: Observation) {
         if observation.dispatcher === self { remove(observation.number) }
     }
 
-    /// Calls methods of `object` no longer: those that were added with this name and this sender, or all of them
-    /// where nothing else is said. An object may do so while it is released; it need not.
+    /// Stops calling methods of `object`: those that were added with this name and this sender, or all of them if
+    /// neither is given. An object may call this in its deinitializer, and need not.
     public func removeObserver(
         _ object: NotificationSender, named name: NotificationName? = nil, sender: NotificationSender? = nil
     ) {
@@ -79,7 +78,7 @@ public final class NotificationDispatcher: Sendable {
 
     /// Calls the observers of a notification.
     ///
-    /// - Returns: why nobody was called; nil: everybody was who had asked for it.
+    /// - Returns: why no observer was called; nil if all matching observers were called.
     @discardableResult
     public func post(_ notification: DispatchedNotification) -> PostRefusal? {
         guard !notification.name.isSystems else { return PostRefusal(of: notification.name) }
@@ -87,9 +86,9 @@ public final class NotificationDispatcher: Sendable {
         return nil
     }
 
-    /// Calls the observers of a notification, whoever it is of.
+    /// Calls the observers of a notification, without checking whether an app may post its name.
     ///
-    /// - Returns: how many were called.
+    /// - Returns: how many observers were called.
     @discardableResult
     func deliver(_ notification: DispatchedNotification) -> Int {
         var called = 0
@@ -100,15 +99,15 @@ public final class NotificationDispatcher: Sendable {
         return called
     }
 
-    /// Ends the asynchronous observers of one sender, which has ended.
+    /// Ends the asynchronous observers of a sender that has ended.
     func ended(_ sender: NotificationSender) {
         let removed = observers.withLock { $0.removeThoseEnding(with: sender) }
         withExtendedLifetime(removed) {}
     }
 
-    /// Calls the observers of a notification with this name, sender and content.
+    /// Calls the observers of a notification with this name, sender and user info.
     ///
-    /// - Returns: why nobody was called; nil: everybody was who had asked for it.
+    /// - Returns: why no observer was called; nil if all matching observers were called.
     @discardableResult
     public func post(
         name: NotificationName, sender: NotificationSender? = nil, userInfo: UserInfo = [:]
@@ -116,16 +115,16 @@ public final class NotificationDispatcher: Sendable {
         post(DispatchedNotification(name: name, sender: sender, userInfo: userInfo))
     }
 
-    /// How many observers it holds, those of objects that are gone included as long as nobody has noticed.
+    /// The number of observers. It includes methods of released objects until they are found and removed.
     var observerCount: Int { observers.withLock { $0.count } }
 
-    /// Whether the app has ever handled notifications of a name asynchronously: one that nobody observes now is then
-    /// not taken for handled.
+    /// Whether the app has ever handled notifications of a name asynchronously. If so, one that has no observer now
+    /// does not count as handled.
     func hasHadAsynchronousObserver(of name: NotificationName) -> Bool {
         observers.withLock { $0.hasHadAsynchronousObserver(of: name) }
     }
 
-    /// Adds an observer that is a closure.
+    /// Adds a closure as an observer.
     func observe(
         _ interest: Interest, _ kind: ObserverList.Kind = .synchronous, _ call: @escaping ObserverList.Call
     ) -> Observation {
@@ -146,18 +145,19 @@ public final class NotificationDispatcher: Sendable {
     }
 
     fileprivate func remove(_ number: UInt64) {
-        // The observer leaves the lock before it is released: what it holds may come back here as it goes.
+        // The observer is released outside of the lock, because objects that it holds may call the dispatcher in
+        // their deinitializers.
         let removed = observers.withLock { $0.remove(number) }
         withExtendedLifetime(removed) {}
     }
 }
 
-/// The registration of one observer. The observer is called for as long as someone holds this, unless it was added in
-/// NSNotificationCenter's form, which keeps it.
+/// The registration of one observer. The observer is called for as long as this object exists, unless it was added in
+/// NSNotificationCenter's form; the dispatcher keeps those.
 public final class Observation: Sendable {
     fileprivate let dispatcher: NotificationDispatcher
     fileprivate let number: UInt64
-    /// Whether the observer stays when this is released.
+    /// Whether the observer stays when this object is released.
     private let isKept: Atomic<Bool>
 
     fileprivate init(dispatcher: NotificationDispatcher, number: UInt64) {
@@ -168,12 +168,12 @@ public final class Observation: Sendable {
 
     deinit { if !isKept.load(ordering: .relaxed) { end() } }
 
-    /// The same, of an observer that stays until it is removed.
+    /// Returns this observation after marking it as one that stays until it is removed.
     func kept() -> Observation {
         isKept.store(true, ordering: .relaxed)
         return self
     }
 
-    /// The observer is not called any more, though someone may still hold this.
+    /// Stops calling the observer, even if this object still exists.
     func end() { dispatcher.remove(number) }
 }

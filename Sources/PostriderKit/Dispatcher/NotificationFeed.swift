@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Notifications between the dispatcher that posts them and the one task that handles them, one after the other.
+/// The queue of notifications between the dispatcher that posts them and the one task that handles them in order.
 ///
-/// A notification that the agent waits for is never dropped: it has a share in a ``Handling``, which ends when the
-/// task says what became of it, or asks for the next one. The agent has no more under way than a window
-/// (`DeliveryWindow`), so it waits for a slow task. Of all others, which nobody waits for, the oldest beyond a limit
-/// are dropped.
+/// A notification whose handling the agent waits for is never dropped. It has a share in a ``Handling``, which ends
+/// when the task reports a result or asks for the next notification. The agent has at most one window
+/// (`DeliveryWindow`) of them under way, so it waits for a slow task. Of other notifications, the oldest beyond a
+/// limit are dropped.
 final class NotificationFeed<Element: Sendable>: Sendable {
     private struct Item {
         let element: Element
@@ -14,11 +14,11 @@ final class NotificationFeed<Element: Sendable>: Sendable {
 
     private struct State {
         var items: [Item] = []
-        /// How many of them have no share.
+        /// The number of queued notifications without a share.
         var unshared = 0
-        /// The task that waits for the next one.
+        /// The continuation of the task that waits for the next notification.
         var waiting: CheckedContinuation<Element?, Never>?
-        /// The share in what the task was given last and has not settled.
+        /// The share in the notification that the task got last; nil if it is settled.
         var current: Handling.Share?
         var hasEnded = false
     }
@@ -26,10 +26,10 @@ final class NotificationFeed<Element: Sendable>: Sendable {
     private let state = Mutex(State())
     private let limit: Int
 
-    /// - Parameter limit: how many wait at most of those that nobody else waits for; at least 1.
+    /// - Parameter limit: the most queued notifications without a share; at least 1.
     init(limit: Int) { self.limit = max(limit, 1) }
 
-    /// The dispatcher has a notification.
+    /// Adds a notification that the dispatcher posts.
     func offer(_ element: Element, _ handling: Handling?) {
         let share = handling?.share()
         let (waiting, excess, isRefused) = state.withLock { state in
@@ -60,8 +60,8 @@ final class NotificationFeed<Element: Sendable>: Sendable {
         return (nil, state.items.remove(at: oldest), false)
     }
 
-    /// The next notification; nil when there will be none any more, or the task is cancelled. To ask for it says that
-    /// the one before is handled, unless something else was said of that: ``settle(_:)``.
+    /// Returns the next notification; nil if the feed has ended or the task is cancelled. Asking for it settles the
+    /// one before as handled, unless it was settled otherwise: ``settle(_:)``.
     func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
         settle(.handled)
         return await withTaskCancellationHandler {
@@ -74,7 +74,7 @@ final class NotificationFeed<Element: Sendable>: Sendable {
     private func wait(_ continuation: CheckedContinuation<Element?, Never>) {
         let (item, isWaiting): (Item?, Bool) = state.withLock { state in
             if Task.isCancelled || state.waiting != nil { return (nil, false) }
-            // What was withdrawn meanwhile is passed over.
+            // Notifications that were withdrawn meanwhile are skipped.
             if let index = state.items.firstIndex(where: { $0.share?.begin() != false }) {
                 let item = state.items[index]
                 state.items.removeFirst(index + 1)
@@ -90,7 +90,7 @@ final class NotificationFeed<Element: Sendable>: Sendable {
         if !isWaiting { continuation.resume(returning: item?.element) }
     }
 
-    /// Says what became of the notification that the task was given last.
+    /// Reports the result of the notification that the task got last.
     func settle(_ end: Handling.End) {
         let share = state.withLock { state in
             defer { state.current = nil }
@@ -99,13 +99,13 @@ final class NotificationFeed<Element: Sendable>: Sendable {
         share?.finish(end)
     }
 
-    /// The task is gone, perhaps in the middle of handling a notification.
+    /// The task has ended, perhaps in the middle of handling a notification.
     func abandon() {
         settle(.interrupted)
         end()
     }
 
-    /// There is nothing new any more, and what waits is not handled. What the task is at work on is still its own.
+    /// Ends the feed: queued notifications are not handled, and the task may finish the one that it is handling.
     func end() {
         let (items, waiting) = state.withLock { state in
             defer {
@@ -121,7 +121,7 @@ final class NotificationFeed<Element: Sendable>: Sendable {
     }
 }
 
-/// What an observer's entry in its dispatcher holds: when the entry is removed, so is this, and the feed ends.
+/// Held by an observer's entry in its dispatcher. When the entry is removed, this is released, and the feed ends.
 final class FeedHold: Sendable {
     private let end: @Sendable () -> Void
     init(_ end: @escaping @Sendable () -> Void) { self.end = end }

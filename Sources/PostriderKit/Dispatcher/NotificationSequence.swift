@@ -1,28 +1,28 @@
 import Synchronization
 
 extension NotificationDispatcher {
-    /// The notifications that are posted from the moment at which this was asked for, to be iterated once:
+    /// An asynchronous sequence of the notifications that are posted from its creation on. It can be iterated once:
     ///
     ///     for await push in dispatcher.notifications(of: RemoteNotificationDidArrive.self) {
     ///         try await store(push)
     ///     }
     ///
-    /// A notification is confirmed to the agent when it is handled, and not before: when the loop takes its next turn,
-    /// or when ``complete(_:)`` or ``fail(_:)`` say so. Where several loops and observers have one notification, it is
-    /// confirmed when the last of them has finished.
+    /// The agent gets the acknowledgement of a notification only when it is handled: when the loop asks for the next
+    /// one, or when ``complete(_:)`` or ``fail(_:)`` is called. If several loops and observers get a notification, it
+    /// is acknowledged when the last of them has finished.
     ///
-    /// A loop that is left in the middle of a notification (by `break`, `return`, an error, or because its iterator is
-    /// released, as by `first(where:)`) has not handled it: the agent hands it over again, as what has failed. Call
-    /// ``complete(_:)`` before leaving to confirm it. What the loop has not been given yet, and what arrives later,
-    /// goes back as well where no other observer handles it. Cancelling the task ends the loop at its next turn, which
-    /// still confirms.
+    /// A loop that ends in the middle of a notification (by `break`, `return`, an error, or because its iterator is
+    /// released, as by `first(where:)`) has not handled it: the agent hands it over again, as it does with a failed
+    /// one. Call ``complete(_:)`` before leaving the loop to acknowledge it. Notifications that the loop has not got
+    /// yet, and later ones, go back to the agent as well if no other observer handles them. Cancelling the task ends
+    /// the loop when it asks for the next notification, which still acknowledges the last one.
     ///
-    /// A loop over the notifications of one ``Application`` ends when that has been stopped.
+    /// A loop over the notifications of one ``Application`` ends when the application has been stopped.
     public struct Notifications<Element: Sendable>: AsyncSequence, Sendable {
-        /// It does not throw.
+        /// The sequence does not throw.
         public typealias Failure = Never
 
-        /// The observation that feeds a sequence; it ends with the sequence, or with its iterator.
+        /// The observation that feeds a sequence. It ends when the sequence, or its iterator, is released.
         private final class Source: Sendable {
             let feed: NotificationFeed<Element>
             let observation: Observation
@@ -35,7 +35,7 @@ extension NotificationDispatcher {
 
             deinit { if !isTaken.load(ordering: .relaxed) { feed.end() } }
 
-            /// False if there is an iterator already.
+            /// Claims the sequence for an iterator; returns false if it has one already.
             func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
         }
 
@@ -45,21 +45,21 @@ extension NotificationDispatcher {
             source = Source(feed, observation)
         }
 
-        /// Says what became of the notification that the loop was given last, before its next turn would.
+        /// Reports the result of the notification that the loop got last, before the loop asks for the next one.
         public func complete(_ result: BackgroundFetchResult = .newData) { source.feed.settle(result.end) }
 
-        /// Says that the notification that the loop was given last could not be handled: the agent hands it over
-        /// again, later each time, and gives it up after so many attempts, for the device's owner to see.
+        /// Reports that the notification that the loop got last could not be handled. The agent hands it over again
+        /// with growing delays, and after a number of attempts keeps it as a dead letter for the device's owner.
         ///
         /// - Parameter reason: one sentence for the device's owner.
         public func fail(_ reason: String) { source.feed.settle(.failed(reason)) }
 
-        /// The iterator. There is one: any other has nothing to give.
+        /// Creates the iterator. The first one gets the notifications; any further one is empty.
         public func makeAsyncIterator() -> Iterator {
             source.take() ? Iterator(source.feed, source.observation) : Iterator()
         }
 
-        /// Gives the notifications in order. When the last copy of it is released, the sequence is over.
+        /// Returns the notifications in order. The sequence ends when the last copy of its iterator is released.
         public struct Iterator: AsyncIteratorProtocol {
             private final class Loop {
                 let feed: NotificationFeed<Element>
@@ -84,26 +84,26 @@ extension NotificationDispatcher {
                 loop = Loop(feed, observation)
             }
 
-            /// The next notification; nil when there is none any more. Confirms the one before.
+            /// Returns the next notification; nil if there are no more. It acknowledges the one before.
             public mutating func next() async -> Element? { await loop?.feed.next() }
 
-            /// The same, on an actor.
+            /// Returns the next notification on an actor; nil if there are no more. It acknowledges the one before.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
                 await loop?.feed.next(isolation: actor)
             }
         }
     }
 
-    /// The notifications of one name from one sender that are posted from now on. ``Notifications`` tells when they are
-    /// confirmed.
+    /// A sequence of the notifications of one name from one sender that are posted from now on. ``Notifications``
+    /// describes when they are acknowledged.
     ///
     /// - Parameters:
     ///   - name: the name to observe; nil for any name.
     ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
-    ///   - scope: notifications are taken only while this scope is switched on; nil for always.
-    ///   - limit: how many notifications that nobody waits for, such as the app's own, are kept for a slow loop; the
-    ///     oldest beyond this are dropped. Notifications of the agent are not: it hands over no more than the loop
-    ///     confirms.
+    ///   - scope: notifications are included only while this scope is on; nil for always.
+    ///   - limit: the most notifications, such as the app's own, that are queued for a slow loop; the oldest beyond
+    ///     this are dropped. Notifications from the agent are not dropped: it hands over no more than the loop
+    ///     acknowledges.
     public func notifications(
         named name: NotificationName? = nil, sender: NotificationSender? = nil,
         in scope: NotificationScope? = nil, limit: Int = 256
@@ -113,13 +113,14 @@ extension NotificationDispatcher {
             feed, observe(Interest(name: name, sender: sender, scope: scope), feeding: feed) { $0 })
     }
 
-    /// The notifications of a type that are posted from now on. ``Notifications`` tells when they are confirmed.
+    /// A sequence of the notifications of a type that are posted from now on. ``Notifications`` describes when they
+    /// are acknowledged.
     ///
     /// - Parameters:
     ///   - type: the type of the notifications.
     ///   - sender: the sender to observe; nil for any sender, and for notifications without one.
-    ///   - scope: notifications are taken only while this scope is switched on; nil for always.
-    ///   - limit: as of ``notifications(named:sender:in:limit:)``.
+    ///   - scope: notifications are included only while this scope is on; nil for always.
+    ///   - limit: see ``notifications(named:sender:in:limit:)``.
     public func notifications<Notification: TypedNotification>(
         of type: Notification.Type, sender: NotificationSender? = nil, in scope: NotificationScope? = nil,
         limit: Int = 256
@@ -132,7 +133,7 @@ extension NotificationDispatcher {
             })
     }
 
-    /// Feeds what can be made of notifications, until the observation ends, or the sender does.
+    /// Feeds each notification from which `element` makes a value, until the observation or the sender ends.
     func observe<Element: Sendable>(
         _ interest: Interest, feeding feed: NotificationFeed<Element>,
         _ make: @escaping @Sendable (DispatchedNotification) -> Element?

@@ -1,8 +1,8 @@
-/// Which notifications an observer wants.
+/// The notifications that an observer wants.
 struct Interest {
     let name: NotificationName?
     let senderIdentity: ObjectIdentifier?
-    /// Nil once the sender is gone: another object may have taken its identity over by then.
+    /// The sender; nil once it is released. Another object may have the same identity by then.
     weak var sender: NotificationSender?
     let scope: NotificationScope?
 
@@ -13,31 +13,32 @@ struct Interest {
         self.scope = scope
     }
 
-    /// Whether an observer of this interest is called now for a notification with the same name and sender.
+    /// Whether the observer is called at this moment for a notification with a matching name and sender.
     ///
-    /// The notification holds the sender that is compared here, so looking at the weak reference cannot release it.
+    /// The notification holds the sender that is compared here, so loading the weak reference cannot release it.
     var isActive: Bool { (senderIdentity == nil || sender != nil) && scope?.isOn != false }
 }
 
-/// The observers of a dispatcher, indexed by name and sender. Their numbers give the order in which they were added.
+/// The observers of a dispatcher, indexed by name and sender. Their numbers are in the order in which they were
+/// added.
 ///
-/// Its methods run under the dispatcher's lock, so they release nothing: the deinitializer of an observer's object may
-/// call the dispatcher. They return what has to be released.
+/// Its methods run under the dispatcher's lock, so they must not release objects, whose deinitializers may call the
+/// dispatcher. They return what the caller has to release.
 struct ObserverList {
-    /// Calls an observer; false if the object that it belongs to is gone.
+    /// Calls an observer. Returns false if its object has been released.
     typealias Call = @Sendable (DispatchedNotification) -> Bool
 
     /// How an observer is called.
     enum Kind {
-        /// Where the notification is posted, before the post returns.
+        /// On the posting thread, before the post returns.
         case synchronous
         /// On a queue.
         case queued
-        /// In a task, fed by a ``NotificationFeed``; it is removed when its sender says that it has ended.
+        /// In a task that a ``NotificationFeed`` feeds. The observer is removed when its sender ends.
         case fed
     }
 
-    /// References that the list has held or loaded, to be released outside of the lock.
+    /// References that the list held or loaded. The caller releases them outside of the lock.
     struct Remains {
         fileprivate var entries: [Entry] = []
         fileprivate var owners: [NotificationSender] = []
@@ -45,7 +46,7 @@ struct ObserverList {
 
     fileprivate struct Entry {
         let interest: Interest
-        /// The object that the observer is a method of; nil if it is a closure.
+        /// The identity of the object whose method the observer is; nil if it is a closure.
         let ownerIdentity: ObjectIdentifier?
         weak var owner: NotificationSender?
         let kind: Kind
@@ -54,21 +55,22 @@ struct ObserverList {
         var key: Key { Key(name: interest.name, sender: interest.senderIdentity) }
     }
 
-    /// What an observer asked for; nil stands for any name, or for any sender.
+    /// The name and sender that an observer asked for; nil stands for any name, or for any sender.
     fileprivate struct Key: Hashable {
         let name: NotificationName?
         let sender: ObjectIdentifier?
     }
 
     private var entries: [UInt64: Entry] = [:]
-    /// The numbers of the observers that asked for the same, in ascending order.
+    /// The numbers of the observers with the same name and sender, in ascending order.
     private var numbersByKey: [Key: [UInt64]] = [:]
-    /// The numbers of an object's methods, in ascending order.
+    /// The numbers of the observers that are methods of an object, in ascending order.
     private var numbersByOwner: [ObjectIdentifier: [UInt64]] = [:]
-    /// The names that asynchronous observers have asked for, those that are gone included; nil: any.
+    /// The names that asynchronous observers have asked for, including observers that are gone; nil stands for any
+    /// name.
     private var asynchronousNames: Set<NotificationName?> = []
     private var nextNumber: UInt64 = 0
-    /// The next ``sweepIfGrown()`` runs at this count: twice what the last one has left.
+    /// The count at which ``sweepIfGrown()`` next runs: twice the count after the last run.
     private var sweepCount = leastSweepCount
 
     private static let leastSweepCount = 64
@@ -92,8 +94,8 @@ struct ObserverList {
 
     mutating func remove(_ number: UInt64) -> Remains { remove([number]) }
 
-    /// Removes the methods of an object that were added for this name and this sender, nil standing for any. The
-    /// object may be in its deinitializer: only its identity is read.
+    /// Removes the methods of an object that were added for this name and this sender; nil stands for any. The object
+    /// may be in its deinitializer, so only its identity is used.
     mutating func remove(
         ownedBy owner: NotificationSender, _ name: NotificationName?, _ sender: NotificationSender?
     ) -> Remains {
@@ -107,7 +109,7 @@ struct ObserverList {
             })
     }
 
-    /// Removes the observers that end with this sender.
+    /// Removes the observers that end together with this sender.
     mutating func removeThoseEnding(with sender: NotificationSender) -> Remains {
         let identity = ObjectIdentifier(sender)
         return remove(
@@ -115,10 +117,10 @@ struct ObserverList {
                 .map(\.key))
     }
 
-    /// Removes the methods of objects that are gone, whenever the list has doubled since the last time.
+    /// Removes the methods of released objects whenever the list has doubled since the last time.
     mutating func sweepIfGrown() -> Remains {
         guard entries.count >= sweepCount else { return Remains() }
-        // A reference that is loaded here may have become the last one: it is released outside of the lock.
+        // A reference that is loaded here may become the last one, so it is released outside of the lock.
         var (gone, owners): ([UInt64], [NotificationSender]) = ([], [])
         for (number, entry) in entries where entry.ownerIdentity != nil {
             if let owner = entry.owner { owners.append(owner) } else { gone.append(number) }
@@ -129,19 +131,19 @@ struct ObserverList {
         return remains
     }
 
-    /// What to call for the observer of this number; nil if it was removed, or its scope is off by now.
+    /// The call for the observer with this number; nil if it was removed, or if its scope is off.
     func observer(_ number: UInt64) -> Call? {
         guard let entry = entries[number], entry.interest.scope?.isOn != false else { return nil }
         return entry.call
     }
 
-    /// The observers to be called for a notification, in the order in which they were added.
+    /// The observers to call for a notification, in the order in which they were added.
     func numbers(for notification: DispatchedNotification) -> [UInt64] {
         candidates(for: notification).filter { entries[$0]?.interest.isActive == true }
     }
 
     /// The observers that asked for the notification's name or any, and its sender or any, in the order in which they
-    /// were added. No other observer is looked at.
+    /// were added. Other observers are not visited.
     func candidates(for notification: DispatchedNotification) -> [UInt64] {
         let sender = notification.sender.map { ObjectIdentifier($0) }
         var keys = [
@@ -178,7 +180,7 @@ struct ObserverList {
         if index[key]?.isEmpty == true { index[key] = nil }
     }
 
-    /// Binary search.
+    /// The index of a number (binary search); nil if it is missing.
     private static func position(of number: UInt64, in numbers: [UInt64]) -> Int? {
         var range = numbers.indices
         while !range.isEmpty {

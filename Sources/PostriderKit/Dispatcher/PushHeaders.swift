@@ -2,52 +2,53 @@ public import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
 
-/// What a push carries beside its payload: what its provider wrote into the headers of the request, and when it came
-/// by. Without those a push was posted by the app itself.
+/// The headers of a push: what its provider wrote into the headers of the request, and when it was received. A push
+/// without them was posted by the app itself.
 public struct PushHeaders: Hashable, Sendable {
-    /// How urgent it is. Numbers as of `apns-priority`.
+    /// The priority of a push. The raw values are those of `apns-priority`.
     public enum Priority: Int, CaseIterable, Sendable {
-        /// The device's power outranks it; it never wakes the device.
+        /// The power considerations of the device come first; the push never wakes the device.
         case low = 1
-        /// Delivered with regard to the device's power.
+        /// The push is delivered with regard to the power considerations of the device.
         case considerate = 5
-        /// Delivered at once; what a push without the header has.
+        /// The push is delivered at once. This is the priority of a push without the header.
         case immediate = 10
     }
 
-    /// What kind of push it is: `apns-push-type`.
+    /// The type of a push: `apns-push-type`.
     public struct PushType: RawRepresentable, Hashable, Sendable {
-        /// The word in the header.
+        /// The value of the header.
         public let rawValue: String
-        /// A type from its word.
+        /// Creates a type from the value of the header.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// It has something to show.
+        /// The push shows an alert.
         public static let alert = PushType(rawValue: "alert")
-        /// It is for the app alone.
+        /// The push is only for the app and shows nothing.
         public static let background = PushType(rawValue: "background")
     }
 
-    /// The UUID that names the push: `apns-id`, the provider's own or the relay's, in upper case.
+    /// The UUID of the push (`apns-id`) in upper case. The provider or the relay has chosen it.
     public let identifier: String
-    /// The app: `apns-topic`.
+    /// The topic of the app: `apns-topic`.
     public let topic: String
-    /// `apns-push-type`; nil: the provider wrote none.
+    /// The type of the push (`apns-push-type`); nil if the provider gave none.
     public let pushType: PushType?
-    /// `apns-priority`.
+    /// The priority of the push: `apns-priority`.
     public let priority: Priority
-    /// `apns-expiration`: until when the relay would have kept it; nil: it was not to be stored (0).
+    /// Until when the relay stores the push (`apns-expiration`); nil if it must not be stored (0).
     public let expiration: Date?
-    /// `apns-collapse-id`; nil: the provider wrote none.
+    /// The collapse identifier (`apns-collapse-id`); nil if the provider gave none.
     public let collapseIdentifier: String?
-    /// The channel that it was broadcast to, base64 text (`apns-channel-id`); nil: it was for this device.
+    /// The identifier of the channel in base64 (`apns-channel-id`) if the push was broadcast; nil if it was for this
+    /// device.
     public let channel: String?
-    /// When the relay took it on, by the relay's clock.
+    /// When the relay accepted the push, by the relay's clock.
     public let acceptedAt: Date
-    /// When the device's agent had it, by the device's clock; nil: the agent is of an earlier version.
+    /// When the device's agent received the push, by the device's clock; nil if the agent is of an earlier version.
     public let receivedAt: Date?
 
-    /// Headers from their parts.
+    /// Creates headers from their parts.
     public init(
         identifier: String, topic: String, pushType: PushType?, priority: Priority, expiration: Date?,
         collapseIdentifier: String?, channel: String? = nil, acceptedAt: Date, receivedAt: Date? = nil

@@ -1,4 +1,5 @@
-/// A notification as a type of its own: name and keys are declared in one place, and observers are given values.
+/// A notification with a type of its own: its name and keys are declared in one place, and observers get typed
+/// values.
 ///
 ///     struct OrderShipped: TypedNotification {
 ///         static let name = NotificationName(rawValue: "orderShipped")
@@ -14,30 +15,30 @@
 ///         }
 ///     }
 ///
-/// It is posted under its name with its user info like any other: observers of the name are called for it, and typed
-/// observers are called for what others post under the name, provided that it can be read.
+/// It is posted under its name with its user info like any other notification. Observers of the name are called for
+/// it; and typed observers are called for any notification with this name whose user info can be read.
 public protocol TypedNotification: Sendable {
-    /// What it is about, and what it is posted under.
+    /// The name under which the notification is posted.
     static var name: NotificationName { get }
 
-    /// What it says as values by name.
+    /// The values of the notification.
     var userInfo: UserInfo { get }
 
-    /// The notification of this user info; nil where that does not say what it must.
+    /// Reads a notification from user info. Returns nil if a required value is missing.
     init?(userInfo: UserInfo)
 
-    /// The notification of this untyped one, of the same name; nil where that does not say what it must. If a type does
-    /// not declare it, the user info is all that counts.
+    /// Reads a notification from an untyped one of the same name. Returns nil if a required value is missing. The
+    /// default implementation reads the user info.
     init?(_ notification: DispatchedNotification)
 }
 
 extension TypedNotification {
-    /// The notification of the user info.
+    /// Reads the notification from the user info.
     public init?(_ notification: DispatchedNotification) { self.init(userInfo: notification.userInfo) }
 }
 
 extension DispatchedNotification {
-    /// The untyped form.
+    /// Creates the untyped form of a notification.
     public init(_ notification: some TypedNotification, sender: NotificationSender? = nil) {
         self.init(notification, sender: sender, handling: nil)
     }
@@ -51,7 +52,7 @@ extension DispatchedNotification {
             payload: payload, push: (notification as? RemoteNotificationDidArrive)?.push, handling: handling)
     }
 
-    /// The typed form; nil where the name is another, or the user info does not say what it must.
+    /// The typed form; nil if the name differs, or a required value is missing.
     public func typed<Notification: TypedNotification>(
         as type: Notification.Type = Notification.self
     ) -> Notification? {
@@ -60,8 +61,8 @@ extension DispatchedNotification {
 }
 
 extension NotificationDispatcher {
-    /// Calls `observer` with each notification of a type, until what this returns is released or removed. One whose
-    /// user info cannot be read is not given to it.
+    /// Calls `observer` with each notification of a type, until the returned observation is released or removed.
+    /// Notifications whose user info cannot be read are skipped.
     public func addObserver<Notification: TypedNotification>(
         of type: Notification.Type, sender: NotificationSender? = nil, in scope: NotificationScope? = nil,
         using observer: @escaping @Sendable (Notification) -> Void
@@ -73,7 +74,7 @@ extension NotificationDispatcher {
 
     /// Calls the observers of a notification, typed and untyped.
     ///
-    /// - Returns: why nobody was called; nil: everybody was who had asked for it.
+    /// - Returns: why no observer was called; nil if all matching observers were called.
     @discardableResult
     public func post(_ notification: some TypedNotification, sender: NotificationSender? = nil)
         -> PostRefusal?

@@ -1,15 +1,15 @@
 public import FoundationEssentials
 
-/// How the keyboard on screen moves.
+/// A movement of the keyboard on screen.
 public struct KeyboardMovement: Equatable, Sendable {
-    /// A place on the screen, in points from its upper left corner.
+    /// A rectangle on the screen, in points from its upper left corner.
     public struct Frame: Hashable, Sendable {
         /// The upper left corner.
         public let x: Int, y: Int
         /// The size.
         public let width: Int, height: Int
 
-        /// A frame from its parts.
+        /// Creates a frame from its parts.
         public init(x: Int, y: Int, width: Int, height: Int) {
             self.x = x
             self.y = y
@@ -18,28 +18,28 @@ public struct KeyboardMovement: Equatable, Sendable {
         }
     }
 
-    /// How fast it is on its way. Numbers as Apple's `UIView.AnimationCurve`.
+    /// The speed curve of a movement. The raw values are those of Apple's `UIView.AnimationCurve`.
     public enum Curve: Int, CaseIterable, Sendable {
-        /// Slow at both ends.
+        /// Slow at the beginning and at the end.
         case easeInOut = 0
         /// Slow at the beginning.
         case easeIn = 1
         /// Slow at the end.
         case easeOut = 2
-        /// As fast all the time.
+        /// At constant speed.
         case linear = 3
     }
 
-    /// Where it is before. One that comes does so from below, by its own height.
+    /// The frame before the movement. A keyboard that appears moves up by its own height.
     public let frameBegin: Frame
-    /// Where it is afterwards. One that goes does so downwards, by its own height.
+    /// The frame after the movement. A keyboard that disappears moves down by its own height.
     public let frameEnd: Frame
-    /// Seconds that it moves.
+    /// The duration of the movement in seconds.
     public let animationDuration: TimeInterval
-    /// How fast it is on its way.
+    /// The speed curve of the movement.
     public let animationCurve: Curve
 
-    /// A movement from its parts.
+    /// Creates a movement from its parts.
     public init(
         frameBegin: Frame, frameEnd: Frame, animationDuration: TimeInterval, animationCurve: Curve
     ) {
@@ -58,7 +58,7 @@ public struct KeyboardMovement: Equatable, Sendable {
         ]
     }
 
-    /// Nil: something is not in it.
+    /// Returns nil if a value is missing.
     public init?(userInfo: UserInfo) {
         guard let begin = Frame(userInfo[KeyboardKey.frameBegin]),
             let end = Frame(userInfo[KeyboardKey.frameEnd]),
@@ -87,82 +87,82 @@ extension KeyboardMovement.Frame {
     }
 }
 
-/// Something that the keyboard on screen does.
+/// A notification about the keyboard on screen.
 public protocol KeyboardNotification: TypedNotification, Equatable {
-    /// How it moves.
+    /// The movement of the keyboard.
     var movement: KeyboardMovement { get }
 
-    /// News of a movement.
+    /// Creates the notification.
     init(_ movement: KeyboardMovement)
 }
 
 extension KeyboardNotification {
-    /// The movement as a user info.
+    /// The movement as user info.
     public var userInfo: UserInfo { movement.userInfo }
 
-    /// Nil: there is no movement in it.
+    /// Returns nil if `userInfo` has no movement.
     public init?(userInfo: UserInfo) {
         guard let movement = KeyboardMovement(userInfo: userInfo) else { return nil }
         self.init(movement)
     }
 }
 
-/// The keyboard begins to have another frame. Told before ``KeyboardWillShow`` and ``KeyboardWillHide``.
+/// Posted when the keyboard's frame starts to change, before ``KeyboardWillShow`` and ``KeyboardWillHide``.
 public struct KeyboardWillChangeFrame: KeyboardNotification {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.keyboardWillChangeFrame
-    /// How it moves.
+    /// The movement that begins.
     public let movement: KeyboardMovement
-    /// News of a movement.
+    /// Creates the notification.
     public init(_ movement: KeyboardMovement) { self.movement = movement }
 }
 
-/// The keyboard has its new frame. Told before ``KeyboardDidShow`` and ``KeyboardDidHide``.
+/// Posted when the keyboard's frame has changed, before ``KeyboardDidShow`` and ``KeyboardDidHide``.
 public struct KeyboardDidChangeFrame: KeyboardNotification {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.keyboardDidChangeFrame
-    /// How it has moved.
+    /// The movement that has ended.
     public let movement: KeyboardMovement
-    /// News of a movement.
+    /// Creates the notification.
     public init(_ movement: KeyboardMovement) { self.movement = movement }
 }
 
-/// The keyboard begins to come.
+/// Posted when the keyboard starts to appear.
 public struct KeyboardWillShow: KeyboardNotification {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.keyboardWillShow
-    /// How it moves.
+    /// The movement that begins.
     public let movement: KeyboardMovement
-    /// News of a movement.
+    /// Creates the notification.
     public init(_ movement: KeyboardMovement) { self.movement = movement }
 }
 
-/// The keyboard is there.
+/// Posted when the keyboard has appeared.
 public struct KeyboardDidShow: KeyboardNotification {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.keyboardDidShow
-    /// How it has moved.
+    /// The movement that has ended.
     public let movement: KeyboardMovement
-    /// News of a movement.
+    /// Creates the notification.
     public init(_ movement: KeyboardMovement) { self.movement = movement }
 }
 
-/// The keyboard begins to go.
+/// Posted when the keyboard starts to disappear.
 public struct KeyboardWillHide: KeyboardNotification {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.keyboardWillHide
-    /// How it moves.
+    /// The movement that begins.
     public let movement: KeyboardMovement
-    /// News of a movement.
+    /// Creates the notification.
     public init(_ movement: KeyboardMovement) { self.movement = movement }
 }
 
-/// The keyboard is gone.
+/// Posted when the keyboard has disappeared.
 public struct KeyboardDidHide: KeyboardNotification {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.keyboardDidHide
-    /// How it has moved.
+    /// The movement that has ended.
     public let movement: KeyboardMovement
-    /// News of a movement.
+    /// Creates the notification.
     public init(_ movement: KeyboardMovement) { self.movement = movement }
 }

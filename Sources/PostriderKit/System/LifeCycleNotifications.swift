@@ -1,13 +1,14 @@
 import PostriderCourier
 
-/// The application is there, and is told why. The first of all that it is told; what it was started for follows.
+/// Posted when the application has started, with the reason. It is the first notification of the process; the
+/// notification for which it was started follows.
 public struct ApplicationDidFinishLaunching: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.applicationDidFinishLaunching
-    /// Why its process was started.
+    /// Why the process was started.
     public let reason: LaunchReason
 
-    /// The reason as a user info.
+    /// The reason as user info.
     public var userInfo: UserInfo {
         var info: UserInfo = [LaunchKey.reason: .string(reason.word)]
         switch reason {
@@ -21,10 +22,10 @@ public struct ApplicationDidFinishLaunching: TypedNotification, Equatable {
         return info
     }
 
-    /// News of a start.
+    /// Creates the notification.
     public init(reason: LaunchReason) { self.reason = reason }
 
-    /// Nil: there is no reason in it.
+    /// Returns nil if `userInfo` has no reason.
     public init?(userInfo: UserInfo) {
         let notification = userInfo[LaunchKey.notification]?.dictionary ?? [:]
         switch userInfo[LaunchKey.reason]?.string {
@@ -45,15 +46,15 @@ public struct ApplicationDidFinishLaunching: TypedNotification, Equatable {
 
 /// Why an application's process was started.
 public enum LaunchReason: Equatable, Sendable {
-    /// Neither for a notification nor by the device's owner: it has started itself, or somebody has by hand.
+    /// Not by the agent: the app was started by hand or by another program.
     case itself
-    /// The device's owner wants to use it.
+    /// The device's owner opened the app.
     case activation
-    /// A push has arrived for it.
+    /// A push arrived for the app.
     case remoteNotification(RemoteNotificationDidArrive)
-    /// A local notification's moment has come.
+    /// A local notification of the app became due.
     case localNotification(LocalNotificationDidFire)
-    /// The user has done something with a notification that was shown.
+    /// The user responded to a notification that was shown.
     case response(ResponseDidArrive)
 
     init(_ reason: PostriderCourier.LaunchReason) {
@@ -67,7 +68,7 @@ public enum LaunchReason: Equatable, Sendable {
             }
     }
 
-    /// The word for it in user info, and in `POSTRIDER_LAUNCH_REASON`.
+    /// The word for the reason in user info and in `POSTRIDER_LAUNCH_REASON`.
     var word: String {
         switch self {
         case .itself: "none"
@@ -79,41 +80,42 @@ public enum LaunchReason: Equatable, Sendable {
     }
 }
 
-/// The application is what the device is used for.
+/// Posted when the user has brought the application to the front.
 public struct ApplicationDidBecomeActive: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.applicationDidBecomeActive
-    /// Nothing.
+    /// Empty: the notification has no values.
     public let userInfo: UserInfo = [:]
 
-    /// The news.
+    /// Creates the notification.
     public init() {}
-    /// The news, whatever it says.
+    /// Creates the notification; the user info is ignored.
     public init?(userInfo: UserInfo) {}
 }
 
-/// The application goes on unseen, or begins so.
+/// Posted when the application goes to the background, or starts there.
 public struct ApplicationDidEnterBackground: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.applicationDidEnterBackground
-    /// Nothing.
+    /// Empty: the notification has no values.
     public let userInfo: UserInfo = [:]
 
-    /// The news.
+    /// Creates the notification.
     public init() {}
-    /// The news, whatever it says.
+    /// Creates the notification; the user info is ignored.
     public init?(userInfo: UserInfo) {}
 }
 
-/// The application is to end. It is stopped when its observers have finished; its process then has a few seconds.
+/// Posted when the application has to end. It is stopped when its observers have finished, and its process then has a
+/// few seconds to exit.
 public struct ApplicationWillTerminate: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.applicationWillTerminate
-    /// Nothing.
+    /// Empty: the notification has no values.
     public let userInfo: UserInfo = [:]
 
-    /// The news.
+    /// Creates the notification.
     public init() {}
-    /// The news, whatever it says.
+    /// Creates the notification; the user info is ignored.
     public init?(userInfo: UserInfo) {}
 }

@@ -1,93 +1,95 @@
-// What happens to the device, by name. The sender is the ``Application`` whose agent tells it.
-// SystemNotifications.swift and KeyboardNotifications.swift have each as a type.
+// The names of notifications about the device. Their sender is the ``Application`` whose agent reports them.
+// SystemNotifications.swift and KeyboardNotifications.swift have a type for each.
 //
-// Nothing of this is kept for an observer whose scope is off or for an app that does not run. An app that attaches is
-// told what holds then, and any part of it can ask: Application+State.swift.
+// None of them is kept for an observer whose scope is off, or for an app that does not run. An app that attaches gets
+// the current state, which it can also read at any time: Application+State.swift.
 extension NotificationName {
-    /// What the names of all of them begin with.
+    /// The prefix of all of these names.
     static let systemPrefix = "postrider.system."
 
-    /// Whether it is the name of something that happens to the device, which its agent alone tells.
+    /// Whether this is the name of an event of the device, which only the agent may post.
     public var isSystems: Bool { rawValue.hasPrefix(Self.systemPrefix) }
 
     private static func system(_ name: String) -> NotificationName {
         NotificationName(rawValue: systemPrefix + name)
     }
 
-    /// The agent tries to reach the relay. User info: ``RelayLinkKey/relay``.
+    /// Posted when the agent tries to reach the relay. User info: ``RelayLinkKey/relay``.
     public static let relayLinkWillConnect = system("relayLinkWillConnect")
-    /// The device can be pushed to. User info: ``RelayLinkKey/relay``.
+    /// Posted when the device is connected to the relay and receives pushes. User info: ``RelayLinkKey/relay``.
     public static let relayLinkDidConnect = system("relayLinkDidConnect")
-    /// The link that was up is about to go, or was just found gone. User info: ``RelayLinkKey/relay``,
-    /// ``RelayLinkKey/reason``.
+    /// Posted when the connection to the relay is about to end, or was just found broken. User info:
+    /// ``RelayLinkKey/relay``, ``RelayLinkKey/reason``.
     public static let relayLinkWillDisconnect = system("relayLinkWillDisconnect")
-    /// The link is gone, or an attempt has failed. User info: ``RelayLinkKey``.
+    /// Posted when the connection to the relay has ended, or an attempt has failed. User info: ``RelayLinkKey``.
     public static let relayLinkDidDisconnect = system("relayLinkDidDisconnect")
 
-    /// The device goes to sleep when the observers of all apps have finished, or four seconds have gone by.
+    /// Posted before the device sleeps, which it does when the observers of all apps have finished, or after four
+    /// seconds.
     public static let deviceWillSleep = system("deviceWillSleep")
-    /// The device is awake, or was kept from sleeping after all.
+    /// Posted when the device has woken, or did not sleep after all.
     public static let deviceDidWake = system("deviceDidWake")
 
-    /// The clock was set. User info: ``SystemClockKey/shift``.
+    /// Posted when the clock was set. User info: ``SystemClockKey/shift``.
     public static let systemClockDidChange = system("clockDidChange")
-    /// The device is in another time zone. User info: ``SystemClockKey/timeZone``.
+    /// Posted when the time zone has changed. User info: ``SystemClockKey/timeZone``.
     public static let systemTimeZoneDidChange = system("timeZoneDidChange")
 
-    /// The keyboard on screen begins to have another frame: told before ``keyboardWillShow`` and ``keyboardWillHide``.
-    /// User info of these six: ``KeyboardKey``.
+    /// Posted when the keyboard's frame starts to change, before ``keyboardWillShow`` and ``keyboardWillHide``. User
+    /// info of all six keyboard notifications: ``KeyboardKey``.
     public static let keyboardWillChangeFrame = system("keyboardWillChangeFrame")
-    /// It has its new frame: told before ``keyboardDidShow`` and ``keyboardDidHide``.
+    /// Posted when the keyboard's frame has changed, before ``keyboardDidShow`` and ``keyboardDidHide``.
     public static let keyboardDidChangeFrame = system("keyboardDidChangeFrame")
-    /// It begins to come.
+    /// Posted when the keyboard starts to appear.
     public static let keyboardWillShow = system("keyboardWillShow")
-    /// It is there.
+    /// Posted when the keyboard has appeared.
     public static let keyboardDidShow = system("keyboardDidShow")
-    /// It begins to go.
+    /// Posted when the keyboard starts to disappear.
     public static let keyboardWillHide = system("keyboardWillHide")
-    /// It is gone.
+    /// Posted when the keyboard has disappeared.
     public static let keyboardDidHide = system("keyboardDidHide")
 }
 
-/// The names of what the link to the relay tells in its user info.
+/// The keys in the user info of notifications about the connection to the relay.
 public enum RelayLinkKey {
     /// A text: the relay's host and port.
     public static let relay = "relay"
-    /// A text: why the link is gone, one phrase.
+    /// A text: why the connection ended, as a phrase.
     public static let reason = "reason"
-    /// A number: when it is tried again, in seconds since 1970; left out where it is not.
+    /// A number: when the next attempt starts, in seconds since 1970; missing if there is none.
     public static let nextAttempt = "nextAttempt"
 }
 
-/// The names of what clock and time zone tell in their user info.
+/// The keys in the user info of notifications about clock and time zone.
 public enum SystemClockKey {
-    /// A number: seconds by which the clock was set forward, negative where it was set back.
+    /// A number: seconds by which the clock was set forward; negative if it was set back.
     public static let shift = "shift"
-    /// A text: the zone that the device is in now, such as `Europe/Berlin`.
+    /// A text: the present time zone of the device, such as `Europe/Berlin`.
     public static let timeZone = "timeZone"
 }
 
-/// The names of what the keyboard tells in its user info.
+/// The keys in the user info of notifications about the keyboard.
 public enum KeyboardKey {
-    /// Values by name: the frame before, whole numbers `x`, `y`, `width` and `height`, in points from the upper left
-    /// corner of the screen. A keyboard that comes does so from below, by its own height.
+    /// A dictionary: the frame before the movement, with the whole numbers `x`, `y`, `width` and `height`, in points
+    /// from the upper left corner of the screen. A keyboard that appears moves up by its own height.
     public static let frameBegin = "frameBegin"
-    /// Likewise: the frame afterwards. A keyboard that goes does so downwards, by its own height.
+    /// A dictionary: the frame after the movement, in the same form. A keyboard that disappears moves down by its own
+    /// height.
     public static let frameEnd = "frameEnd"
-    /// A number: seconds that it moves.
+    /// A number: the duration of the movement in seconds.
     public static let animationDuration = "animationDuration"
     /// A number: a ``KeyboardMovement/Curve``.
     public static let animationCurve = "animationCurve"
 }
 
-/// Why a post has called nobody.
+/// Why a post has called no observer.
 public struct PostRefusal: Error, Equatable, CustomStringConvertible {
-    /// The name that was to be posted.
+    /// The name that was posted.
     public let name: NotificationName
 
     init(of name: NotificationName) { self.name = name }
 
-    /// One sentence.
+    /// A sentence that describes the refusal.
     public var description: String {
         "\(name) is the system's, and posted by the device's agent alone: post under a name of your own."
     }

@@ -1,66 +1,66 @@
 public import FoundationEssentials
 
-/// The agent tries to reach the relay.
+/// Posted when the agent tries to reach the relay.
 public struct RelayLinkWillConnect: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.relayLinkWillConnect
     /// The relay's host and port.
     public let relay: String
 
-    /// The relay as a user info.
+    /// The relay as user info.
     public var userInfo: UserInfo { [RelayLinkKey.relay: .string(relay)] }
 
-    /// News of an attempt.
+    /// Creates the notification.
     public init(relay: String) { self.relay = relay }
 
-    /// Nil: there is no relay in it.
+    /// Returns nil if `userInfo` has no relay.
     public init?(userInfo: UserInfo) {
         guard let relay = userInfo[RelayLinkKey.relay]?.string else { return nil }
         self.relay = relay
     }
 }
 
-/// The device can be pushed to.
+/// Posted when the device is connected to the relay and receives pushes.
 public struct RelayLinkDidConnect: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.relayLinkDidConnect
     /// The relay's host and port.
     public let relay: String
 
-    /// The relay as a user info.
+    /// The relay as user info.
     public var userInfo: UserInfo { [RelayLinkKey.relay: .string(relay)] }
 
-    /// News of a link.
+    /// Creates the notification.
     public init(relay: String) { self.relay = relay }
 
-    /// Nil: there is no relay in it.
+    /// Returns nil if `userInfo` has no relay.
     public init?(userInfo: UserInfo) {
         guard let relay = userInfo[RelayLinkKey.relay]?.string else { return nil }
         self.relay = relay
     }
 }
 
-/// The link that was up is about to go, or was just found gone.
+/// Posted when the connection to the relay is about to end, or was just found broken.
 public struct RelayLinkWillDisconnect: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.relayLinkWillDisconnect
     /// The relay's host and port.
     public let relay: String
-    /// Why, one phrase.
+    /// Why the connection ends, as a phrase.
     public let reason: String
 
-    /// Both as a user info.
+    /// The relay and the reason as user info.
     public var userInfo: UserInfo {
         [RelayLinkKey.relay: .string(relay), RelayLinkKey.reason: .string(reason)]
     }
 
-    /// News of a link's end.
+    /// Creates the notification.
     public init(relay: String, reason: String) {
         self.relay = relay
         self.reason = reason
     }
 
-    /// Nil: relay or reason are not in it.
+    /// Returns nil if `userInfo` has no relay or no reason.
     public init?(userInfo: UserInfo) {
         guard let relay = userInfo[RelayLinkKey.relay]?.string,
             let reason = userInfo[RelayLinkKey.reason]?.string
@@ -69,32 +69,32 @@ public struct RelayLinkWillDisconnect: TypedNotification, Equatable {
     }
 }
 
-/// The link is gone, or an attempt has failed.
+/// Posted when the connection to the relay has ended, or an attempt has failed.
 public struct RelayLinkDidDisconnect: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.relayLinkDidDisconnect
     /// The relay's host and port.
     public let relay: String
-    /// Why, one phrase.
+    /// Why the connection has ended, as a phrase.
     public let reason: String
-    /// When it is tried again; nil: not any more.
+    /// When the next attempt starts; nil if there is none.
     public let nextAttempt: Date?
 
-    /// All of it as a user info.
+    /// The values as user info.
     public var userInfo: UserInfo {
         var info: UserInfo = [RelayLinkKey.relay: .string(relay), RelayLinkKey.reason: .string(reason)]
         info[RelayLinkKey.nextAttempt] = nextAttempt.map { .double($0.timeIntervalSince1970) }
         return info
     }
 
-    /// News of a link's end.
+    /// Creates the notification.
     public init(relay: String, reason: String, nextAttempt: Date?) {
         self.relay = relay
         self.reason = reason
         self.nextAttempt = nextAttempt
     }
 
-    /// Nil: relay or reason are not in it.
+    /// Returns nil if `userInfo` has no relay or no reason.
     public init?(userInfo: UserInfo) {
         guard let relay = userInfo[RelayLinkKey.relay]?.string,
             let reason = userInfo[RelayLinkKey.reason]?.string
@@ -105,66 +105,67 @@ public struct RelayLinkDidDisconnect: TypedNotification, Equatable {
     }
 }
 
-/// The device goes to sleep when the observers of all apps have finished, or four seconds have gone by.
+/// Posted before the device sleeps, which it does when the observers of all apps have finished, or after four
+/// seconds.
 public struct DeviceWillSleep: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.deviceWillSleep
-    /// Nothing.
+    /// Empty: the notification has no values.
     public let userInfo: UserInfo = [:]
 
-    /// The news.
+    /// Creates the notification.
     public init() {}
-    /// The news, whatever it says.
+    /// Creates the notification; the user info is ignored.
     public init?(userInfo: UserInfo) {}
 }
 
-/// The device is awake, or was kept from sleeping after all.
+/// Posted when the device has woken, or did not sleep after all.
 public struct DeviceDidWake: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.deviceDidWake
-    /// Nothing.
+    /// Empty: the notification has no values.
     public let userInfo: UserInfo = [:]
 
-    /// The news.
+    /// Creates the notification.
     public init() {}
-    /// The news, whatever it says.
+    /// Creates the notification; the user info is ignored.
     public init?(userInfo: UserInfo) {}
 }
 
-/// The clock was set.
+/// Posted when the clock was set.
 public struct SystemClockDidChange: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.systemClockDidChange
-    /// Seconds by which it was set forward, negative where it was set back.
+    /// Seconds by which the clock was set forward; negative if it was set back.
     public let shift: TimeInterval
 
-    /// The shift as a user info.
+    /// The shift as user info.
     public var userInfo: UserInfo { [SystemClockKey.shift: .double(shift)] }
 
-    /// News of a clock.
+    /// Creates the notification.
     public init(shift: TimeInterval) { self.shift = shift }
 
-    /// Nil: there is no shift in it.
+    /// Returns nil if `userInfo` has no shift.
     public init?(userInfo: UserInfo) {
         guard let shift = userInfo[SystemClockKey.shift]?.double else { return nil }
         self.shift = shift
     }
 }
 
-/// The device is in another time zone.
+/// Posted when the time zone has changed.
 public struct SystemTimeZoneDidChange: TypedNotification, Equatable {
-    /// What it is posted under.
+    /// The name under which the notification is posted.
     public static let name = NotificationName.systemTimeZoneDidChange
-    /// The zone that it is in now, such as `Europe/Berlin`.
+    /// The present time zone of the device, such as `Europe/Berlin`.
     public let identifier: String
 
-    /// The zone as a user info.
+    /// The zone as user info.
     public var userInfo: UserInfo { [SystemClockKey.timeZone: .string(identifier)] }
 
-    /// News of a zone.
+    /// Creates the notification.
     public init(identifier: String) { self.identifier = identifier }
 
-    /// Nil: there is no zone in it.
+    /// Returns nil if `userInfo` has no zone.
     public init?(userInfo: UserInfo) {
         guard let identifier = userInfo[SystemClockKey.timeZone]?.string else { return nil }
         self.identifier = identifier

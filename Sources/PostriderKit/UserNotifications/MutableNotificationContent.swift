@@ -1,14 +1,14 @@
-/// A content that is being put together, in the manner of `UNMutableNotificationContent`: it has the properties of
-/// ``NotificationContent``, and all who hold it see its changes. A request takes the content as it is when it is made.
+/// Content with reference semantics, like `UNMutableNotificationContent`. It has the properties of
+/// ``NotificationContent``, and all references see its changes. A request copies the content when it is created.
 @dynamicMemberLookup
 public final class MutableNotificationContent {
-    /// The content as it is now.
+    /// The current content.
     public var content: NotificationContent
 
-    /// A content that shows nothing.
+    /// Creates empty content.
     public init() { content = NotificationContent() }
 
-    /// A content to begin with.
+    /// Creates content with these initial values.
     public init(_ content: NotificationContent) { self.content = content }
 
     /// A property of the content.
@@ -22,6 +22,6 @@ extension NotificationContent {
     /// A copy that can be changed: a ``MutableNotificationContent``.
     public func mutableCopy() -> Any { MutableNotificationContent(self) }
 
-    /// A content as it is now.
+    /// Copies the current content.
     public init(_ content: MutableNotificationContent) { self = content.content }
 }

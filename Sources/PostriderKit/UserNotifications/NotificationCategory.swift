@@ -1,20 +1,20 @@
 import PostriderCourier
 
-/// What a user can do with the notifications that name it, in the manner of `UNNotificationCategory`.
+/// A set of actions that notifications refer to by its identifier, like `UNNotificationCategory`.
 public struct NotificationCategory: Hashable, Sendable {
-    /// The app's name for it.
+    /// The identifier that the app has chosen.
     public let identifier: String
-    /// What can be done, in the order in which it is offered.
+    /// The actions, in the order in which they are offered.
     public let actions: [NotificationAction]
-    /// Identifiers of intents, which nothing on the device reads.
+    /// The identifiers of intents. Nothing on the device reads them.
     public let intentIdentifiers: [String]
-    /// What the app would have in the place of a body that must not be shown. The desktop decides what its locked
-    /// screen shows, and does not ask.
+    /// The text to show in place of a body that must not be shown. The desktop decides what its locked screen shows,
+    /// and does not read this.
     public let hiddenPreviewsBodyPlaceholder: String
-    /// How its notifications are treated.
+    /// How notifications of the category are treated.
     public let options: NotificationCategoryOptions
 
-    /// A category from its parts.
+    /// Creates a category from its parts.
     public init(
         identifier: String, actions: [NotificationAction], intentIdentifiers: [String] = [],
         hiddenPreviewsBodyPlaceholder: String = "", options: NotificationCategoryOptions = []
@@ -27,40 +27,40 @@ public struct NotificationCategory: Hashable, Sendable {
     }
 }
 
-/// How the notifications of a category are treated. Numbers as Apple's `UNNotificationCategoryOptions`.
+/// How notifications of a category are treated. The raw values are those of Apple's `UNNotificationCategoryOptions`.
 public struct NotificationCategoryOptions: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// The bits of the set.
     public let rawValue: UInt32
-    /// Options from bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The app is told when the user dismisses one of them.
+    /// The app is told when the user dismisses a notification of the category.
     public static let customDismissAction = NotificationCategoryOptions(rawValue: 1)
-    /// The title may be shown where the body must not. The desktop does not ask.
+    /// The title may be shown even if the body must not. The desktop does not read this.
     public static let hiddenPreviewsShowTitle = NotificationCategoryOptions(rawValue: 4)
-    /// The subtitle may be shown where the body must not. The desktop does not ask.
+    /// The subtitle may be shown even if the body must not. The desktop does not read this.
     public static let hiddenPreviewsShowSubtitle = NotificationCategoryOptions(rawValue: 8)
 }
 
-/// An action that takes a text: the initializer with `textInputButtonTitle` makes one. Servers with `inline-reply`
-/// offer one of them for each notification.
+/// An action with a text field, created by the initializer with `textInputButtonTitle`. Desktops with the capability
+/// `inline-reply` offer one such action for each notification.
 public typealias TextInputNotificationAction = NotificationAction
 
-/// One thing that a user can do with a notification, in the manner of `UNNotificationAction` and
+/// An action that a user can choose for a notification, like `UNNotificationAction` and
 /// `UNTextInputNotificationAction`.
 public struct NotificationAction: Hashable, Sendable {
-    /// The app's name for it, which the response repeats.
+    /// The identifier that the app has chosen, which the response repeats.
     public let identifier: String
-    /// What stands on the button.
+    /// The title of the button.
     public let title: String
-    /// How it is offered.
+    /// How the action is offered.
     public let options: NotificationActionOptions
-    /// What stands on the button that sends a text; nil: the action takes none.
+    /// The title of the button that sends the text; nil if the action has no text field.
     public let textInputButtonTitle: String?
-    /// What stands where the text will.
+    /// The placeholder in the text field.
     public let textInputPlaceholder: String?
 
-    /// An action that takes no text.
+    /// Creates an action without a text field.
     public init(identifier: String, title: String, options: NotificationActionOptions = []) {
         self.identifier = identifier
         self.title = title
@@ -69,7 +69,7 @@ public struct NotificationAction: Hashable, Sendable {
         textInputPlaceholder = nil
     }
 
-    /// An action that takes a text.
+    /// Creates an action with a text field.
     public init(
         identifier: String, title: String, options: NotificationActionOptions = [],
         textInputButtonTitle: String, textInputPlaceholder: String
@@ -82,18 +82,18 @@ public struct NotificationAction: Hashable, Sendable {
     }
 }
 
-/// How an action is offered. Numbers as Apple's `UNNotificationActionOptions`.
+/// How an action is offered. The raw values are those of Apple's `UNNotificationActionOptions`.
 public struct NotificationActionOptions: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// The bits of the set.
     public let rawValue: UInt32
-    /// Options from bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Only for who is known to be the user.
+    /// The user must be authenticated.
     public static let authenticationRequired = NotificationActionOptions(rawValue: 1)
-    /// It destroys something.
+    /// The action destroys something.
     public static let destructive = NotificationActionOptions(rawValue: 2)
-    /// It brings the app to the front.
+    /// The action brings the app to the front.
     public static let foreground = NotificationActionOptions(rawValue: 4)
 }
 
@@ -115,7 +115,7 @@ extension LocalCategory {
             intents: category.intentIdentifiers)
     }
 
-    /// The category in the kit's words.
+    /// The category as the kit's type.
     var category: NotificationCategory {
         NotificationCategory(
             identifier: identifier,

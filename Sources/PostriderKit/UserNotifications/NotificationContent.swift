@@ -1,40 +1,41 @@
-/// What a local notification shows and tells, in the manner of `UNMutableNotificationContent`.
+/// The content of a local notification, like `UNMutableNotificationContent`.
 public struct NotificationContent: Hashable, Sendable {
     /// The first line.
     public var title = ""
     /// The second line.
     public var subtitle = ""
-    /// The text.
+    /// The body.
     public var body = ""
-    /// The number on the app's icon: 0 removes it, nil leaves it.
+    /// The number on the app's icon: 0 removes it, nil leaves it unchanged.
     public var badge: Int?
-    /// What is heard; nil: nothing.
+    /// The sound; nil for none.
     public var sound: NotificationSound?
     /// The app's own values.
     public var userInfo: UserInfo = [:]
-    /// Which of the app's categories it is of: what the user can do with it.
+    /// The identifier of the category, which is one of the app's and defines the actions.
     public var categoryIdentifier = ""
-    /// What it is shown together with, where the desktop can do that.
+    /// Notifications with the same thread identifier are shown together if the desktop supports that.
     public var threadIdentifier = ""
-    /// How much it may disturb.
+    /// How much the notification may disturb the user.
     public var interruptionLevel = NotificationInterruptionLevel.active
-    /// Which of the app's notifications matters most, from 0 to 1. No desktop reads it.
+    /// The importance among the app's notifications, from 0 to 1. No desktop reads it.
     public var relevanceScore = 0.0
 
-    /// A content that shows nothing.
+    /// Creates empty content.
     public init() {}
 }
 
-/// How much a notification may disturb. Numbers as Apple's `UNNotificationInterruptionLevel`.
+/// How much a notification may disturb the user. The raw values are those of Apple's
+/// `UNNotificationInterruptionLevel`.
 public enum NotificationInterruptionLevel: Int, CaseIterable, Sendable {
-    /// It is shown without a sound (urgency low on desktops).
+    /// The notification is shown without a sound (urgency low on desktops).
     case passive = 0
-    /// It is shown with its sound (urgency normal).
+    /// The notification is shown with its sound (urgency normal).
     case active = 1
-    /// It is shown at once (urgency normal).
+    /// The notification is shown at once (urgency normal).
     case timeSensitive = 2
-    /// It stays until the user has seen it (urgency critical). Only where ``AuthorizationOptions/criticalAlert`` is
-    /// granted; else it is as ``timeSensitive``.
+    /// The notification stays until the user has seen it (urgency critical). This needs
+    /// ``AuthorizationOptions/criticalAlert``; without it, the level is treated as ``timeSensitive``.
     case critical = 3
 }
 
@@ -42,29 +43,29 @@ public enum NotificationInterruptionLevel: Int, CaseIterable, Sendable {
 public struct NotificationSoundName: RawRepresentable, Hashable, Sendable {
     /// The name.
     public let rawValue: String
-    /// A name.
+    /// Creates a name.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// A name.
+    /// Creates a name.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What is heard with a notification.
+/// The sound of a notification.
 public struct NotificationSound: Hashable, Sendable {
     /// The name of the sound.
     public let name: String
 
-    /// The sound that the device has for notifications.
+    /// The device's default sound for notifications.
     public static let `default` = NotificationSound(named: "default")
 
-    /// A sound of this name.
+    /// Creates a sound with this name.
     public init(named name: String) { self.name = name }
 
-    /// A sound of this name.
+    /// Creates a sound with this name.
     public init(named name: NotificationSoundName) { self.name = name.rawValue }
 }
 
 extension NotificationContent {
-    /// The content under its documented names; what is not there is left out.
+    /// The content as user info with the documented keys. Values that are not set are missing.
     var asUserInfo: UserInfo {
         var info: UserInfo = [:]
         let texts = [
@@ -83,7 +84,7 @@ extension NotificationContent {
         return info
     }
 
-    /// A content from its documented names.
+    /// Reads content from user info with the documented keys.
     init(from info: UserInfo) {
         title = info[UserNotificationKey.title]?.string ?? ""
         subtitle = info[UserNotificationKey.subtitle]?.string ?? ""

@@ -4,39 +4,40 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// Decides about notifications and hears of responses, in the manner of `UNUserNotificationCenterDelegate`. A delegate
-/// implements each method with a completion handler, or as an async function, or not at all. The methods are called in
-/// the background, also several at once.
+/// Decides how notifications are presented and receives responses, like `UNUserNotificationCenterDelegate`. A
+/// delegate implements each method with a completion handler, or as an async function, or not at all. The methods are
+/// called in the background, and several may run at once.
 public protocol UserNotificationCenterDelegate: AnyObject, Sendable {
-    /// A notification is about to be presented while the app runs: the answer says how, and must come within three
-    /// seconds. A delegate without this method has it presented with all that it has.
+    /// Decides how a notification is presented while the app runs. It must return within three seconds. Without this
+    /// method, the notification is presented in full.
     func userNotificationCenter(
         _ center: UserNotificationCenter, willPresent notification: UserNotification
     ) async -> NotificationPresentationOptions
 
-    /// The same, with a completion handler.
+    /// Decides how a notification is presented, and calls the completion handler with the decision.
     func userNotificationCenter(
         _ center: UserNotificationCenter, willPresent notification: UserNotification,
         withCompletionHandler completionHandler: @escaping (NotificationPresentationOptions) -> Void)
 
-    /// The user has done something with a notification. It counts as handled when this returns.
+    /// Handles the user's response to a notification. The response counts as handled when this returns.
     func userNotificationCenter(
         _ center: UserNotificationCenter, didReceive response: any NotificationResponse
     ) async
 
-    /// The same, with a completion handler: it counts as handled when that is called.
+    /// Handles the user's response to a notification. The response counts as handled when the completion handler is
+    /// called.
     func userNotificationCenter(
         _ center: UserNotificationCenter, didReceive response: any NotificationResponse,
         withCompletionHandler completionHandler: @escaping () -> Void)
 
-    /// The user asks for the app's own settings of its notifications, which it offers with
+    /// Opens the app's own notification settings, because the user asked for them. An app offers them with
     /// ``AuthorizationOptions/providesAppNotificationSettings``.
     func userNotificationCenter(
         _ center: UserNotificationCenter, openSettingsFor notification: UserNotification?)
 }
 
 extension UserNotificationCenterDelegate {
-    /// Asks the form with a completion handler.
+    /// Calls the form with a completion handler.
     public func userNotificationCenter(
         _ center: UserNotificationCenter, willPresent notification: UserNotification
     ) async -> NotificationPresentationOptions {
@@ -46,13 +47,13 @@ extension UserNotificationCenterDelegate {
         }
     }
 
-    /// Presents it with all that it has.
+    /// Presents the notification in full.
     public func userNotificationCenter(
         _ center: UserNotificationCenter, willPresent notification: UserNotification,
         withCompletionHandler completionHandler: @escaping (NotificationPresentationOptions) -> Void
     ) { completionHandler([.badge, .sound, .list, .banner]) }
 
-    /// Asks the form with a completion handler.
+    /// Calls the form with a completion handler.
     public func userNotificationCenter(
         _ center: UserNotificationCenter, didReceive response: any NotificationResponse
     ) async {
@@ -74,7 +75,7 @@ extension UserNotificationCenterDelegate {
     ) {}
 }
 
-/// Passes on the first call of a completion handler: one that is called twice is no reason to end the app.
+/// Passes on only the first call of a completion handler, so that a second call does not end the app.
 final class FirstCall<Value: Sendable>: Sendable {
     private let body: @Sendable (Value) -> Void
     private let isCalled = Atomic(false)
@@ -87,8 +88,8 @@ final class FirstCall<Value: Sendable>: Sendable {
 }
 
 extension UserNotificationCenter {
-    /// What decides about notifications and hears of responses; it is not kept alive. Set it before
-    /// ``Application/start()``: what has waited for the app arrives then.
+    /// The delegate, which is not kept alive. Set it before ``Application/start()``, because queued notifications
+    /// arrive then.
     public weak var delegate: (any UserNotificationCenterDelegate)? {
         get { (try? application)?.delegate ?? Application.waitingDelegate }
         nonmutating set {
@@ -102,7 +103,7 @@ extension UserNotificationCenter {
 }
 
 extension Application {
-    /// What decides about the application's notifications.
+    /// The delegate of the application.
     var delegate: (any UserNotificationCenterDelegate)? { state.withLock { $0.delegate.object } }
 
     func setDelegate(_ delegate: (any UserNotificationCenterDelegate)?) {
@@ -114,7 +115,7 @@ extension Application {
         mailbox?.postEvenIfFull(.presentationWish)
     }
 
-    /// From the first delegate on.
+    /// Observes responses from the time at which the first delegate is set.
     private func observeResponses() {
         let observation = dispatcher.addObserver(named: .responseDidArrive, sender: self) { [weak self] _ in
             self?.tellDelegate()
@@ -122,7 +123,7 @@ extension Application {
         state.withLock { state in state.responseObservation = state.responseObservation ?? observation }
     }
 
-    /// On the application's queue, while a response is posted.
+    /// Gives the response that is being posted to the delegate. This runs on the application's queue.
     private func tellDelegate() {
         let (responded, delegate) = state.withLock { ($0.responded, $0.delegate.object) }
         guard let responded, let delegate else { return }
@@ -138,14 +139,15 @@ extension Application {
         }
     }
 
-    /// What an observer is told of a response; on the application's queue.
+    /// Returns the notification to post for a response, and keeps the response for the delegate. This runs on the
+    /// application's queue.
     func posting(_ responded: Responded) -> ResponseDidArrive {
         state.withLock { $0.responded = responded }
         return responded.response
     }
 }
 
-/// Holds a delegate without keeping it alive.
+/// A weak reference to a delegate.
 struct WeakDelegate {
     weak var object: (any UserNotificationCenterDelegate)?
 }

@@ -2,23 +2,24 @@ public import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
 
-/// A local notification that is asked for, in the manner of `UNNotificationRequest`.
+/// A request for a local notification, like `UNNotificationRequest`.
 public struct NotificationRequest: Sendable {
-    /// The app's own name for it, 1 to 255 bytes; a second one of the same name replaces the first.
+    /// The identifier that the app has chosen, 1 to 255 bytes. A second request with the same identifier replaces the
+    /// first.
     public let identifier: String
-    /// What is shown and told.
+    /// The content of the notification.
     public let content: NotificationContent
-    /// When; nil: at once.
+    /// When the notification is due; nil for at once.
     public let trigger: (any NotificationTrigger)?
 
-    /// A request from its parts.
+    /// Creates a request from its parts.
     public init(identifier: String, content: NotificationContent, trigger: (any NotificationTrigger)?) {
         self.identifier = identifier
         self.content = content
         self.trigger = trigger
     }
 
-    /// A request with the content as it is now.
+    /// Creates a request with a copy of the current content.
     public init(
         identifier: String, content: MutableNotificationContent, trigger: (any NotificationTrigger)?
     ) {
@@ -26,12 +27,12 @@ public struct NotificationRequest: Sendable {
     }
 }
 
-/// A notification and the date that it is about, in the manner of `UNNotification`: when it was due, or is due next; of
-/// a push, when it arrived.
+/// A notification and its date, like `UNNotification`. The date is when it was due or is due next; for a push, when
+/// it arrived.
 public struct UserNotification: Sendable {
-    /// What the app asked for.
+    /// The request of the app.
     public let request: NotificationRequest
-    /// The date.
+    /// When the notification was due or is due next; for a push, when it arrived.
     public let date: Date
 }
 
@@ -46,7 +47,7 @@ extension LocalRequest {
             identifier: request.identifier, content: try LocalContent(request.content), trigger: trigger)
     }
 
-    /// The request in the kit's words.
+    /// The request as the kit's type.
     var request: NotificationRequest {
         NotificationRequest(
             identifier: identifier, content: content.content, trigger: trigger?.trigger)
@@ -76,8 +77,8 @@ extension LocalContent {
     /// The app's own values as a JSON object.
     var json: [UInt8] { userInfo.isEmpty ? Array("{}".utf8) : userInfo }
 
-    /// The content in the kit's words. A user info that cannot be read is empty; ``AgentLink`` lets observers have
-    /// none of these, and the agent takes none from an app.
+    /// The content as the kit's type. User info that cannot be read is empty; this does not happen, because
+    /// ``AgentLink`` gives no such content to observers, and the agent accepts none from an app.
     var content: NotificationContent {
         var content = NotificationContent()
         content.title = title
@@ -95,10 +96,10 @@ extension LocalContent {
 }
 
 extension LocalNotice {
-    /// The notice in the kit's words.
+    /// The notice as the kit's type.
     var notification: UserNotification { UserNotification(request: request.request, date: Date(at)) }
 
-    /// What is posted when its moment has come.
+    /// The notification that is posted when it is due.
     var firing: LocalNotificationDidFire {
         LocalNotificationDidFire(
             identifier: request.identifier, content: request.content.content, date: Date(at))
@@ -106,7 +107,7 @@ extension LocalNotice {
 }
 
 extension Responded {
-    /// What is posted.
+    /// The notification that is posted for the response.
     var response: ResponseDidArrive {
         guard case .remote = subject else {
             return ResponseDidArrive(to: subject.notification, actionIdentifier: action, userText: text)
@@ -118,7 +119,7 @@ extension Responded {
 }
 
 extension Responded.Subject {
-    /// What the provider or the app has said, as a JSON object.
+    /// The payload of the push, or the user info of the local notification, as a JSON object.
     var json: [UInt8] {
         switch self {
         case .local(let notice): notice.request.content.json
@@ -126,7 +127,7 @@ extension Responded.Subject {
         }
     }
 
-    /// The notification as observers know it.
+    /// The notification as observers get it.
     var notification: ResponseDidArrive.Subject {
         switch self {
         case .local(let notice): .local(notice.firing)

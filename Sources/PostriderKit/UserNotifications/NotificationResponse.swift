@@ -2,29 +2,29 @@ public import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
 
-/// What a user has done with a notification, in the manner of `UNNotificationResponse`. One with a text is a
+/// A user's response to a notification, like `UNNotificationResponse`. A response with a text is a
 /// ``TextInputNotificationResponse``.
 public protocol NotificationResponse: Sendable {
-    /// The notification.
+    /// The notification that the user has responded to.
     var notification: UserNotification { get }
-    /// What the user has done: the identifier of one of the app's actions, ``NotificationDefaultActionIdentifier`` or
+    /// The response: the identifier of one of the app's actions, ``NotificationDefaultActionIdentifier`` or
     /// ``NotificationDismissActionIdentifier``.
     var actionIdentifier: String { get }
 }
 
-/// The user has chosen the notification itself, not one of its actions.
+/// The action identifier if the user has chosen the notification itself and not one of its actions.
 public let NotificationDefaultActionIdentifier = ResponseDidArrive.defaultActionIdentifier
-/// The user has dismissed the notification; told where its category has
+/// The action identifier if the user has dismissed the notification. The app is told only if the category has
 /// ``NotificationCategoryOptions/customDismissAction``.
 public let NotificationDismissActionIdentifier = ResponseDidArrive.dismissActionIdentifier
 
-/// What a user has written in response to a notification, in the manner of `UNTextInputNotificationResponse`.
+/// A user's response with a text, like `UNTextInputNotificationResponse`.
 public struct TextInputNotificationResponse: NotificationResponse {
-    /// The notification.
+    /// The notification that the user has responded to.
     public let notification: UserNotification
     /// The identifier of the action that asked for the text.
     public let actionIdentifier: String
-    /// What the user has written.
+    /// The text that the user has entered.
     public let userText: String
 }
 
@@ -34,20 +34,20 @@ struct PlainNotificationResponse: NotificationResponse {
     let actionIdentifier: String
 }
 
-/// A push, as the trigger of a notification, in the manner of `UNPushNotificationTrigger`. It cannot be scheduled.
+/// The trigger of a push, like `UNPushNotificationTrigger`. It cannot be scheduled.
 public struct PushNotificationTrigger: NotificationTrigger, Hashable {
-    /// It is due once.
+    /// It is false: a push arrives once.
     public var repeats: Bool { false }
 
-    /// Nil: nobody knows when a provider pushes.
+    /// Returns nil, because it is not known when a provider pushes.
     public func nextTriggerDate() -> Date? { nil }
 
-    /// The trigger of a push.
+    /// Creates the trigger of a push.
     public init() {}
 }
 
 extension Responded {
-    /// The response as a delegate is told of it.
+    /// The response as the delegate gets it.
     var delegateResponse: any NotificationResponse {
         let notification = subject.userNotification(identifier: identifier, at: at)
         guard let text else {
@@ -59,7 +59,7 @@ extension Responded {
 }
 
 extension Responded.Subject {
-    /// The notification as a delegate is told of it. Of a push an agent of an earlier version says the payload only.
+    /// The notification as the delegate gets it. For a push, an agent of an earlier version reports only the payload.
     func userNotification(identifier: String, at: Moment?) -> UserNotification {
         switch self {
         case .local(let notice): return notice.notification
@@ -74,7 +74,8 @@ extension Responded.Subject {
 }
 
 extension NotificationContent {
-    /// What a payload shows ("Generating a remote notification"); its user info is the payload.
+    /// Reads the content that a payload shows (Apple, "Generating a remote notification"). Its user info is the
+    /// payload.
     init(payload: UserInfo) {
         let aps = payload["aps"]
         let alert = aps?["alert"]
@@ -91,7 +92,7 @@ extension NotificationContent {
         userInfo = payload
     }
 
-    /// The payload with what this content shows.
+    /// The payload with the values of this content.
     var payload: UserInfo {
         var aps = userInfo["aps"]?.dictionary ?? [:]
         var alert = aps["alert"]?.dictionary ?? [:]
@@ -112,7 +113,7 @@ extension NotificationContent {
 }
 
 extension NotificationInterruptionLevel {
-    /// The word for it in a payload.
+    /// The word for the level in a payload.
     fileprivate var word: String {
         switch self {
         case .passive: "passive"

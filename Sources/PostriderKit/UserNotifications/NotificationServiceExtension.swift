@@ -4,9 +4,9 @@ import Glibc
 import PostriderNotifications
 import PostriderTransport
 
-/// Changes a push before its alert is shown, in the manner of `UNNotificationServiceExtension`: a subclass is a program
-/// of its own, which the app's manifest names under `service-extension`. The agent starts it, as the app's user, for
-/// each push with `"mutable-content": 1`, and shows what it makes of it.
+/// Changes a push before its alert is shown, like `UNNotificationServiceExtension`. A subclass is a separate program,
+/// which the app's manifest names under `service-extension`. For each push with `"mutable-content": 1`, the agent
+/// starts it as the app's user and shows the content that it returns.
 ///
 ///     @main final class Decryption: NotificationServiceExtension {
 ///         override func didReceive(
@@ -19,22 +19,22 @@ import PostriderTransport
 ///         }
 ///     }
 open class NotificationServiceExtension {
-    /// One for each push.
+    /// Creates the extension. The process of each push creates one.
     public required init() {}
 
-    /// A push has come. The content that `contentHandler` is given is shown; then the program ends.
+    /// Handles a push. The content that is given to `contentHandler` is shown, and then the program ends.
     open func didReceive(
         _ request: NotificationRequest,
         withContentHandler contentHandler: @escaping (NotificationContent) -> Void
     ) { contentHandler(request.content) }
 
-    /// A fifth of the time is left: after that the push is shown as it came. It is called where
-    /// ``didReceive(_:withContentHandler:)`` was, once that has returned.
+    /// A fifth of the time is left; after it, the push is shown unchanged. This is called on the thread of
+    /// ``didReceive(_:withContentHandler:)``, after that has returned.
     open func serviceExtensionTimeWillExpire() {}
 
-    /// Reads the push, has it changed, writes what has come of it, and ends the process.
+    /// Reads the push, calls the extension, writes the changed payload, and ends the process.
     public static func main() {
-        // Before the first thread: threads inherit the mask.
+        // Threads inherit the signal mask, so signals are blocked before the first thread starts.
         Signals.block([SIGTERM])
         do {
             let payload = try Data(StandardStream.readInput())
@@ -61,16 +61,16 @@ open class NotificationServiceExtension {
         }
     }
 
-    /// Has a payload changed.
+    /// Lets the extension change a payload.
     ///
-    /// - Parameter write: given the changed payload as JSON.
+    /// - Parameter write: called with the changed payload as JSON.
     func receive(_ userInfo: UserInfo, _ write: @escaping (Data) -> Void) {
-        // The program is told the payload only.
+        // The program gets only the payload.
         let request = NotificationRequest(
             identifier: "", content: NotificationContent(payload: userInfo),
             trigger: PushNotificationTrigger())
         didReceive(request) { content in
-            // A number that JSON does not have is all that can be wrong.
+            // Encoding fails only for a number that JSON cannot represent.
             write((try? JSONEncoder().encode(content.payload)) ?? Data())
         }
     }

@@ -1,16 +1,18 @@
 import PostriderCourier
 
-/// What the owner of the device has said about an app's notifications. Numbers as Apple's `UNAuthorizationStatus`.
+/// The decision of the device's owner about an app's notifications. The raw values are those of Apple's
+/// `UNAuthorizationStatus`.
 public enum AuthorizationStatus: Int, Sendable {
-    /// Nothing yet.
+    /// The owner has not decided yet.
     case notDetermined = 0
     /// The app may not notify.
     case denied = 1
     /// The app may notify.
     case authorized = 2
-    /// The app may notify quietly, until the owner has decided: it asked with ``AuthorizationOptions/provisional``.
+    /// The app may notify quietly until the owner has decided, because it asked with
+    /// ``AuthorizationOptions/provisional``.
     case provisional = 3
-    /// App Clips have this on iOS; here no app has.
+    /// The status of App Clips on iOS. No app of Postrider has it.
     case ephemeral = 4
 
     init(_ status: PostriderCourier.AuthorizationStatus) {
@@ -27,71 +29,71 @@ public enum AuthorizationStatus: Int, Sendable {
     var isGranted: Bool { self == .authorized || self == .provisional }
 }
 
-/// What an app wants to be allowed. Numbers as Apple's `UNAuthorizationOptions`. One that names none of ``badge``,
-/// ``sound``, ``alert`` and ``criticalAlert`` is taken to want them all. What it has asked for once counts also when it
-/// asks for something else later.
+/// The permissions that an app asks for. The raw values are those of Apple's `UNAuthorizationOptions`. A request
+/// without ``badge``, ``sound``, ``alert`` and ``criticalAlert`` asks for all four. Permissions of earlier requests
+/// remain requested.
 public struct AuthorizationOptions: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// The bits of the set.
     public let rawValue: UInt32
-    /// Options from bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Numbers on the app's icon.
+    /// Permission to set the number on the app's icon.
     public static let badge = AuthorizationOptions(rawValue: 1)
-    /// Sounds.
+    /// Permission to play sounds.
     public static let sound = AuthorizationOptions(rawValue: 2)
-    /// Alerts.
+    /// Permission to show alerts.
     public static let alert = AuthorizationOptions(rawValue: 4)
-    /// Alerts that stay until the user has seen them.
+    /// Permission to show alerts that stay until the user has seen them.
     public static let criticalAlert = AuthorizationOptions(rawValue: 16)
-    /// A button *Settings* on the app's notifications: `userNotificationCenter(_:openSettingsFor:)`.
+    /// A button *Settings* on the app's notifications, which calls `userNotificationCenter(_:openSettingsFor:)`.
     public static let providesAppNotificationSettings = AuthorizationOptions(rawValue: 32)
-    /// To notify quietly, without waiting for the owner to decide.
+    /// Permission to notify quietly, without waiting for the owner to decide.
     public static let provisional = AuthorizationOptions(rawValue: 64)
 }
 
-/// Whether an app has something. Numbers as Apple's `UNNotificationSetting`.
+/// Whether an app has a permission. The raw values are those of Apple's `UNNotificationSetting`.
 public enum NotificationSetting: Int, Sendable {
-    /// It has not asked for it.
+    /// The app has not asked for it.
     case notSupported = 0
-    /// It has asked for it, and the owner of the device does not grant it.
+    /// The app has asked for it, and the owner of the device has not granted it.
     case disabled = 1
-    /// It has it.
+    /// The app has it.
     case enabled = 2
 }
 
-/// How alerts are shown. Numbers as Apple's `UNAlertStyle`.
+/// How alerts are shown. The raw values are those of Apple's `UNAlertStyle`.
 public enum AlertStyle: Int, Sendable {
-    /// They are not.
+    /// Alerts are not shown.
     case none = 0
-    /// The desktop shows them for as long as it likes.
+    /// The desktop shows alerts for a time that it decides.
     case banner = 1
-    /// They stay; no desktop says that it does this to all.
+    /// Alerts stay. No desktop reports that it does this to all alerts.
     case alert = 2
 }
 
-/// What an app may do, in the manner of `UNNotificationSettings`.
+/// The permissions of an app, like `UNNotificationSettings`.
 public struct NotificationSettings: Hashable, Sendable {
-    /// What the owner of the device has decided.
+    /// The decision of the device's owner.
     public let authorizationStatus: AuthorizationStatus
-    /// Numbers on the app's icon.
+    /// Whether the app may set the number on its icon.
     public let badgeSetting: NotificationSetting
-    /// Sounds.
+    /// Whether the app may play sounds.
     public let soundSetting: NotificationSetting
-    /// Alerts.
+    /// Whether the app may show alerts.
     public let alertSetting: NotificationSetting
-    /// Alerts that stay until the user has seen them.
+    /// Whether the app may show alerts that stay until the user has seen them.
     public let criticalAlertSetting: NotificationSetting
-    /// Whether notifications have a button that leads to the app's own settings.
+    /// Whether notifications have a button that opens the app's own settings.
     public let providesAppNotificationSettings: Bool
-    /// The number on the app's icon, as the agent keeps it; 0: there is none.
+    /// The number on the app's icon, as the agent keeps it; 0 for none.
     public let badgeCount: Int
 
-    /// The desktop's list: as ``alertSetting``, the desktop decides.
+    /// Whether notifications appear in the desktop's list. The desktop decides, so this equals ``alertSetting``.
     public var notificationCenterSetting: NotificationSetting { alertSetting }
-    /// The locked screen: as ``alertSetting``, the desktop decides.
+    /// Whether notifications appear on the locked screen. The desktop decides, so this equals ``alertSetting``.
     public var lockScreenSetting: NotificationSetting { alertSetting }
-    /// Alerts that are shown at once: as ``alertSetting``.
+    /// Whether alerts may be shown at once. This equals ``alertSetting``.
     public var timeSensitiveSetting: NotificationSetting { alertSetting }
     /// How alerts are shown.
     public var alertStyle: AlertStyle { alertSetting == .enabled ? .banner : .none }
@@ -110,7 +112,7 @@ public struct NotificationSettings: Hashable, Sendable {
         badgeCount = Int(settings.badge)
     }
 
-    /// What the agent has answered; nothing, where it has not.
+    /// Reads the agent's answers; if there are none, no permission is granted.
     init(_ answers: [CenterAnswer.Content]) {
         let settings = answers.lazy.compactMap { answer in
             switch answer {
@@ -122,7 +124,7 @@ public struct NotificationSettings: Hashable, Sendable {
         self.init(settings.first ?? Self.settings(.notDetermined))
     }
 
-    /// What can be said where only the status is known: an agent of an earlier version lets an app do all or nothing.
+    /// The settings if only the status is known: an agent of an earlier version grants an app either all or nothing.
     private static func settings(_ status: PostriderCourier.AuthorizationStatus) -> CenterSettings {
         let asked: NotificationOptions = status == .notDetermined ? [] : .unnamed
         return CenterSettings(

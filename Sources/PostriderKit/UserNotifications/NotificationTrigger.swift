@@ -2,63 +2,63 @@ public import FoundationEssentials
 import PostriderNotifications
 import PostriderSchedules
 
-/// When a local notification is due: one of the three below.
+/// When a local notification is due: one of the three types below.
 public protocol NotificationTrigger: Sendable {
-    /// Whether it is due again after it was.
+    /// Whether the notification is due again after it was due.
     var repeats: Bool { get }
 
-    /// When it would be due first if it were scheduled now; nil: never.
+    /// When it would first be due if it were scheduled now; nil for never.
     func nextTriggerDate() -> Date?
 }
 
-/// So long after it is scheduled. Setting the clock of the device changes nothing.
+/// Due after an interval from the time at which it is scheduled. Setting the clock of the device does not change
+/// that.
 public struct TimeIntervalNotificationTrigger: NotificationTrigger, Hashable {
-    /// Seconds, more than 0; a minute at least where it repeats.
+    /// The interval in seconds: more than 0, and at least 60 if it repeats.
     public let timeInterval: TimeInterval
     /// Whether it is due again after each interval.
     public let repeats: Bool
 
-    /// A trigger after an interval in seconds.
+    /// Creates a trigger with an interval in seconds.
     public init(timeInterval: TimeInterval, repeats: Bool) {
         self.timeInterval = timeInterval
         self.repeats = repeats
     }
 
-    /// When it would be due first if it were scheduled now; nil: it has an impossible interval.
+    /// When it would first be due if it were scheduled now; nil if the interval is invalid.
     public func nextTriggerDate() -> Date? { try? next(self) }
 }
 
-/// Due when clock and calendar match: `hour: 9, weekday: 2` is nine o'clock on Mondays. Year, month, day, weekday,
-/// weekday ordinal, hour, minute and second of the Gregorian calendar count, and the time zone, which is the device's
-/// own if it is not given. docs/reference/local-notifications.md says when a day or a time that does not exist
-/// is due.
+/// Due when date and time match: `hour: 9, weekday: 2` is nine o'clock on Mondays. Year, month, day, weekday, weekday
+/// ordinal, hour, minute and second of the Gregorian calendar are compared, in the given time zone or else in the
+/// device's. docs/reference/local-notifications.md says when a day or a time that does not exist is due.
 public struct CalendarNotificationTrigger: NotificationTrigger, Hashable {
-    /// What is to be said.
+    /// The values that date and time must match.
     public let dateComponents: DateComponents
-    /// Whether it is due every time that they say so.
+    /// Whether it is due each time that they match.
     public let repeats: Bool
 
-    /// A trigger when clock and calendar say this.
+    /// Creates a trigger for a date and time.
     public init(dateMatching dateComponents: DateComponents, repeats: Bool) {
         self.dateComponents = dateComponents
         self.repeats = repeats
     }
 
-    /// When it would be due first if it were scheduled now; nil: never.
+    /// When it would first be due if it were scheduled now; nil for never.
     public func nextTriggerDate() -> Date? { try? next(self) }
 }
 
-/// At a date.
+/// Due at a date.
 public struct DateNotificationTrigger: NotificationTrigger, Hashable {
-    /// When.
+    /// The date.
     public let date: Date
-    /// It is due once.
+    /// It is false: the date comes once.
     public var repeats: Bool { false }
 
-    /// A trigger at a date.
+    /// Creates a trigger for a date.
     public init(date: Date) { self.date = date }
 
-    /// The date; nil: it has passed.
+    /// The date; nil if it has passed.
     public func nextTriggerDate() -> Date? { try? next(self) }
 }
 
@@ -74,7 +74,7 @@ extension Date {
 }
 
 extension Trigger {
-    /// The trigger in the words of the house.
+    /// The trigger as the type of `PostriderSchedules`.
     init(_ trigger: any NotificationTrigger) throws(UserNotificationError) {
         switch trigger {
         case let trigger as TimeIntervalNotificationTrigger:
@@ -96,7 +96,7 @@ extension Trigger {
         }
     }
 
-    /// The trigger in the kit's words.
+    /// The trigger as the kit's type.
     var trigger: any NotificationTrigger {
         switch self {
         case .interval(let milliseconds, let repeats):
@@ -141,7 +141,7 @@ extension CalendarMoment {
 }
 
 extension TriggerFlaw {
-    /// One sentence that names the field as the kit does.
+    /// A sentence that names the field as the kit does.
     var kitDescription: String {
         let name =
             switch field {

@@ -1,25 +1,25 @@
 import FoundationEssentials
 import PostriderCourier
 
-/// The local notifications of an application, in the manner of `UNUserNotificationCenter`. The device's agent keeps
-/// them: they survive the end of the app and a restart of the device.
+/// The local notifications of an application, like `UNUserNotificationCenter`. The device's agent stores them, so
+/// they survive the end of the app and a restart of the device.
 ///
-/// What is due comes through the ``NotificationDispatcher`` as ``NotificationName/localNotificationDidFire``, and what
-/// the user does with it as ``NotificationName/responseDidArrive``, from ``Application/start()`` on. Each call returns
-/// when the agent has made it safe; while the agent is away it waits. Cancel its task to wait no longer: whether it was
-/// done is then not known.
+/// Due notifications are posted by the ``NotificationDispatcher`` as ``NotificationName/localNotificationDidFire``,
+/// and responses of the user as ``NotificationName/responseDidArrive``, from ``Application/start()`` on. Each call
+/// returns when the agent has stored the change; while the agent is away, it waits. Cancel its task to stop waiting;
+/// it is then unknown whether the change was made.
 ///
-/// Every verb throws ``UserNotificationError``, ``ApplicationError`` or `CancellationError`.
+/// Every method throws ``UserNotificationError``, ``ApplicationError`` or `CancellationError`.
 ///
-/// Beside each verb that is awaited stands a form for code that does not await, as UserNotifications has it; such calls
-/// are made in the order in which they are written.
+/// Each async method has a second form for code that does not await, as UserNotifications has it. Such calls are made
+/// in the order in which they are written.
 public struct UserNotificationCenter: Sendable {
     private let chosen: Application?
 
     init(_ application: Application?) { chosen = application }
 
-    /// The centre of the present application: see ``Application/makeCurrent()``. It may be taken before there is an
-    /// application.
+    /// The centre of the current application: see ``Application/makeCurrent()``. It may be used before an application
+    /// exists.
     public static func current() -> UserNotificationCenter { UserNotificationCenter(nil) }
 
     /// The application of this centre.
@@ -35,71 +35,71 @@ public struct UserNotificationCenter: Sendable {
     // MARK: Authorization
 
     /// Asks the owner of the device whether the application may notify, and waits for the answer. The owner is asked
-    /// once: what was decided is answered at once from then on.
+    /// once; later calls return the decision at once.
     public func requestAuthorization(options: AuthorizationOptions = []) async throws -> Bool {
         let answers = try await application.call(.requestAuthorization(options: options.rawValue))
         return try Self.status(answers).isGranted
     }
 
-    /// What the owner of the device has decided.
+    /// The decision of the device's owner.
     public func authorizationStatus() async throws -> AuthorizationStatus {
         try Self.status(await application.call(.settings))
     }
 
     // MARK: Requests
 
-    /// Schedules a notification, in the place of the pending one of its identifier.
+    /// Schedules a notification, and replaces the pending one with its identifier.
     ///
-    /// - Throws: ``UserNotificationError/notificationsNotAllowed`` where the owner of the device has not allowed it.
+    /// - Throws: ``UserNotificationError/notificationsNotAllowed`` if the owner of the device has not allowed it.
     public func add(_ request: NotificationRequest) async throws {
         _ = try await application.call(.add(try LocalRequest(request)))
     }
 
-    /// What is not due yet, by date.
+    /// The requests that are not due yet, by date.
     public func pendingNotificationRequests() async throws -> [NotificationRequest] {
         try await list(.pending).map(\.request)
     }
 
-    /// When what is pending is due next, by date.
+    /// The pending notifications with the date at which they are next due, by date.
     public func pendingNotifications() async throws -> [UserNotification] { try await list(.pending) }
 
-    /// Takes pending notifications of these identifiers back, as far as there are any.
+    /// Removes the pending notifications with these identifiers.
     public func removePendingNotificationRequests(withIdentifiers identifiers: [String]) async throws {
         _ = try await application.call(.removePending(.some(identifiers)))
     }
 
-    /// Takes every pending notification back.
+    /// Removes every pending notification.
     public func removeAllPendingNotificationRequests() async throws {
         _ = try await application.call(.removePending(.all))
     }
 
     // MARK: What was
 
-    /// The newest notification of each identifier that was delivered and not taken away or responded to, by date.
+    /// The newest delivered notification of each identifier that was neither removed nor responded to, by date.
     public func deliveredNotifications() async throws -> [UserNotification] { try await list(.delivered) }
 
-    /// Takes delivered notifications of these identifiers away, as far as there are any.
+    /// Removes the delivered notifications with these identifiers.
     public func removeDeliveredNotifications(withIdentifiers identifiers: [String]) async throws {
         _ = try await application.call(.removeDelivered(.some(identifiers)))
     }
 
-    /// Takes every delivered notification away.
+    /// Removes every delivered notification.
     public func removeAllDeliveredNotifications() async throws {
         _ = try await application.call(.removeDelivered(.all))
     }
 
-    /// The newest notification of each identifier whose moment came while the device was off and had passed too long
-    /// ago when it came back, by date.
+    /// The newest notification of each identifier that became due while the device was off, and was too old to be
+    /// shown when the device was on again, by date.
     public func missedNotifications() async throws -> [UserNotification] { try await list(.missed) }
 
     // MARK: Categories
 
-    /// Replaces the categories: what the user can do with the notifications that name them.
+    /// Replaces the categories, which define the actions of notifications.
     public func setNotificationCategories(_ categories: Set<NotificationCategory>) async throws {
         _ = try await application.call(Self.order(setting: categories))
     }
 
-    /// The categories.
+    /// The categories of the application.
     public func notificationCategories() async throws -> Set<NotificationCategory> {
         Self.categories(try await application.call(.categories))
     }
@@ -135,14 +135,14 @@ public struct UserNotificationCenter: Sendable {
     }
 }
 
-/// Why the user notification centre cannot do what it is asked.
+/// Why the user notification centre cannot do what was asked.
 public enum UserNotificationError: Error, Equatable, CustomStringConvertible {
     /// The owner of the device has not allowed the application to notify.
     case notificationsNotAllowed
-    /// It cannot be done; the reason is a sentence.
+    /// The agent has refused the request. The reason is a sentence.
     case refused(String)
 
-    /// One sentence.
+    /// A sentence that describes the error.
     public var description: String {
         switch self {
         case .notificationsNotAllowed: "The owner of the device has not allowed this app to notify."

@@ -5,31 +5,31 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// How an alert is presented. Numbers as Apple's `UNNotificationPresentationOptions`.
+/// How an alert is presented. The raw values are those of Apple's `UNNotificationPresentationOptions`.
 public struct NotificationPresentationOptions: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// The bits of the set.
     public let rawValue: UInt32
-    /// Options from bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The number on the app's icon.
+    /// The number on the app's icon is set.
     public static let badge = NotificationPresentationOptions(rawValue: 1)
-    /// The sound.
+    /// The sound is played.
     public static let sound = NotificationPresentationOptions(rawValue: 2)
-    /// It is shown, and stays in the desktop's list: ``banner`` and ``list``.
+    /// The alert is shown, and stays in the desktop's list: ``banner`` and ``list``.
     public static let alert = NotificationPresentationOptions(rawValue: 4)
-    /// It stays in the desktop's list.
+    /// The alert stays in the desktop's list.
     public static let list = NotificationPresentationOptions(rawValue: 8)
-    /// It is shown.
+    /// The alert is shown.
     public static let banner = NotificationPresentationOptions(rawValue: 16)
 }
 
 extension UserNotificationCenter {
-    /// Has the application decide how its alerts are presented while it runs, in the manner of
-    /// `userNotificationCenter(_:willPresent:)`: nothing is not at all. It is asked where observers are called, and has
-    /// three seconds; after that, and where it does not decide, an alert is presented with all that it has.
+    /// Lets the application decide how its alerts are presented while it runs, like
+    /// `userNotificationCenter(_:willPresent:)`. An empty set suppresses the alert. The closure is called on the
+    /// queue of the observers and has three seconds; after that, an alert is presented in full.
     ///
-    /// - Parameter decide: nil: it does not decide any more.
+    /// - Parameter decide: returns how to present the alert; if nil, the application no longer decides.
     /// - Throws: ``ApplicationError``.
     public func willPresent(
         _ decide: (@Sendable (ResponseDidArrive.Subject) -> NotificationPresentationOptions)?
@@ -47,12 +47,12 @@ extension Application {
         mailbox.postEvenIfFull(.presentationWish)
     }
 
-    /// Whether the application decides, for the link.
+    /// Whether the application decides how alerts are presented. The link reads it.
     var decidesPresentation: Bool {
         state.withLock { $0.decidePresentation != nil || $0.delegate.object != nil }
     }
 
-    /// The agent asks, from the link's thread.
+    /// Handles a question of the agent, on the link's thread.
     func asked(_ question: WillPresent) {
         queue.async { [self] in
             let (decide, delegate, mailbox) = state.withLock {

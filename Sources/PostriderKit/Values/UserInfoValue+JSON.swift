@@ -1,7 +1,7 @@
 import PostriderJSON
 
 extension UserInfoValue: Codable {
-    /// Takes a value from a decoder, in the nearest shape that JSON has.
+    /// Decodes a value as the nearest JSON type.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -23,8 +23,7 @@ extension UserInfoValue: Codable {
         }
     }
 
-    /// Gives the value to an encoder, in the shape that JSON has for it. JSON has none for numbers that are infinite or
-    /// none at all: its encoder throws.
+    /// Encodes the value as JSON. It throws for infinity and NaN, which JSON does not have.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -41,19 +40,19 @@ extension UserInfoValue: Codable {
 }
 
 extension UserInfo {
-    /// The members of the JSON object that these bytes are, such as a notification's payload.
+    /// Reads the members of a JSON object, such as a notification's payload.
     ///
-    /// Everything that the relay accepts as a payload is read (RFC 8259, UTF-8, at most 64 containers in each other).
-    /// Of two members with the same name the last counts, half a surrogate pair (`\ud83d` alone) is U+FFFD, and a
-    /// number beyond a `Double` is its text.
+    /// It reads everything that the relay accepts as a payload (RFC 8259, UTF-8, at most 64 nested containers). If a
+    /// name occurs twice, the last member counts. Half a surrogate pair (`\ud83d` alone) becomes U+FFFD. A number
+    /// that exceeds a `Double` becomes its text.
     public init(json bytes: some Sequence<UInt8>) throws(UserInfoError) {
         let bytes = Array(bytes)
         guard let members = JSONValue.members(ofObject: bytes.span) else { throw UserInfoError() }
         self = members.mapValues(UserInfoValue.init)
     }
 
-    /// The user info as a JSON object from which ``init(json:)`` reads the same values; nil where a number in it is
-    /// infinite or not a number.
+    /// The user info as a JSON object from which ``init(json:)`` reads the same values; nil if a number in it is
+    /// infinite or NaN.
     public var json: [UInt8]? { JSONValue.object(mapValues(JSONValue.init)).bytes }
 }
 
@@ -72,7 +71,7 @@ extension UserInfoValue {
             }
     }
 
-    /// The value as JSON; nil where a number in it is infinite or not a number.
+    /// The value as JSON; nil if a number in it is infinite or NaN.
     public var json: [UInt8]? { JSONValue(self).bytes }
 }
 
@@ -92,9 +91,9 @@ extension JSONValue {
     }
 }
 
-/// Bytes that should have been a JSON object.
+/// The error for bytes that are not a JSON object.
 public struct UserInfoError: Error, CustomStringConvertible, Equatable {
-    /// One sentence.
+    /// A sentence that describes the error.
     public var description: String {
         "These bytes are no user info: that is a JSON object in UTF-8, of at most 64 levels."
     }

@@ -1,30 +1,30 @@
-/// What a notification says: values by name, in the shape of JSON.
+/// The values of a notification by name, in the form of JSON.
 public typealias UserInfo = [String: UserInfoValue]
 
-/// One value of a ``UserInfo``, in the shape of JSON. Its `Codable` form is JSON's own.
+/// One value of a ``UserInfo``, in the form of JSON. It is encoded and decoded as JSON.
 public enum UserInfoValue: Hashable, Sendable {
     /// `null`.
     case null
     /// `true` or `false`.
     case boolean(Bool)
-    /// A number without fraction and exponent, of −2⁶³ to 2⁶³−1.
+    /// A number without fraction and exponent, from −2⁶³ to 2⁶³−1.
     case integer(Int64)
-    /// A number without fraction and exponent that an `Int64` cannot hold, of 2⁶³ to 2⁶⁴−1.
+    /// A number without fraction and exponent that exceeds an `Int64`, from 2⁶³ to 2⁶⁴−1.
     case unsigned(UInt64)
-    /// Any other number that a `Double` holds, rounded to the nearest one.
+    /// Any other number in the range of a `Double`, rounded to the nearest one.
     case double(Double)
     /// A text. A number in a payload that is too large for a `Double` (`1e400`) is the text that the provider wrote.
     case string(String)
-    /// Values in order.
+    /// An array of values.
     case array([UserInfoValue])
     /// Values by name.
     case dictionary(UserInfo)
 
-    /// The truth value, nil where this is something else.
+    /// The truth value; nil if the value is of another type.
     public var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
-    /// The number without a fraction, nil where this is something else or more than an `Int64` holds.
+    /// The number without a fraction; nil if the value is of another type or exceeds an `Int64`.
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-    /// The number without a fraction and not below 0, nil where this is something else.
+    /// The number without a fraction if it is not negative; nil if the value is of another type.
     public var unsigned: UInt64? {
         switch self {
         case .unsigned(let value): value
@@ -32,7 +32,7 @@ public enum UserInfoValue: Hashable, Sendable {
         case .null, .boolean, .double, .string, .array, .dictionary: nil
         }
     }
-    /// The number, with or without a fraction, nil where this is something else.
+    /// The number, with or without a fraction; nil if the value is of another type.
     public var double: Double? {
         switch self {
         case .double(let value): value
@@ -41,15 +41,15 @@ public enum UserInfoValue: Hashable, Sendable {
         case .null, .boolean, .string, .array, .dictionary: nil
         }
     }
-    /// The text, nil where this is something else.
+    /// The text; nil if the value is of another type.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The values in order, nil where this is something else.
+    /// The array; nil if the value is of another type.
     public var array: [UserInfoValue]? { if case .array(let value) = self { value } else { nil } }
-    /// The values by name, nil where this is something else.
+    /// The values by name; nil if the value is of another type.
     public var dictionary: UserInfo? { if case .dictionary(let value) = self { value } else { nil } }
 
-    /// The value of this name, nil where this is no dictionary or has none, so that `info["aps"]?["alert"]?.string`
-    /// reads as what it means.
+    /// The value with this name; nil if this is not a dictionary, or has no such value. So
+    /// `info["aps"]?["alert"]?.string` works as it reads.
     public subscript(name: String) -> UserInfoValue? { dictionary?[name] }
 }
 
@@ -57,19 +57,19 @@ extension UserInfoValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
     ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
-    /// A text.
+    /// Creates a text.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// A number without a fraction.
+    /// Creates a number without a fraction.
     public init(integerLiteral value: Int64) { self = .integer(value) }
-    /// A number.
+    /// Creates a number.
     public init(floatLiteral value: Double) { self = .double(value) }
-    /// A truth value.
+    /// Creates a truth value.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// `null`.
+    /// Creates `null`.
     public init(nilLiteral: ()) { self = .null }
-    /// Values in order.
+    /// Creates an array.
     public init(arrayLiteral elements: UserInfoValue...) { self = .array(elements) }
-    /// Values by name; of a name given twice, the last.
+    /// Creates values by name. If a name occurs twice, the last value counts.
     public init(dictionaryLiteral elements: (String, UserInfoValue)...) {
         self = .dictionary(Dictionary(elements) { _, last in last })
     }
