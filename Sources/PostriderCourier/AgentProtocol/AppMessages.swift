@@ -1,33 +1,34 @@
 public import PostriderNotifications
 
-/// What an app says to the agent of its device (`AppMessage`).
+/// A message from an app to the agent of its device (`AppMessage`).
 public enum AppMessage: CourierMessage {
-    /// It wants a token for this topic, good in this environment, and its notifications.
+    /// Register this topic in this environment: the app wants a device token and its notifications.
     case register(topic: String, environment: Environment = .production)
-    /// It wants neither any longer.
+    /// Unregister this topic.
     case unregister(topic: String)
-    /// It is done with these deliveries.
+    /// The app has handled these deliveries.
     case handled([UInt64])
-    /// It wants the broadcasts of a channel.
+    /// Subscribe to a channel.
     case subscribe(Subscribe)
-    /// It does not want them any more.
+    /// Unsubscribe from a channel.
     case unsubscribe(Subscribe)
-    /// It wants what the device has for this topic, without a token: what its user notification centre brings.
+    /// Attach without a device token: the app wants what the device itself has for this topic, such as local
+    /// notifications.
     case attach(topic: String)
-    /// It asks something of its user notification centre.
+    /// A call to the app's user notification centre.
     case center(CenterCall)
-    /// It could not handle a delivery.
+    /// The app could not handle a delivery.
     case failed(Failed)
-    /// It has done what it wants to do before the device sleeps for the time of this number.
+    /// The app is ready for the device to sleep. The number is that of the sleep.
     case ready(sleep: UInt64)
-    /// It decides how its alerts are presented, or does not.
+    /// Whether the app decides how its alerts are presented.
     case presentationWish(PresentationWish)
-    /// It has decided about one.
+    /// How the app wants one alert to be presented.
     case presentation(Presentation)
-    /// A message of a later version, or an empty one: passed over.
+    /// A message of a later version, or an empty one, which receivers ignore.
     case unknown
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         self = .unknown
@@ -52,7 +53,7 @@ public enum AppMessage: CourierMessage {
         }
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         switch self {
         case .register(let topic, let environment):
@@ -72,40 +73,41 @@ public enum AppMessage: CourierMessage {
     }
 }
 
-/// What an agent says to an app (`AgentMessage`).
+/// A message from an agent to an app (`AgentMessage`).
 public enum AgentMessage: CourierMessage {
-    /// The app's token.
+    /// The app is registered, and this is its device token.
     case registered(Registered)
     /// A registration has ended.
     case unregistered(topic: String)
-    /// A registration cannot be made.
+    /// The agent or the relay has refused a registration.
     case refused(Refused)
-    /// A notification; its number counts on the app's stream.
+    /// A notification. Its delivery number counts on the app's stream.
     case deliver(Deliver)
-    /// The app's channel is subscribed at the relay.
+    /// The app is subscribed to a channel at the relay.
     case subscribed(ChannelIdentity)
-    /// It is not, or not any more.
+    /// The app is not, or no longer, subscribed to a channel.
     case unsubscribed(Unsubscribed)
-    /// An answer to the app's user notification centre.
+    /// An answer of the app's user notification centre.
     case answer(CenterAnswer)
-    /// A local notification; its number counts on the app's stream.
+    /// A local notification that is due. Its delivery number counts on the app's stream.
     case fired(Fired)
-    /// What the user has done with a notification; its number counts on the app's stream.
+    /// The user's response to a notification. Its delivery number counts on the app's stream.
     case responded(Responded)
-    /// What the owner of the device says about the app's alerts: upon `attach`, and whenever it changes.
+    /// The decision of the device's owner about the app's notifications: sent after `attach`, and whenever it
+    /// changes.
     case authorization(Authorization)
-    /// What happens to a declared app.
+    /// A change in the life cycle of an app that has a manifest.
     case lifeCycle(LifeCycle)
-    /// What happens to the device.
+    /// An event of the device.
     case system(SystemEvent)
-    /// What holds on the device: once on each stream, before all that is handed over on it.
+    /// The state of the device: sent once on each stream, before anything is handed over.
     case deviceState(DeviceState)
-    /// How is an alert to be presented?
+    /// Asks how an alert is to be presented.
     case willPresent(WillPresent)
-    /// A message of a later version, or an empty one: passed over.
+    /// A message of a later version, or an empty one, which receivers ignore.
     case unknown
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         self = .unknown
@@ -131,7 +133,7 @@ public enum AgentMessage: CourierMessage {
         }
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         switch self {
         case .registered(let registered): output.appendField(1, message: registered.encode)

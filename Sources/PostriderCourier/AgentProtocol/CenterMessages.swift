@@ -1,21 +1,21 @@
-/// What an app asks of its user notification centre, which the agent keeps (`CenterCall`). Each call is answered once,
-/// and may be made again on another stream where its answer was lost: it then has the same effect.
+/// A call of an app to its user notification centre, which the agent keeps (`CenterCall`). Each call is answered
+/// once. An app whose answer was lost may repeat the call on another stream, and it has the effect of one.
 public struct CenterCall: CourierMessage {
-    /// The app's number for the call, which the answer repeats.
+    /// The number that the app gave to the call, which the answer repeats.
     public let call: UInt64
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// What is asked.
+    /// What the app asks for.
     public let order: CenterOrder
 
-    /// A call from its parts.
+    /// Creates a call from its parts.
     public init(call: UInt64, topic: String, order: CenterOrder) {
         self.call = call
         self.topic = topic
         self.order = order
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (call, topic, order) = (UInt64(0), "", CenterOrder.unknown)
@@ -30,7 +30,7 @@ public struct CenterCall: CourierMessage {
         self.init(call: call, topic: topic, order: order)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, call)
         output.appendField(2, topic)
@@ -40,35 +40,36 @@ public struct CenterCall: CourierMessage {
 
 /// What an app may ask of its user notification centre.
 public enum CenterOrder: Hashable, Sendable {
-    /// Schedules a notification, or replaces the one of its identifier.
+    /// Schedule a notification, and replace the one with its identifier.
     case add(LocalRequest)
-    /// Takes back what is not due yet.
+    /// Remove notifications that are not due yet.
     case removePending(Identifiers)
-    /// Takes away what is shown.
+    /// Remove delivered notifications.
     case removeDelivered(Identifiers)
-    /// Asks for a list; each item is an answer of its own, before the one that ends the call.
+    /// List notifications. Each item is an answer of its own, before the one that ends the call.
     case list(NoticeKind)
-    /// Asks the owner of the device for permission to alert, to sound and to badge; bits as in the `.proto`.
+    /// Ask the owner of the device for permissions, given as bits (see the `.proto`).
     case requestAuthorization(options: UInt32)
-    /// Asks what the owner has said; an agent of an earlier version answers `detailed` as if it were not there.
+    /// Get the permissions. If `detailed` is set, an agent of this version answers with each of them; an earlier one
+    /// ignores the field.
     case settings(detailed: Bool)
-    /// Puts a number on the app's icon; 0 removes it.
+    /// Set the number on the app's icon; 0 removes it.
     case setBadge(UInt32)
-    /// Replaces the app's categories.
+    /// Replace the app's categories.
     case setCategories([LocalCategory])
-    /// Asks for the app's categories.
+    /// Get the app's categories.
     case categories
     /// An order of a later version.
     case unknown
 
-    /// Asks whether the app may notify.
+    /// Get whether the app may notify.
     public static let settings = CenterOrder.settings(detailed: false)
 
-    /// A choice of notifications of an app.
+    /// A selection of an app's notifications.
     public enum Identifiers: Hashable, Sendable {
-        /// Those of these identifiers, as far as there are any.
+        /// The existing notifications with these identifiers.
         case some([String])
-        /// Every one.
+        /// All notifications.
         case all
     }
 
@@ -125,71 +126,73 @@ extension CenterOrder.Identifiers {
     }
 }
 
-/// Which of an app's local notifications a list is about.
+/// Which local notifications of an app a list contains.
 public enum NoticeKind: UInt8, CaseIterable, Sendable {
-    /// Those that are not due yet.
+    /// Notifications that are not due yet.
     case pending = 0
-    /// Those that have been told, and are shown where there is somewhere to show them.
+    /// Notifications that were delivered, and are shown if the device can show them.
     case delivered = 1
-    /// Those whose moment came when nobody was there, and passed.
+    /// Notifications that became due while the agent was not running, and were too old when it ran again.
     case missed = 2
 
-    /// The kind of a number; one of a later version becomes `pending`.
+    /// Reads a kind; one of a later version becomes `pending`.
     init(_ number: UInt64) { self = UInt8(exactly: number).flatMap(Self.init(rawValue:)) ?? .pending }
 }
 
-/// What the owner of a device has said about an app's alerts. Numbers as Apple's `UNAuthorizationStatus`.
+/// The decision of a device's owner about an app's notifications. The raw values are those of Apple's
+/// `UNAuthorizationStatus`.
 public enum AuthorizationStatus: UInt8, CaseIterable, Sendable {
-    /// Nothing yet.
+    /// The owner has not decided yet.
     case notDetermined = 0
-    /// The app may not alert.
+    /// The app may not notify.
     case denied = 1
-    /// The app may alert.
+    /// The app may notify.
     case authorized = 2
-    /// The app may alert without disturbing, until the owner has decided.
+    /// The app may notify quietly until the owner has decided.
     case provisional = 3
 
     /// Whether the app may notify at all.
     public var allowsNotifications: Bool { self == .authorized || self == .provisional }
 
-    /// The status of a number; one of a later version becomes `notDetermined`.
+    /// Reads a status; one of a later version becomes `notDetermined`.
     public init(_ number: UInt64) {
         self = UInt8(exactly: number).flatMap(Self.init(rawValue:)) ?? .notDetermined
     }
 }
 
-/// A part of an answer to a ``CenterCall``. Items come before what ends the call: anything else.
+/// A part of the answer to a ``CenterCall``. Items of a list come first; any other content ends the call.
 public struct CenterAnswer: CourierMessage {
-    /// The call.
+    /// The number of the call.
     public let call: UInt64
-    /// What is answered.
+    /// The content of the answer.
     public let content: Content
 
-    /// What an answer says.
+    /// The content of an answer.
     public enum Content: Hashable, Sendable {
-        /// It is done, and safe; or the list is at its end.
+        /// The change is made and stored; or the list has ended.
         case done
-        /// It cannot be done; one sentence for a person.
+        /// The agent refuses; the text is one sentence for the user. `isForbidden` is set if the owner of the device
+        /// has not permitted it.
         case refused(String, isForbidden: Bool)
-        /// An item of a list.
+        /// One item of a list.
         case item(LocalNotice)
-        /// What the owner of the device says.
+        /// The decision of the device's owner.
         case authorization(AuthorizationStatus)
         /// The app's categories.
         case categories([LocalCategory])
-        /// What the app may, one by one.
+        /// The permissions of the app, one by one.
         case settings(CenterSettings)
         /// An answer of a later version.
         case unknown
     }
 
-    /// An answer from its parts.
+    /// Creates an answer from its parts.
     public init(call: UInt64, content: Content) {
         self.call = call
         self.content = content
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (call, content) = (UInt64(0), Content.unknown)
@@ -209,7 +212,7 @@ public struct CenterAnswer: CourierMessage {
         self.init(call: call, content: content)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, call)
         switch content {

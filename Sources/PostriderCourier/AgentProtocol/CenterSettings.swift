@@ -1,40 +1,41 @@
-/// What an app may be allowed to do, as bits (`AuthorizationRequest.options`). Numbers as Apple's
+/// Permissions that an app can ask for, as bits (`AuthorizationRequest.options`). The raw values are those of Apple's
 /// `UNAuthorizationOptions`.
 public struct NotificationOptions: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// The bits of the set.
     public let rawValue: UInt32
-    /// Options from bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// A number on the app's icon.
+    /// Permission to set the number on the app's icon.
     public static let badge = NotificationOptions(rawValue: 1)
-    /// Sounds.
+    /// Permission to play sounds.
     public static let sound = NotificationOptions(rawValue: 2)
-    /// Alerts.
+    /// Permission to show alerts.
     public static let alert = NotificationOptions(rawValue: 4)
-    /// Alerts that stay until the user has seen them.
+    /// Permission to show alerts that stay until the user has seen them.
     public static let criticalAlert = NotificationOptions(rawValue: 16)
-    /// A button that leads to the app's own settings of its notifications.
+    /// A button that opens the app's own notification settings.
     public static let providesSettings = NotificationOptions(rawValue: 32)
-    /// To notify without disturbing, before the owner of the device has decided.
+    /// Permission to notify quietly before the owner of the device has decided.
     public static let provisional = NotificationOptions(rawValue: 64)
 
-    /// What the owner of a device may grant.
+    /// The permissions that the owner of a device can grant.
     public static let grantable: NotificationOptions = [
         .badge, .sound, .alert, .criticalAlert, .providesSettings,
     ]
-    /// What an app may that has named nothing: all that earlier versions have let it do.
+    /// The permissions of an app that has asked for none by name. They are what earlier versions granted to every
+    /// app.
     public static let unnamed: NotificationOptions = [.badge, .sound, .alert, .criticalAlert]
 
-    /// The words that settings and commands have for ``grantable`` options.
+    /// The words that settings and commands use for the ``grantable`` permissions.
     public static let words: [(word: String, option: NotificationOptions)] = [
         ("alert", .alert), ("sound", .sound), ("badge", .badge), ("critical", .criticalAlert),
         ("settings", .providesSettings),
     ]
 
-    /// The options of some words.
+    /// Reads permissions from their words.
     ///
-    /// - Returns: the first word that is none in `unknown`.
+    /// - Returns: the permissions; and in `unknown` the first word that is not one of ``words``, or nil.
     public static func reading(_ words: [String]) -> (options: NotificationOptions, unknown: String?) {
         var options: NotificationOptions = []
         for word in words {
@@ -45,15 +46,15 @@ public struct NotificationOptions: OptionSet, Hashable, Sendable {
     }
 }
 
-/// What an app may do, one by one (`Settings`).
+/// The permissions of an app, one by one (`Settings`).
 public struct CenterSettings: CourierMessage {
-    /// What the owner of the device says.
+    /// The decision of the device's owner.
     public let status: AuthorizationStatus
-    /// What the app has asked for.
+    /// The permissions that the app has asked for.
     public let asked: NotificationOptions
-    /// What of it holds now.
+    /// The permissions that the app has.
     public let granted: NotificationOptions
-    /// The number on the app's icon; 0: there is none.
+    /// The number on the app's icon; 0 for none.
     public let badge: UInt32
 
     /// Settings from their parts.
@@ -66,7 +67,7 @@ public struct CenterSettings: CourierMessage {
         self.badge = badge
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var status = AuthorizationStatus.notDetermined
@@ -85,7 +86,7 @@ public struct CenterSettings: CourierMessage {
             granted: NotificationOptions(rawValue: granted), badge: badge)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, UInt64(status.rawValue))
         output.appendField(2, UInt64(asked.rawValue))

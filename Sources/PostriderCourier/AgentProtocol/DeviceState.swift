@@ -1,20 +1,20 @@
-/// What holds on the device when an app attaches (`DeviceState`). What changes afterwards comes as ``SystemEvent``.
+/// The state of the device when an app attaches (`DeviceState`). Later changes arrive as ``SystemEvent``.
 public struct DeviceState: CourierMessage {
-    /// What was last told of the link to the relay; nil: the agent has not tried to connect yet.
+    /// The last change of the connection to the relay; nil if the agent has not tried to connect yet.
     public let link: LinkChange?
-    /// Where the keyboard on screen is, or moves to; nil: it is hidden.
+    /// The present or target frame of the keyboard on screen; nil if it is hidden.
     public let keyboard: KeyboardFrame?
     /// The device's time zone, such as `Europe/Berlin`.
     public let timeZone: String
 
-    /// A state from its parts.
+    /// Creates a state from its parts.
     public init(link: LinkChange?, keyboard: KeyboardFrame?, timeZone: String) {
         self.link = link
         self.keyboard = keyboard
         self.timeZone = timeZone
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (link, keyboard, zone) = (LinkChange?.none, KeyboardFrame?.none, "")
@@ -29,7 +29,7 @@ public struct DeviceState: CourierMessage {
         self.init(link: link, keyboard: keyboard, timeZone: zone)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         if let link { output.appendField(1, message: link.encode) }
         if let keyboard { output.appendField(2, message: keyboard.encode) }

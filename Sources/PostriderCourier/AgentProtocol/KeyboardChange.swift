@@ -1,11 +1,11 @@
-/// Where the keyboard on screen is, in points from the upper left corner of the screen (`Frame`).
+/// The frame of the keyboard on screen, in points from the upper left corner of the screen (`Frame`).
 public struct KeyboardFrame: CourierMessage {
     /// The upper left corner.
     public let x: Int32, y: Int32
     /// The size.
     public let width: Int32, height: Int32
 
-    /// A frame from its parts.
+    /// Creates a frame from its parts.
     public init(x: Int32, y: Int32, width: Int32, height: Int32) {
         self.x = x
         self.y = y
@@ -13,7 +13,7 @@ public struct KeyboardFrame: CourierMessage {
         self.height = height
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var numbers: [Int32] = [0, 0, 0, 0]
@@ -24,7 +24,7 @@ public struct KeyboardFrame: CourierMessage {
         self.init(x: numbers[0], y: numbers[1], width: numbers[2], height: numbers[3])
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         for (number, value) in zip(UInt64(1)..., [x, y, width, height]) {
             output.appendField(number, UInt64(bitPattern: Int64(value)))
@@ -32,43 +32,43 @@ public struct KeyboardFrame: CourierMessage {
     }
 }
 
-/// How the keyboard moves from one place to another (`Curve`). Numbers as Apple's `UIView.AnimationCurve`.
+/// The speed curve of a keyboard's movement (`Curve`). The raw values are those of Apple's `UIView.AnimationCurve`.
 public enum KeyboardCurve: UInt8, CaseIterable, Sendable {
-    /// Slow at both ends.
+    /// Slow at the beginning and at the end.
     case easeInOut = 0
     /// Slow at the beginning.
     case easeIn = 1
     /// Slow at the end.
     case easeOut = 2
-    /// As fast all the time.
+    /// At constant speed.
     case linear = 3
 }
 
-/// The keyboard on screen comes, goes or moves (`KeyboardChange`).
+/// The keyboard on screen appears, disappears or moves (`KeyboardChange`).
 public struct KeyboardChange: CourierMessage {
-    /// What apps are told of it.
+    /// The notifications that apps get about it.
     public enum Phase: UInt8, CaseIterable, Sendable {
-        /// It begins to come, or has come.
+        /// The keyboard starts to appear, or has appeared.
         case willShow = 1
         case didShow = 2
-        /// It begins to go, or has gone.
+        /// The keyboard starts to disappear, or has disappeared.
         case willHide = 3
         case didHide = 4
-        /// It begins to have another frame, or has it.
+        /// The frame of the keyboard starts to change, or has changed.
         case willChangeFrame = 5
         case didChangeFrame = 6
     }
 
-    /// What happens.
+    /// The notification that apps get.
     public let phase: Phase
-    /// Where it is before, and where it is afterwards.
+    /// The frames before and after the movement.
     public let begin: KeyboardFrame, end: KeyboardFrame
-    /// How long it moves.
+    /// The duration of the movement in milliseconds.
     public let durationMilliseconds: UInt32
-    /// How it moves.
+    /// The speed curve of the movement.
     public let curve: KeyboardCurve
 
-    /// A change from its parts.
+    /// Creates a change from its parts.
     public init(
         phase: Phase, begin: KeyboardFrame, end: KeyboardFrame, durationMilliseconds: UInt32,
         curve: KeyboardCurve
@@ -80,7 +80,7 @@ public struct KeyboardChange: CourierMessage {
         self.curve = curve
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         let nowhere = KeyboardFrame(x: 0, y: 0, width: 0, height: 0)
@@ -99,7 +99,7 @@ public struct KeyboardChange: CourierMessage {
         self.init(phase: phase, begin: begin, end: end, durationMilliseconds: duration, curve: curve)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, UInt64(phase.rawValue))
         output.appendField(2, message: begin.encode)
@@ -109,23 +109,23 @@ public struct KeyboardChange: CourierMessage {
     }
 }
 
-/// What an input method does with its keyboard (`KeyboardOrder`).
+/// A request of an input method to move its keyboard (`KeyboardOrder`).
 public struct KeyboardOrder: CourierMessage {
-    /// Where it is to be; nil: nowhere.
+    /// The new frame; nil to hide the keyboard.
     public let frame: KeyboardFrame?
-    /// How long it moves.
+    /// The duration of the movement in milliseconds.
     public let durationMilliseconds: UInt32
-    /// How it moves.
+    /// The speed curve of the movement.
     public let curve: KeyboardCurve
 
-    /// An order from its parts.
+    /// Creates an order from its parts.
     public init(frame: KeyboardFrame?, durationMilliseconds: UInt32 = 0, curve: KeyboardCurve = .easeInOut) {
         self.frame = frame
         self.durationMilliseconds = durationMilliseconds
         self.curve = curve
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (frame, duration, curve) = (KeyboardFrame?.none, UInt32(0), KeyboardCurve.easeInOut)
@@ -140,7 +140,7 @@ public struct KeyboardOrder: CourierMessage {
         self.init(frame: frame, durationMilliseconds: duration, curve: curve)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         if let frame { output.appendField(1, message: frame.encode) }
         output.appendField(2, UInt64(durationMilliseconds))
@@ -148,19 +148,19 @@ public struct KeyboardOrder: CourierMessage {
     }
 }
 
-/// The agent has told the apps what a ``KeyboardOrder`` means to them (`KeyboardAnswer`).
+/// The answer to a ``KeyboardOrder``, sent after the agent has told the apps (`KeyboardAnswer`).
 public struct KeyboardAnswer: CourierMessage {
-    /// Whether the keyboard has another frame by it.
+    /// Whether the order has changed the frame of the keyboard.
     public let isChange: Bool
 
-    /// An answer from its parts.
+    /// Creates an answer from its parts.
     public init(isChange: Bool) { self.isChange = isChange }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         self.init(isChange: try bytes.firstInteger() != 0)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) { output.appendField(1, isChange ? 1 : 0) }
 }

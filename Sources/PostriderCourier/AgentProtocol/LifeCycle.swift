@@ -1,33 +1,33 @@
-/// What happens to an app (`LifeCycle`). It is told upon `attach` and `register`, and whenever it changes: an app that
-/// is told something again passes over it.
+/// A change in the life cycle of an app (`LifeCycle`). It is sent after `attach` and `register`, and whenever it
+/// changes. An app ignores an event that it had before.
 public struct LifeCycle: CourierMessage {
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// What has happened, or will.
+    /// What has happened or is about to happen.
     public let event: Event
-    /// Why it was started, where it has just been.
+    /// Why the app was started, if `event` is ``Event/didFinishLaunching``.
     public let launch: LaunchReason
 
-    /// What can happen to an app, in this order.
+    /// The events of an app's life cycle, in this order.
     public enum Event: UInt8, CaseIterable, Sendable {
-        /// Its process is there.
+        /// The process has started.
         case didFinishLaunching = 1
-        /// It is what the device is used for.
+        /// The user has brought the app to the front.
         case didBecomeActive = 2
-        /// It goes on unseen.
+        /// The app goes to the background.
         case didEnterBackground = 3
-        /// It is to end.
+        /// The app has to end.
         case willTerminate = 4
     }
 
-    /// An event from its parts.
+    /// Creates an event from its parts.
     public init(topic: String, event: Event, launch: LaunchReason = .itself) {
         self.topic = topic
         self.event = event
         self.launch = launch
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (topic, event, launch) = ("", Event.didFinishLaunching, LaunchReason.itself)
@@ -43,7 +43,7 @@ public struct LifeCycle: CourierMessage {
         self.init(topic: topic, event: event, launch: launch)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, topic)
         output.appendField(2, UInt64(event.rawValue))
@@ -51,20 +51,20 @@ public struct LifeCycle: CourierMessage {
     }
 }
 
-/// Why an app's process is there (`LaunchReason`). What it was started for follows as a delivery.
+/// Why an app's process runs (`LaunchReason`). The notification for which it was started follows as a delivery.
 public enum LaunchReason: CourierMessage {
-    /// Nobody has started it: neither agent nor operator.
+    /// Neither the agent nor the user started it through the agent.
     case itself
-    /// A push.
+    /// A push arrived.
     case remote(Deliver)
-    /// A local notification.
+    /// A local notification became due.
     case fired(Fired)
-    /// What the user has done with a notification.
+    /// The user responded to a notification.
     case responded(Responded)
-    /// Somebody wants to use it.
+    /// The user opened the app.
     case activation
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         self = .itself
@@ -80,7 +80,7 @@ public enum LaunchReason: CourierMessage {
         }
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         switch self {
         case .itself: break
@@ -94,18 +94,18 @@ public enum LaunchReason: CourierMessage {
 
 /// A delivery that an app could not handle (`Failed`).
 public struct Failed: CourierMessage {
-    /// Its number on the stream.
+    /// The number of the delivery on the stream.
     public let delivery: UInt64
     /// One sentence for the operator.
     public let reason: String
 
-    /// A failure from its parts.
+    /// Creates a failure from its parts.
     public init(delivery: UInt64, reason: String) {
         self.delivery = delivery
         self.reason = reason
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (delivery, reason) = (UInt64(0), "")
@@ -119,7 +119,7 @@ public struct Failed: CourierMessage {
         self.init(delivery: delivery, reason: reason)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, delivery)
         output.appendField(2, reason)

@@ -1,20 +1,20 @@
-/// What a user can do with the notifications of a kind (`Category`).
+/// A set of actions that notifications refer to by its identifier (`Category`).
 public struct LocalCategory: CourierMessage {
-    /// The app's name for it.
+    /// The identifier that the app has chosen.
     public let identifier: String
-    /// What can be done, in the order in which it is offered.
+    /// The actions, in the order in which they are offered.
     public let actions: [LocalAction]
-    /// Bits as Apple's `UNNotificationCategoryOptions`, see ``customDismissAction``.
+    /// Options as bits of Apple's `UNNotificationCategoryOptions`; see ``customDismissAction``.
     public let options: UInt32
-    /// What the app would have in the place of a body that must not be shown.
+    /// The text to show in place of a body that must not be shown.
     public let hiddenPreviewsPlaceholder: String
-    /// Identifiers of intents, which nothing on the device reads.
+    /// The identifiers of intents. Nothing on the device reads them.
     public let intents: [String]
 
-    /// The option of a category whose app is told that the user has dismissed a notification.
+    /// The option of a category whose app wants to be told when the user dismisses a notification.
     public static let customDismissAction: UInt32 = 1
 
-    /// A category from its parts.
+    /// Creates a category from its parts.
     public init(
         identifier: String, actions: [LocalAction], options: UInt32 = 0,
         hiddenPreviewsPlaceholder: String = "", intents: [String] = []
@@ -26,7 +26,7 @@ public struct LocalCategory: CourierMessage {
         self.intents = intents
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identifier, actions, options) = ("", [LocalAction](), UInt32(0))
@@ -46,7 +46,7 @@ public struct LocalCategory: CourierMessage {
             hiddenPreviewsPlaceholder: placeholder, intents: intents)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, identifier)
         for action in actions { output.appendField(2, message: action.encode) }
@@ -55,7 +55,7 @@ public struct LocalCategory: CourierMessage {
         for intent in intents { output.appendElement(5, intent) }
     }
 
-    /// The categories of a `Categories`.
+    /// Decodes the categories of a `Categories` message.
     public static func list(decoding bytes: Span<UInt8>) throws(CourierError) -> [LocalCategory] {
         var reader = ProtobufReader()
         var list: [LocalCategory] = []
@@ -66,38 +66,39 @@ public struct LocalCategory: CourierMessage {
         return list
     }
 
-    /// Appends a `Categories`.
+    /// Appends an encoded `Categories` message.
     public static func encode(_ categories: [LocalCategory], into output: inout [UInt8]) {
         for category in categories { output.appendField(1, message: category.encode) }
     }
 }
 
-/// One thing that a user can do with a notification (`Action`).
+/// An action that a user can choose for a notification (`Action`).
 public struct LocalAction: CourierMessage {
-    /// The app's name for it, which the response repeats.
+    /// The identifier that the app has chosen, which the response repeats.
     public let identifier: String
-    /// What stands on the button.
+    /// The title of the button.
     public let title: String
-    /// Bits as Apple's `UNNotificationActionOptions`: 1 authentication required, 2 destructive, 4 foreground.
+    /// Options as bits of Apple's `UNNotificationActionOptions`: 1 authentication required, 2 destructive, 4
+    /// foreground.
     public let options: UInt32
-    /// What is asked of the user, where the action takes a text.
+    /// The text field of the action; nil for none.
     public let textInput: TextInput?
 
-    /// How a text is asked for.
+    /// The text field of an action.
     public struct TextInput: Hashable, Sendable {
-        /// What stands on the button that sends it.
+        /// The title of the button that sends the text.
         public let buttonTitle: String
-        /// What stands where the text will.
+        /// The placeholder in the text field.
         public let placeholder: String
 
-        /// A question from its parts.
+        /// Creates a text field from its parts.
         public init(buttonTitle: String, placeholder: String) {
             self.buttonTitle = buttonTitle
             self.placeholder = placeholder
         }
     }
 
-    /// An action from its parts.
+    /// Creates an action from its parts.
     public init(identifier: String, title: String, options: UInt32, textInput: TextInput?) {
         self.identifier = identifier
         self.title = title
@@ -105,7 +106,7 @@ public struct LocalAction: CourierMessage {
         self.textInput = textInput
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identifier, title, options) = ("", "", UInt32(0))
@@ -122,7 +123,7 @@ public struct LocalAction: CourierMessage {
         self.init(identifier: identifier, title: title, options: options, textInput: textInput)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, identifier)
         output.appendField(2, title)

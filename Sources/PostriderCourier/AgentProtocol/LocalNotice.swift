@@ -1,20 +1,19 @@
 public import PostriderNotifications
 
-/// A local notification and the moment that it is about (`LocalNotice`): when a pending one is due next, when another
-/// one was.
+/// A local notification with a moment (`LocalNotice`): when a pending one is next due, or when another one was due.
 public struct LocalNotice: CourierMessage {
-    /// What the app asked for.
+    /// The request of the app.
     public let request: LocalRequest
-    /// The moment.
+    /// When the notification is next due or was due.
     public let at: Moment
 
-    /// A notice from its parts.
+    /// Creates a notice from its parts.
     public init(request: LocalRequest, at: Moment) {
         self.request = request
         self.at = at
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (request, at) = (
@@ -30,27 +29,27 @@ public struct LocalNotice: CourierMessage {
         self.init(request: request, at: at)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, message: request.encode)
         output.appendField(2, UInt64(bitPattern: at.milliseconds))
     }
 }
 
-/// A local notification whose moment has come, on its way to its app (`Fired`).
+/// A due local notification on its way to its app (`Fired`).
 public struct Fired: CourierMessage {
-    /// The number of the delivery on its stream, counted together with all others.
+    /// The number of the delivery on its stream, which all deliveries share.
     public let delivery: UInt64
-    /// Which firing it is; an app drops a second one of the same identity.
+    /// The identity of this firing. An app drops a second one with the same identity.
     public let identity: NotificationIdentity
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// What was asked for, and when it was due.
+    /// The request, and when it was due.
     public let notice: LocalNotice
-    /// When the agent noticed that it was due, which may be later.
+    /// When the agent noticed that the notification was due, which may be later.
     public let firedAt: Moment
 
-    /// A firing from its parts.
+    /// Creates a firing from its parts.
     public init(
         delivery: UInt64, identity: NotificationIdentity, topic: String, notice: LocalNotice, firedAt: Moment
     ) {
@@ -61,7 +60,7 @@ public struct Fired: CourierMessage {
         self.firedAt = firedAt
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (delivery, identity, topic) = (UInt64(0), [UInt8](), "")
@@ -84,7 +83,7 @@ public struct Fired: CourierMessage {
             firedAt: Moment(milliseconds: firedAt))
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, delivery)
         output.appendField(2, identity.bytes)
@@ -94,42 +93,43 @@ public struct Fired: CourierMessage {
     }
 }
 
-/// What the user has done with a notification that was shown, on its way to its app (`Responded`).
+/// The user's response to a notification that was shown, on its way to its app (`Responded`).
 public struct Responded: CourierMessage {
-    /// The number of the delivery on its stream, counted together with all others.
+    /// The number of the delivery on its stream, which all deliveries share.
     public let delivery: UInt64
-    /// Which response it is; an app drops a second one of the same identity.
+    /// The identity of this response. An app drops a second one with the same identity.
     public let identity: NotificationIdentity
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// What it was a response to.
+    /// The notification that the user has responded to.
     public let subject: Subject
-    /// The identifier of the action.
+    /// The identifier of the action that the user has chosen.
     public let action: String
-    /// What the user has written, where the action asks for it.
+    /// The text that the user has entered; nil if the action asks for none.
     public let text: String?
-    /// By what the notification is listed as delivered; empty if the agent is of an earlier version.
+    /// The identifier under which the notification is listed as delivered; empty if the agent is of an earlier
+    /// version.
     public let identifier: String
-    /// When it was due, or when the push arrived; nil if the agent is of an earlier version.
+    /// When the local notification was due or the push arrived; nil if the agent is of an earlier version.
     public let at: Moment?
 
-    /// The action of a response by which the user asks for the app's own settings of its notifications.
+    /// The action by which the user asks for the app's own notification settings.
     public static let settingsAction = "postrider.settings"
 
-    /// The action of a response to the notification itself, not to one of its actions.
+    /// The action if the user has chosen the notification itself and not one of its actions.
     public static let defaultAction = "postrider.default"
-    /// The action of a response by which the user has dismissed the notification.
+    /// The action by which the user has dismissed the notification.
     public static let dismissAction = "postrider.dismiss"
 
-    /// What a response is about.
+    /// The notification of a response.
     public enum Subject: Hashable, Sendable {
         /// A local notification.
         case local(LocalNotice)
-        /// A push: its payload.
+        /// A push, given by its payload.
         case remote(payload: [UInt8])
     }
 
-    /// A response from its parts.
+    /// Creates a response from its parts.
     public init(
         delivery: UInt64, identity: NotificationIdentity, topic: String, subject: Subject, action: String,
         text: String?, identifier: String = "", at: Moment? = nil
@@ -144,7 +144,7 @@ public struct Responded: CourierMessage {
         self.text = text
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (delivery, identity, topic) = (UInt64(0), [UInt8](), "")
@@ -173,7 +173,7 @@ public struct Responded: CourierMessage {
             text: text, identifier: identifier, at: at)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, delivery)
         output.appendField(2, identity.bytes)
@@ -189,20 +189,20 @@ public struct Responded: CourierMessage {
     }
 }
 
-/// What the owner of the device says about an app's alerts (`Authorization`).
+/// The decision of the device's owner about the app's notifications (`Authorization`).
 public struct Authorization: CourierMessage {
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// The owner's word.
+    /// The decision.
     public let status: AuthorizationStatus
 
-    /// An authorization from its parts.
+    /// Creates an authorization from its parts.
     public init(topic: String, status: AuthorizationStatus) {
         self.topic = topic
         self.status = status
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (topic, status) = ("", AuthorizationStatus.notDetermined)
@@ -216,7 +216,7 @@ public struct Authorization: CourierMessage {
         self.init(topic: topic, status: status)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, topic)
         output.appendField(2, UInt64(status.rawValue))

@@ -1,22 +1,22 @@
 public import PostriderNotifications
 
-/// A local notification that an app asks for (`LocalRequest`).
+/// A request for a local notification (`LocalRequest`).
 public struct LocalRequest: CourierMessage {
-    /// The app's own name for it; a second one of the same name replaces the first.
+    /// The identifier that the app has chosen. A second request with the same identifier replaces the first.
     public let identifier: String
-    /// What is shown and told.
+    /// The content of the notification.
     public let content: LocalContent
-    /// When; nil: at once.
+    /// When the notification is due; nil for at once.
     public let trigger: Trigger?
 
-    /// A request from its parts.
+    /// Creates a request from its parts.
     public init(identifier: String, content: LocalContent, trigger: Trigger?) {
         self.identifier = identifier
         self.content = content
         self.trigger = trigger
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var identifier = ""
@@ -33,7 +33,7 @@ public struct LocalRequest: CourierMessage {
         self.init(identifier: identifier, content: content, trigger: trigger)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, identifier)
         output.appendField(2, message: content.encode)
@@ -41,33 +41,33 @@ public struct LocalRequest: CourierMessage {
     }
 }
 
-/// What a local notification shows and tells (`Content`); what is empty or nil is not shown.
+/// The content of a local notification (`Content`). Empty or nil values are not shown.
 public struct LocalContent: CourierMessage {
     /// The first line.
     public var title = ""
     /// The second line.
     public var subtitle = ""
-    /// The text.
+    /// The body.
     public var body = ""
-    /// The number on the app's icon; 0 removes it, nil leaves it.
+    /// The number on the app's icon; 0 removes it, nil leaves it unchanged.
     public var badge: UInt32?
     /// The name of a sound.
     public var sound = ""
-    /// The app's own, a JSON object.
+    /// The app's own values, a JSON object.
     public var userInfo: [UInt8] = []
-    /// Which of the app's categories it is of: what the user can do with it.
+    /// The identifier of the category, which is one of the app's and defines the actions.
     public var category = ""
-    /// What it is shown together with.
+    /// Notifications with the same thread are shown together.
     public var thread = ""
-    /// How much it may disturb.
+    /// How much the notification may disturb the user.
     public var level = InterruptionLevel.active
-    /// Which of the app's notifications matters most, from 0 to 1.
+    /// The importance among the app's notifications, from 0 to 1.
     public var relevance = 0.0
 
-    /// A content that shows nothing.
+    /// Creates empty content.
     public init() {}
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         self.init()
         var reader = ProtobufReader()
@@ -88,7 +88,7 @@ public struct LocalContent: CourierMessage {
         }
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, title)
         output.appendField(2, subtitle)
@@ -102,27 +102,29 @@ public struct LocalContent: CourierMessage {
         output.appendDouble(10, relevance)
     }
 
-    /// What is not a number from 0 to 1 becomes the nearest that is.
+    /// Clamps a value to the range from 0 to 1; NaN becomes 0.
     private static func relevance(_ value: Double) -> Double {
         value > 0 ? min(value, 1) : 0
     }
 }
 
-/// How much a notification may disturb (`InterruptionLevel`). Numbers as Apple's `UNNotificationInterruptionLevel`.
+/// How much a notification may disturb the user (`InterruptionLevel`). The raw values are those of Apple's
+/// `UNNotificationInterruptionLevel`.
 public enum InterruptionLevel: UInt8, CaseIterable, Sendable {
-    /// It is shown without a sound.
+    /// The notification is shown without a sound.
     case passive = 0
-    /// It is shown with its sound.
+    /// The notification is shown with its sound.
     case active = 1
-    /// It is shown at once.
+    /// The notification is shown at once.
     case timeSensitive = 2
-    /// It stays until the user has seen it.
+    /// The notification stays until the user has seen it.
     case critical = 3
 }
 
 /// When a local notification is due (`Trigger`).
 extension Trigger: CourierMessage {
-    /// The message that these bytes are. One of a later version, or an empty one, is an error: it cannot be said when.
+    /// Decodes the trigger. An empty one, or one of a later version, is an error, because it is unknown when it is
+    /// due.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var trigger: Trigger?
@@ -142,7 +144,7 @@ extension Trigger: CourierMessage {
         self = trigger
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         switch self {
         case .interval(let milliseconds, let repeats):
@@ -168,7 +170,7 @@ extension Trigger: CourierMessage {
         return .interval(milliseconds: milliseconds, repeats: try repeats(bytes))
     }
 
-    /// Field 15 of both messages that have it.
+    /// Decodes field 15, which two of the messages have.
     private static func repeats(_ bytes: Span<UInt8>) throws(CourierError) -> Bool {
         var reader = ProtobufReader()
         var repeats = false

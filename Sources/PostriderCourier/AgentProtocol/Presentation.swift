@@ -1,37 +1,38 @@
-/// How an alert is presented, as bits (`Presentation.options`). Numbers as Apple's `UNNotificationPresentationOptions`.
+/// How an alert is presented, as bits (`Presentation.options`). The raw values are those of Apple's
+/// `UNNotificationPresentationOptions`.
 public struct PresentationOptions: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// The bits of the set.
     public let rawValue: UInt32
-    /// Options from bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The number on the app's icon.
+    /// The number on the app's icon is set.
     public static let badge = PresentationOptions(rawValue: 1)
-    /// The sound.
+    /// The sound is played.
     public static let sound = PresentationOptions(rawValue: 2)
-    /// It stays in the list of what was shown.
+    /// The alert stays in the list of delivered notifications.
     public static let list = PresentationOptions(rawValue: 8)
-    /// It is shown.
+    /// The alert is shown.
     public static let banner = PresentationOptions(rawValue: 16)
 
-    /// What is done where the app does not decide.
+    /// The presentation if the app does not decide.
     public static let all: PresentationOptions = [.badge, .sound, .list, .banner]
 }
 
 /// Whether an app decides how its alerts are presented while it runs (`PresentationWish`).
 public struct PresentationWish: CourierMessage {
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// Whether it does.
+    /// Whether the app decides.
     public let decides: Bool
 
-    /// A wish from its parts.
+    /// Creates a wish from its parts.
     public init(topic: String, decides: Bool) {
         self.topic = topic
         self.decides = decides
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (topic, decides) = ("", false)
@@ -45,25 +46,25 @@ public struct PresentationWish: CourierMessage {
         self.init(topic: topic, decides: decides)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, topic)
         output.appendField(2, decides ? 1 : 0)
     }
 }
 
-/// The question how an alert is to be presented (`WillPresent`).
+/// Asks an app how an alert is to be presented (`WillPresent`).
 public struct WillPresent: CourierMessage {
-    /// The agent's number for it, repeated in the answer.
+    /// The number of the question, which the answer repeats.
     public let question: UInt64
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// What is to be presented.
+    /// The notification that is to be presented.
     public let subject: Responded.Subject
-    /// By what it is listed as delivered; empty if the agent is of an earlier version.
+    /// The identifier under which it will be listed as delivered; empty if the agent is of an earlier version.
     public let identifier: String
 
-    /// A question from its parts.
+    /// Creates a question from its parts.
     public init(question: UInt64, topic: String, subject: Responded.Subject, identifier: String = "") {
         self.question = question
         self.topic = topic
@@ -71,7 +72,7 @@ public struct WillPresent: CourierMessage {
         self.identifier = identifier
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (question, topic, subject) = (UInt64(0), "", Responded.Subject.remote(payload: []))
@@ -89,7 +90,7 @@ public struct WillPresent: CourierMessage {
         self.init(question: question, topic: topic, subject: subject, identifier: identifier)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, question)
         output.appendField(2, topic)
@@ -103,18 +104,18 @@ public struct WillPresent: CourierMessage {
 
 /// An app's answer to ``WillPresent`` (`Presentation`).
 public struct Presentation: CourierMessage {
-    /// The question.
+    /// The number of the question.
     public let question: UInt64
-    /// How it is to be presented; nothing: not at all.
+    /// How to present the alert; an empty set suppresses it.
     public let options: PresentationOptions
 
-    /// An answer from its parts.
+    /// Creates an answer from its parts.
     public init(question: UInt64, options: PresentationOptions) {
         self.question = question
         self.options = options
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (question, options) = (UInt64(0), UInt32(0))
@@ -128,7 +129,7 @@ public struct Presentation: CourierMessage {
         self.init(question: question, options: PresentationOptions(rawValue: options))
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, question)
         output.appendField(2, UInt64(options.rawValue))

@@ -1,20 +1,20 @@
 public import PostriderNotifications
 
-/// Something that happens to the device (`System`). Every attached app is told, once on each of its streams. It is not
-/// handled as deliveries are, and gone where nobody listens.
+/// An event of the device (`System`). The agent sends it to every attached app, once on each of its streams. It is
+/// not acknowledged, and apps that are not attached miss it.
 public enum SystemEvent: CourierMessage {
-    /// The link to the relay comes or goes.
+    /// The connection to the relay changes.
     case link(LinkChange)
     /// The device sleeps or wakes.
     case power(PowerChange)
-    /// Clock or time zone are others than before.
+    /// The clock was set, or the time zone has changed.
     case clock(ClockChange)
-    /// The keyboard on screen comes, goes or moves.
+    /// The keyboard on screen appears, disappears or moves.
     case keyboard(KeyboardChange)
-    /// An event of a later version: passed over.
+    /// An event of a later version, which apps ignore.
     case unknown
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         self = .unknown
@@ -30,7 +30,7 @@ public enum SystemEvent: CourierMessage {
         }
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         switch self {
         case .link(let change): output.appendField(1, message: change.encode)
@@ -42,30 +42,30 @@ public enum SystemEvent: CourierMessage {
     }
 }
 
-/// The link to the relay comes or goes (`LinkChange`).
+/// The connection to the relay changes (`LinkChange`).
 public struct LinkChange: CourierMessage {
-    /// What a link goes through. An attempt that fails goes from the first to the last.
+    /// The phases of a connection. A failed attempt goes from the first to the last.
     public enum Phase: UInt8, CaseIterable, Sendable {
         /// An attempt begins.
         case willConnect = 1
-        /// The relay has let the device in.
+        /// The relay has accepted the device.
         case didConnect = 2
-        /// A link that was up is about to go, or has just been found gone.
+        /// The connection is about to end, or was just found broken.
         case willDisconnect = 3
-        /// The link is gone, or the attempt has failed.
+        /// The connection has ended, or the attempt has failed.
         case didDisconnect = 4
     }
 
-    /// What happens.
+    /// The phase that begins.
     public let phase: Phase
-    /// Where the relay is: host and port.
+    /// The host and port of the relay.
     public let relay: String
-    /// Why, for the last two phases: one phrase.
+    /// The reason for the last two phases, as a phrase.
     public let reason: String
-    /// When it is tried again, for the last phase; nil: not any more.
+    /// For the last phase: when the next attempt starts; nil for never.
     public let nextAttemptAt: Moment?
 
-    /// A change from its parts.
+    /// Creates a change from its parts.
     public init(phase: Phase, relay: String, reason: String = "", nextAttemptAt: Moment? = nil) {
         self.phase = phase
         self.relay = relay
@@ -73,7 +73,7 @@ public struct LinkChange: CourierMessage {
         self.nextAttemptAt = nextAttemptAt
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (phase, relay, reason, next) = (Phase.willConnect, "", "", Moment?.none)
@@ -89,7 +89,7 @@ public struct LinkChange: CourierMessage {
         self.init(phase: phase, relay: relay, reason: reason, nextAttemptAt: next)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, UInt64(phase.rawValue))
         output.appendField(2, relay)
@@ -100,26 +100,26 @@ public struct LinkChange: CourierMessage {
 
 /// The device sleeps or wakes (`PowerChange`).
 public struct PowerChange: CourierMessage {
-    /// What the device does.
+    /// What happens to the device.
     public enum Phase: UInt8, CaseIterable, Sendable {
-        /// It waits for a moment: for ``AppMessage/ready(sleep:)``.
+        /// The device is about to sleep, and waits a moment for ``AppMessage/ready(sleep:)``.
         case willSleep = 1
-        /// It is awake, or was kept from sleeping.
+        /// The device has woken, or did not sleep after all.
         case didWake = 2
     }
 
     /// What happens.
     public let phase: Phase
-    /// Which sleep it is, counted by the agent.
+    /// The number of the sleep, counted by the agent.
     public let sleep: UInt64
 
-    /// A change from its parts.
+    /// Creates a change from its parts.
     public init(phase: Phase, sleep: UInt64) {
         self.phase = phase
         self.sleep = sleep
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (phase, sleep) = (Phase.didWake, UInt64(0))
@@ -133,27 +133,27 @@ public struct PowerChange: CourierMessage {
         self.init(phase: phase, sleep: sleep)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, UInt64(phase.rawValue))
         output.appendField(2, sleep)
     }
 }
 
-/// Clock or time zone are others than before (`ClockChange`).
+/// The clock was set, or the time zone has changed (`ClockChange`).
 public struct ClockChange: CourierMessage {
-    /// Milliseconds by which the clock was set forward, negative where it was set back; nil: it was not set.
+    /// Milliseconds by which the clock was set forward; negative if it was set back; nil if it was not set.
     public let shiftMilliseconds: Int64?
-    /// The zone that the device is in now; nil: the same as before.
+    /// The new time zone; nil if it has not changed.
     public let timeZone: String?
 
-    /// A change from its parts.
+    /// Creates a change from its parts.
     public init(shiftMilliseconds: Int64? = nil, timeZone: String? = nil) {
         self.shiftMilliseconds = shiftMilliseconds
         self.timeZone = timeZone
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (shift, zone) = (Int64?.none, String?.none)
@@ -167,7 +167,7 @@ public struct ClockChange: CourierMessage {
         self.init(shiftMilliseconds: shift, timeZone: zone)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendPresentField(1, shiftMilliseconds)
         if let timeZone { output.appendElement(2, timeZone) }

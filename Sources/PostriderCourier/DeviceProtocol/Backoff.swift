@@ -1,15 +1,16 @@
 import PostriderNotifications
 
-/// When a device tries again: exponential back-off with full jitter, so that a relay that returns is not met
-/// by all its devices at once. It applies always, even after a clean close.
+/// Decides when a device reconnects: exponential back-off with full jitter, so that not all devices return to a relay
+/// at once. It also applies after a connection that was closed in order.
 public struct Backoff: Sendable {
     private let baseMilliseconds: Int
     private let capMilliseconds: Int
     private let stableMilliseconds: Int
     private var ceiling: Int
 
-    /// Waits of at most `baseMilliseconds` after the first failure, twice as long after each further one up
-    /// to `capMilliseconds`, and as at first again after a link that was up for `stableMilliseconds`.
+    /// Creates a back-off. The delay is at most `baseMilliseconds` after the first failure, and twice as long after
+    /// each further one, up to `capMilliseconds`. It starts again from the base after a connection that was up for
+    /// `stableMilliseconds`.
     public init(baseMilliseconds: Int = 500, capMilliseconds: Int = 60_000, stableMilliseconds: Int = 30_000)
     {
         precondition(
@@ -20,15 +21,15 @@ public struct Backoff: Sendable {
         ceiling = baseMilliseconds
     }
 
-    /// Begins anew with the base: what was waited for has come.
+    /// Starts again from the base delay.
     public mutating func reset() { ceiling = baseMilliseconds }
 
     /// Milliseconds to wait before the next attempt.
     ///
     /// - Parameters:
-    ///   - upMilliseconds: how long the last link was welcome; 0 where it never was.
-    ///   - retryAfterMilliseconds: what the relay's goodbye asked for, 0 where there was none. It is the
-    ///     floor, to which the jitter is added; ``Notifications/Limits/retryAfterMilliseconds`` bounds it.
+    ///   - upMilliseconds: how long the last connection was accepted by the relay; 0 if it never was.
+    ///   - retryAfterMilliseconds: the delay that the relay's goodbye asked for, or 0. It is the minimum, to which
+    ///     the jitter is added; ``Notifications/Limits/retryAfterMilliseconds`` bounds it.
     ///   - random: 64 random bits.
     public mutating func delayMilliseconds(
         afterLinkUp upMilliseconds: Int,

@@ -1,42 +1,43 @@
 public import PostriderNotifications
 
-/// One notification on its way to a device, or from an agent to an app (`Deliver`). A broadcast comes to devices in the
-/// same shape, without a number: it is not acknowledged.
+/// A notification on its way to a device, or from an agent to an app (`Deliver`). A broadcast has the same format,
+/// with delivery number 0, and is not acknowledged.
 public struct Deliver: CourierMessage {
-    /// The number of the delivery on its stream, from 1, rising by one.
+    /// The number of the delivery on its stream. It starts at 1 and rises by one.
     public let delivery: UInt64
-    /// Which notification it is. From a relay: its `apns-id`, which a provider may use for several. From an agent to
-    /// an app: no two notifications of the topic have it.
+    /// The identity of the notification. From a relay it is the `apns-id`, which a provider may use more than once.
+    /// From an agent to an app it is unique within the topic.
     public let identity: NotificationIdentity
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// The JSON object as the provider sent it.
+    /// The payload: the JSON object as the provider sent it.
     public let payload: [UInt8]
-    /// How urgent it is; a value that this version does not know counts as immediate.
+    /// The priority; a value that this version does not know counts as immediate.
     public let priority: Priority
-    /// How long it is worth showing. Moments up to the epoch have no spelling of their own: they become now
-    /// or never.
+    /// Until when the notification is worth delivering. The encoding has no moments before 1970: they become "now" or
+    /// "never".
     public let expiration: Expiration
-    /// The collapse identifier, nil for none.
+    /// The collapse identifier; nil for none.
     public let collapseIdentifier: String?
-    /// The push type as the provider wrote it, nil for none. Text, so that one of a later version comes
-    /// through.
+    /// The push type as the provider wrote it; nil for none. It is a text, so that types of a later version are
+    /// passed on.
     public let pushType: String?
-    /// When the relay admitted it.
+    /// When the relay accepted the notification.
     public let acceptedAt: Moment
-    /// The channel that it was broadcast to, nil for none.
+    /// The channel that it was broadcast to; nil for none.
     public let channel: ChannelIdentity?
-    /// Whether the relay wants a ``Report`` of what becomes of it.
+    /// Whether the relay wants a ``Report`` about the notification.
     public let wantsReport: Bool
-    /// The `apns-id` where ``identity`` is another, because the app was given a notification with the same one before.
+    /// The `apns-id`, if ``identity`` differs from it because the app got a notification with the same `apns-id`
+    /// before; nil otherwise.
     public let replacedIdentity: NotificationIdentity?
     /// The relay's number for the push, which a ``Report`` repeats; 0 for none.
     public let push: UInt64
-    /// When the device had it safe, on its way from an agent to an app; nil: on its way to the device, or the agent is
-    /// of an earlier version.
+    /// On the way from an agent to an app: when the device had stored the notification. nil on the way to the device,
+    /// and if the agent is of an earlier version.
     public let receivedAt: Moment?
 
-    /// A delivery from its parts.
+    /// Creates a delivery from its parts.
     public init(
         delivery: UInt64,
         identity: NotificationIdentity,
@@ -69,10 +70,10 @@ public struct Deliver: CourierMessage {
         self.receivedAt = receivedAt
     }
 
-    /// The `apns-id`, which the provider has sent or the relay has drawn.
+    /// The `apns-id`, which the provider or the relay has chosen.
     public var apnsIdentity: NotificationIdentity { replacedIdentity ?? identity }
 
-    /// The message that carries a broadcast to every subscriber.
+    /// Creates the message that carries a broadcast to every subscriber.
     public init(_ broadcast: Broadcast) {
         self.init(
             delivery: 0,
@@ -88,9 +89,9 @@ public struct Deliver: CourierMessage {
         )
     }
 
-    /// The delivery of a notification. Payload and texts are shared, not copied.
+    /// Creates the delivery of a notification. Payload and texts are shared, not copied.
     ///
-    /// - Parameter push: the relay's number for it, if the relay wants a ``Report``; 0 if not.
+    /// - Parameter push: the relay's number for the push if the relay wants a ``Report``; otherwise 0.
     public init(_ notification: Notification, delivery: UInt64, reportedAs push: UInt64 = 0) {
         self.init(
             delivery: delivery,
@@ -107,7 +108,7 @@ public struct Deliver: CourierMessage {
         )
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var delivery: UInt64 = 0
@@ -163,12 +164,12 @@ public struct Deliver: CourierMessage {
         )
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.append(addingCapacity: byteCount) { encode(into: &$0) }
     }
 
-    /// Appends the message where ``byteCount`` bytes are free.
+    /// Appends the encoded message to a span with at least ``byteCount`` free bytes.
     func encode(into output: inout OutputSpan<UInt8>) {
         output.appendField(1, delivery)
         output.appendVarint(2 << 3 | 2)
@@ -226,7 +227,7 @@ public struct Deliver: CourierMessage {
         }
     }
 
-    /// 0, which is not written, where there is none.
+    /// The milliseconds since 1970; 0, which is not encoded, for nil.
     private var receivedAtMilliseconds: UInt64 { UInt64(bitPattern: receivedAt?.milliseconds ?? 0) }
 
     private var acceptedAtMilliseconds: UInt64 { UInt64(bitPattern: acceptedAt.milliseconds) }

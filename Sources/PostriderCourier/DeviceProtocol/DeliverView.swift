@@ -1,20 +1,20 @@
 public import PostriderNotifications
 
-/// A delivery or broadcast as whoever counts many of them reads it: the numbers, and where the texts lie. Nothing is
-/// copied; everyone else reads a ``RelayMessage``.
+/// A view of an encoded delivery or broadcast: its numbers, and the ranges of its texts. It copies nothing. The load
+/// generator uses it; other code decodes a ``RelayMessage``.
 public struct DeliverView: Hashable, Sendable {
     /// The number of the delivery on its stream; 0 for a broadcast.
     public let delivery: UInt64
-    /// Which notification it is.
+    /// The identity of the notification.
     public let identity: NotificationIdentity
-    /// Where the topic lies in the message.
+    /// The range of the topic in the message.
     public let topic: Range<Int>
-    /// Where the payload lies in the message.
+    /// The range of the payload in the message.
     public let payload: Range<Int>
-    /// Whether it was broadcast to a channel: then it is not acknowledged.
+    /// Whether the notification was broadcast to a channel, and is therefore not acknowledged.
     public let isBroadcast: Bool
 
-    /// The outline of a `RelayMessage` in these bytes; nil where it is no delivery.
+    /// Reads a view of the `RelayMessage` in these bytes; nil if it is neither a delivery nor a broadcast.
     public init?(relayMessage bytes: Span<UInt8>) throws(CourierError) {
         var outer = ProtobufReader()
         guard let kind = try outer.next(in: bytes),
@@ -55,7 +55,7 @@ public struct DeliverView: Hashable, Sendable {
 }
 
 extension MessageFraming {
-    /// Appends the framed `DeviceMessage` that acknowledges these deliveries: for those who send many.
+    /// Appends the framed `DeviceMessage` that acknowledges these deliveries, without creating the message.
     public static func frame(acknowledging deliveries: [UInt64], into output: inout [UInt8]) {
         let packed = deliveries.reduce(0) { $0 + ProtobufSize.varint($1) }
         let list = 1 + ProtobufSize.varint(UInt64(packed)) + packed

@@ -1,34 +1,34 @@
 public import PostriderNotifications
 
-/// The device's side of one `Connect` stream, as a machine without I/O.
+/// The device's side of one `Connect` stream, as a state machine without I/O.
 ///
 ///     idle ──start()──▶ awaitingWelcome ──welcome──▶ open ──goodbye()──▶ closed
 ///                              │                      └──goodbye──▶ closing (acknowledgements only)
 ///                              └── goodbye, or an error ──▶ closed
 ///
-/// Topics may be asked for in any state: what cannot be sent yet is sent with the welcome.
+/// Topics may be registered in any state: what cannot be sent yet is sent after the welcome.
 public struct DeviceLink: Sendable {
-    /// What a message of the relay tells the device.
+    /// What a message of the relay means for the device.
     public enum Event: Hashable, Sendable {
-        /// The link is up; send these messages: they register what is wanted and not registered, and
-        /// unregister what is registered and was given up meanwhile.
+        /// The link is open. The device has to send these messages, which register topics that are wanted and not
+        /// registered, and unregister topics that are registered and were given up meanwhile.
         case welcomed(Welcome, send: [DeviceMessage])
-        /// A registration is alive.
+        /// A topic is registered.
         case registered(Registered)
         /// A registration has ended.
         case unregistered(topic: String)
-        /// A registration cannot be made.
+        /// The relay has refused a registration.
         case refused(Refused)
-        /// Keep it, then ``DeviceLink/send(_:)`` its acknowledgement. It may be a second copy of one that was received
-        /// before.
+        /// A notification: store it, then ``DeviceLink/send(_:)`` its acknowledgement. It may be a copy of one that
+        /// was received before.
         case deliver(Deliver)
-        /// A channel's broadcasts come from now on.
+        /// The device is subscribed to a channel.
         case subscribed(ChannelIdentity)
-        /// A channel's broadcasts do not come, or not any more.
+        /// The device is not, or no longer, subscribed to a channel.
         case unsubscribed(Unsubscribed)
-        /// A broadcast: keep it; it is not acknowledged. It may be a second copy of one that was received before.
+        /// A broadcast: store it; it is not acknowledged. It may be a copy of one that was received before.
         case broadcast(Deliver)
-        /// The relay ends the stream; ``Goodbye/retryAfterMilliseconds`` is for the ``Backoff``.
+        /// The relay ends the stream. ``Goodbye/retryAfterMilliseconds`` goes to the ``Backoff``.
         case goodbye(Goodbye)
     }
 
@@ -43,12 +43,12 @@ public struct DeviceLink: Sendable {
     private var hello: Hello
     private var wanted: [String: Environment]
     private var unwanted: Set<String>
-    /// Whether the device has changed its mind since its hello.
+    /// Whether the reception has changed since the hello, and has to be sent again.
     private var isReceptionDue = false
     private var state = State.idle
 
-    /// A link that has not started: who calls, the topics that must be registered, each in its environment, and
-    /// those that must not be. Topics in neither stay as the relay has them.
+    /// Creates a link that has not started, with the topics that must be registered, each in its environment, and
+    /// those that must not be. The relay keeps other registrations as they are.
     public init(hello: Hello, wanted: [String: Environment], unwanted: Set<String>) {
         precondition(unwanted.isDisjoint(with: wanted.keys), "a topic is wanted or not")
         self.hello = hello
@@ -56,18 +56,18 @@ public struct DeviceLink: Sendable {
         self.unwanted = unwanted
     }
 
-    /// Whether the relay has let the device in and nobody has said goodbye.
+    /// Whether the relay has accepted the device and neither side has said goodbye.
     public var isOpen: Bool { if case .open = state { true } else { false } }
 
-    /// The first message, to be sent when the stream is open.
+    /// Returns the first message, to be sent when the stream is open.
     public mutating func start() -> DeviceMessage {
         guard case .idle = state else { preconditionFailure("a link starts once") }
         state = .awaitingWelcome
         return .hello(hello)
     }
 
-    /// What a message means to the device; nil: nothing. An error closes the link: send
-    /// ``CourierError/goodbye``, close the stream, back off.
+    /// Handles a message. Returns nil if the device has nothing to do. An error closes the link: send
+    /// ``CourierError/goodbye``, close the stream, and wait for the back-off.
     public mutating func receive(_ message: RelayMessage) throws(CourierError) -> Event? {
         switch state {
         case .idle: throw fail("The relay spoke before the hello.")
@@ -77,17 +77,19 @@ public struct DeviceLink: Sendable {
         }
     }
 
-    /// What the device wants to say: the message to send now, or nil when it cannot be sent.
+    /// Returns the message to send now; nil if it cannot be sent.
     ///
-    /// - `register`, `unregister`: a topic has one environment at a time. Before the welcome they are noted, and go out
-    ///   with it.
-    /// - `subscribe`, `unsubscribe`: a subscription lives as long as its link; ask again after each welcome.
-    /// - `reception`: before the hello it becomes part of it; before the welcome it is noted, and goes out with it.
-    /// - `acknowledge`: deliveries of this link that the device has made safe, each once. After a goodbye of the relay
-    ///   they can still be acknowledged; those that are not come again on the next link.
-    /// - `report`, `fetch`: nil while the link is not open. What waits when a link begins comes without `fetch`.
+    /// - `register`, `unregister`: a topic has one environment at a time. Before the welcome they are recorded, and
+    ///   sent after it.
+    /// - `subscribe`, `unsubscribe`: a subscription ends with its link, so the device subscribes again after each
+    ///   welcome.
+    /// - `reception`: before the hello it becomes part of it; before the welcome it is recorded, and sent after it.
+    /// - `acknowledge`: deliveries of this link that the device has stored, each once. They can still be acknowledged
+    ///   after a goodbye of the relay; those that are not are delivered again on the next link.
+    /// - `report`, `fetch`: nil while the link is not open. Notifications that are queued when a link opens arrive
+    ///   without `fetch`.
     ///
-    /// The link itself says `hello` and `goodbye`: to pass one of these is a bug.
+    /// The link itself sends `hello` and `goodbye`; passing one of these is a bug.
     public mutating func send(_ message: DeviceMessage) -> DeviceMessage? {
         switch message {
         case .register(let topic, let environment):
@@ -106,7 +108,7 @@ public struct DeviceLink: Sendable {
         return isOpen ? message : nil
     }
 
-    /// False when there is nothing to send, or the stream has ended.
+    /// Records acknowledgements. Returns false if there is nothing to send, or if the stream has ended.
     private mutating func acknowledge(_ deliveries: [UInt64]) -> Bool {
         guard !deliveries.isEmpty else { return false }
         switch state {
@@ -121,8 +123,8 @@ public struct DeviceLink: Sendable {
         return true
     }
 
-    /// The last message, before the device closes the stream; nil when it cannot be sent or one side has said
-    /// it.
+    /// Returns the last message, to be sent before the device closes the stream; nil if it cannot be sent, or if one
+    /// side has said goodbye.
     public mutating func goodbye(_ reason: Goodbye.Reason, detail: String) -> DeviceMessage? {
         defer { state = .closed }
         switch state {

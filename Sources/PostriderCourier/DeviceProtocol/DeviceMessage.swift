@@ -1,31 +1,31 @@
 public import PostriderNotifications
 
-/// What a device says on its stream (`DeviceMessage`).
+/// A message from a device to the relay (`DeviceMessage`).
 public enum DeviceMessage: CourierMessage {
-    /// Who it is: first, and once.
+    /// The identity of the device: sent first, and once.
     case hello(Hello)
-    /// It wants a token for this topic, good in this environment.
+    /// Register this topic in this environment: the device wants a device token.
     case register(topic: String, environment: Environment = .production)
-    /// The app of this topic is gone.
+    /// Unregister this topic, whose app is gone.
     case unregister(topic: String)
-    /// It is responsible for these deliveries from now on.
+    /// The device has stored these deliveries, and the relay may forget them.
     case acknowledge([UInt64])
-    /// It leaves.
+    /// The device ends the stream.
     case goodbye(Goodbye)
-    /// It wants the broadcasts of a channel.
+    /// Subscribe to a channel.
     case subscribe(Subscribe)
-    /// It does not want them any more.
+    /// Unsubscribe from a channel.
     case unsubscribe(ChannelIdentity)
-    /// What became of notifications whose ``Deliver/wantsReport`` is set.
+    /// What happened to notifications whose ``Deliver/wantsReport`` is set.
     case report(Report)
-    /// How it wants to be sent what waits for it has changed.
+    /// How the device wants to get its notifications has changed.
     case reception(Reception)
-    /// It is awake: it wants what is held back for it.
+    /// The device is awake, and wants the notifications that the relay holds back.
     case fetch
-    /// A message of a later version, or an empty one: passed over.
+    /// A message of a later version, or an empty one, which receivers ignore.
     case unknown
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         self = .unknown
@@ -49,7 +49,7 @@ public enum DeviceMessage: CourierMessage {
         }
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         switch self {
         case .hello(let hello): output.appendField(1, message: hello.encode)
@@ -68,7 +68,7 @@ public enum DeviceMessage: CourierMessage {
     }
 }
 
-/// The messages that hold nothing but a topic.
+/// The encoding of messages that contain only a topic.
 enum TopicMessage {
     static func decode(_ bytes: Span<UInt8>) throws(CourierError) -> String {
         var reader = ProtobufReader()
@@ -80,7 +80,7 @@ enum TopicMessage {
     }
 }
 
-/// The messages that hold nothing but delivery numbers.
+/// The encoding of messages that contain only delivery numbers.
 enum DeliveryList {
     static func decode(_ bytes: Span<UInt8>) throws(CourierError) -> [UInt64] {
         var reader = ProtobufReader()

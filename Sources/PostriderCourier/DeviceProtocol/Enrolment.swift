@@ -1,23 +1,22 @@
 public import PostriderNotifications
 
-/// What a device sends once in its life: `EnrollRequest`.
+/// The request that a device sends once, to enrol (`EnrollRequest`).
 public struct EnrollRequest: CourierMessage {
-    /// The key that the operator handed out; at most ``Notifications/Limits/courierTextBytes`` bytes.
+    /// The enrolment key from the operator; at most ``Notifications/Limits/courierTextBytes`` bytes.
     public let enrolmentKey: String
-    /// What the device calls itself, for the operator's eyes; at most
-    /// ``Notifications/Limits/courierTextBytes`` bytes.
+    /// The name of the device, for the operator; at most ``Notifications/Limits/courierTextBytes`` bytes.
     public let name: String
-    /// Words by which the operator groups devices; at most ``Notifications/Limits/tagsPerDevice``.
+    /// Tags by which the operator groups devices; at most ``Notifications/Limits/tagsPerDevice``.
     public let tags: [String]
 
-    /// A request from its parts.
+    /// Creates a request from its parts.
     public init(enrolmentKey: String, name: String, tags: [String] = []) {
         self.enrolmentKey = enrolmentKey
         self.name = name
         self.tags = tags
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (enrolmentKey, name, tags) = ("", "", [String]())
@@ -32,7 +31,7 @@ public struct EnrollRequest: CourierMessage {
         self.init(enrolmentKey: enrolmentKey, name: name, tags: tags)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, enrolmentKey)
         output.appendField(2, name)
@@ -40,21 +39,21 @@ public struct EnrollRequest: CourierMessage {
     }
 }
 
-/// What the device gets for it: `EnrollResponse`.
+/// The relay's answer to an enrolment: `EnrollResponse`.
 public struct EnrollResponse: CourierMessage {
-    /// Who the device is from now on.
+    /// The identity of the device from now on.
     public let deviceIdentity: DeviceIdentity
-    /// The 32 random bytes with which it proves that; the relay keeps only their digest.
+    /// The device's secret: 32 random bytes that prove its identity. The relay keeps only their digest.
     public let deviceSecret: [UInt8]
 
-    /// A response from its parts.
+    /// Creates a response from its parts.
     public init(deviceIdentity: DeviceIdentity, deviceSecret: [UInt8]) {
         precondition(deviceSecret.count == Limits.deviceSecretBytes, "a device secret has 32 bytes")
         self.deviceIdentity = deviceIdentity
         self.deviceSecret = deviceSecret
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identity, secret) = ([UInt8](), [UInt8]())
@@ -71,31 +70,31 @@ public struct EnrollResponse: CourierMessage {
         )
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, deviceIdentity.bytes)
         output.appendField(2, deviceSecret)
     }
 }
 
-/// The first message of a connection: who calls (`Hello`).
+/// The first message of a device on a stream (`Hello`).
 public struct Hello: CourierMessage {
-    /// Who the device says it is.
+    /// The identity that the device claims.
     public let deviceIdentity: DeviceIdentity
     /// The 32 bytes that prove it.
     public let deviceSecret: [UInt8]
-    /// Seconds between the PINGs that the device wishes to send; 0 leaves it to the relay.
+    /// Seconds between PINGs, as the device wishes; 0 leaves the choice to the relay.
     public let keepaliveSeconds: UInt32
-    /// Program and version of the device's side, for the operator; at most
-    /// ``Notifications/Limits/courierTextBytes`` bytes.
+    /// Program and version of the device's agent, for the operator; at most ``Notifications/Limits/courierTextBytes``
+    /// bytes.
     public let agent: String
-    /// How it wants to be sent what waits for it; what waited before the hello, too.
+    /// How the device wants to get its notifications, including those that are already queued.
     public internal(set) var reception: Reception
-    /// A number that the device's process drew when it started, by which the relay tells a device that comes back from
-    /// a second machine with the same identity; 0 if unknown.
+    /// A random number that the device's process drew at its start; 0 if unknown. By it the relay distinguishes a
+    /// device that reconnects from a second machine with the same identity.
     public let processInstance: UInt64
 
-    /// A hello from its parts.
+    /// Creates a hello from its parts.
     public init(
         deviceIdentity: DeviceIdentity, deviceSecret: [UInt8], keepaliveSeconds: UInt32, agent: String,
         reception: Reception = .usual, processInstance: UInt64 = 0
@@ -109,15 +108,15 @@ public struct Hello: CourierMessage {
         self.processInstance = processInstance
     }
 
-    /// The keepalive that a relay grants: the wished one within ``Notifications/Limits/keepaliveSeconds``,
-    /// the usual one where none was wished.
+    /// The keepalive interval that a relay grants: the wished one, clamped to
+    /// ``Notifications/Limits/keepaliveSeconds``, or the default if the device wished none.
     public var grantedKeepaliveSeconds: UInt32 {
         let bounds = Limits.keepaliveSeconds
         guard keepaliveSeconds != 0 else { return UInt32(bounds.usual) }
         return min(max(keepaliveSeconds, UInt32(bounds.least)), UInt32(bounds.most))
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identity, secret) = ([UInt8](), [UInt8]())
@@ -146,7 +145,7 @@ public struct Hello: CourierMessage {
         )
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, deviceIdentity.bytes)
         output.appendField(2, deviceSecret)

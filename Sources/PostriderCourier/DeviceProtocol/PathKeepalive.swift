@@ -1,29 +1,29 @@
 import PostriderNotifications
 
-/// How often a device sends PINGs over one network path: as often as the relay grants, or more often where something on
-/// the path, such as a proxy or a NAT, forgets connections that are silent for that long.
+/// Decides how often a device sends PINGs over one network path: at the interval that the relay grants, or at a
+/// shorter one if something on the path, such as a proxy or a NAT, drops connections that are silent for that long.
 ///
-///     granted ──cut in silence──▶ shorter ──borne for an hour──▶ a quarter longer, on trial ──▶ … ──▶ granted
+///     granted ──cut in silence──▶ shorter ──held for an hour──▶ a quarter longer, on trial ──▶ … ──▶ granted
 ///                                    ▲                                   │
 ///                                    └──────cut again: trials come ──────┘
 ///                                           half as often
 ///
-/// Pure: what happened comes in, in seconds.
+/// It has no I/O and no clock: callers report what happened, in seconds.
 public struct PathKeepalive: Hashable, Sendable {
-    /// How a link was cut.
+    /// How a connection was cut.
     public enum Cut: Hashable, Sendable {
-        /// Somebody closed the connection, without a goodbye, after so many seconds of silence.
+        /// The connection was closed without a goodbye after this many seconds of silence.
         case closed(silentSeconds: Int)
-        /// The PING after so many seconds of silence was not answered.
+        /// The PING after this many seconds of silence was not answered.
         case unanswered(silentSeconds: Int)
 
-        /// What the end of a link says about its path; nil if it says nothing about it.
+        /// What the end of a connection says about its path; nil if it says nothing.
         ///
         /// - Parameters:
         ///   - isUnanswered: whether a PING was not answered.
         ///   - silentSeconds: the silence before the end, or before that PING.
-        ///   - borneSeconds: the longest silence that the link bore before. A shorter one is not what cut it, nor is
-        ///     one that is shorter than the shortest interval.
+        ///   - borneSeconds: the longest silence that the connection survived before. A silence that is not longer
+        ///     did not cause the end, and neither did one below the shortest interval.
         public init?(isUnanswered: Bool, silentSeconds: Int, borneSeconds: Int) {
             guard silentSeconds > borneSeconds, silentSeconds >= Limits.shortenedKeepaliveSeconds else {
                 return nil
@@ -34,23 +34,23 @@ public struct PathKeepalive: Hashable, Sendable {
         }
     }
 
-    /// Seconds between PINGs where that is less than granted; nil where the path bears what is granted.
+    /// Seconds between PINGs if they must be fewer than granted; nil if the path permits the granted interval.
     public private(set) var shortened: Int?
-    /// Seconds for which an interval is borne before a longer one is tried.
+    /// Seconds for which an interval has to hold before a longer one is tried.
     private var trialSeconds = Limits.keepaliveTrialSeconds.least
-    /// The longest silence that a link bore on the path; 0 if that is not known, or in doubt.
+    /// The longest silence that a connection survived on the path; 0 if that is unknown or in doubt.
     private var longestSeconds = 0
-    /// Seconds for which the present interval was borne.
+    /// Seconds for which the present interval has held.
     private var borneSeconds = 0
     private var isOnTrial = false
 
-    /// A path of which nothing is known.
+    /// Creates the state of an unknown path.
     public init() {}
 
-    /// Seconds between PINGs.
+    /// Seconds between PINGs, given the interval that the relay grants.
     public func seconds(granted: Int) -> Int { min(granted, shortened ?? granted) }
 
-    /// A PING after so many seconds of silence was answered. True: the interval is longer now, on trial.
+    /// A PING after this many seconds of silence was answered. Returns true if the interval is longer now, on trial.
     public mutating func answered(afterSeconds silentSeconds: Int, granted: Int) -> Bool {
         longestSeconds = max(longestSeconds, silentSeconds)
         guard let present = shortened else { return false }
@@ -63,8 +63,8 @@ public struct PathKeepalive: Hashable, Sendable {
         return true
     }
 
-    /// A link was cut. True: the interval is shorter now. A path that bore as much before is forgiven once: it may have
-    /// been the relay that ended.
+    /// A connection was cut. Returns true if the interval is shorter now. If the path had survived as much before,
+    /// the first cut is ignored, because the relay may have ended.
     public mutating func cut(_ cut: Cut, granted: Int) -> Bool {
         let present = seconds(granted: granted)
         switch cut {
@@ -89,11 +89,11 @@ public struct PathKeepalive: Hashable, Sendable {
     }
 }
 
-/// What a device knows of the paths that it used, the last ones of them. A path is named by its ends.
+/// What a device knows of the paths that it used last. A path is named by its two addresses.
 public struct PathKeepalives: Sendable {
     private var known: [(path: String, keepalive: PathKeepalive)] = []
 
-    /// Nothing is known.
+    /// Creates an empty collection.
     public init() {}
 
     /// What is known of a path.

@@ -1,24 +1,24 @@
 import PostriderNotifications
 
-/// How a device wants to be sent what waits for it (`Reception`). It is said as a whole: in the hello, and again
-/// whenever it changes. A topic in neither list is enabled.
+/// How a device wants to get its notifications (`Reception`). It is sent as a whole: in the hello, and again whenever
+/// it changes. A topic in neither list is enabled.
 public struct Reception: CourierMessage {
-    /// Whether notifications that are considerate of the device's power come in groups.
+    /// Whether the relay groups notifications whose priority considers the device's power.
     public let savesPower: Bool
-    /// Topics whose notifications come only when the device is awake anyway.
+    /// Topics whose notifications are sent only while the device is awake anyway.
     public let opportunistic: [String]
-    /// Topics whose notifications do not come.
+    /// Topics whose notifications are not sent.
     public let ignored: [String]
 
-    /// Everything at once, as it is where a device has said nothing.
+    /// The default: everything is sent at once.
     public static let usual = Reception()
 
-    /// The bytes that it may have: with everything else that a hello says it stays below
+    /// The most bytes of a reception. With everything else in a hello, it stays below
     /// ``Notifications/Limits/deviceMessageBytes``.
     private static let byteLimit = Limits.deviceMessageBytes - 1024
 
-    /// A reception from its parts. Topics that do not fit into one message are left out, ignored ones last: they are
-    /// enabled, and the device gets more than it asked for instead of less.
+    /// Creates a reception from its parts. Topics that do not fit into one message are left out, opportunistic ones first:
+    /// they are then enabled, so that the device gets more than it asked for instead of less.
     public init(savesPower: Bool = false, opportunistic: [String] = [], ignored: [String] = []) {
         var bytes = 0
         var left = Limits.registrationsPerDevice
@@ -32,7 +32,7 @@ public struct Reception: CourierMessage {
         self.opportunistic = Array(opportunistic.prefix(while: fits))
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var savesPower = false
@@ -53,7 +53,7 @@ public struct Reception: CourierMessage {
         self.ignored = ignored
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, savesPower ? 1 : 0)
         for topic in opportunistic { output.appendElement(2, topic) }

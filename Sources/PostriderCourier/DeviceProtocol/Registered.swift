@@ -1,22 +1,22 @@
 public import PostriderNotifications
 
-/// A registration that is alive: the token that the app hands to its provider (`Registered`).
+/// A registration, with the device token that the app gives to its provider (`Registered`).
 public struct Registered: CourierMessage {
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// Its token on this device.
+    /// The device token of the app on this device.
     public let deviceToken: DeviceToken
-    /// Where the token is good.
+    /// The environment in which the token is valid.
     public let environment: Environment
 
-    /// A registration from its parts.
+    /// Creates a registration from its parts.
     public init(topic: String, deviceToken: DeviceToken, environment: Environment = .production) {
         self.topic = topic
         self.deviceToken = deviceToken
         self.environment = environment
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var topic = ""
@@ -36,7 +36,7 @@ public struct Registered: CourierMessage {
         self.init(topic: topic, deviceToken: deviceToken, environment: environment)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, topic)
         output.appendField(2, deviceToken.bytes)
@@ -44,20 +44,20 @@ public struct Registered: CourierMessage {
     }
 }
 
-/// A registration that cannot be made: an unknown topic, too many (`Refused`).
+/// The refusal of a registration, for example because the topic is unknown or there are too many (`Refused`).
 public struct Refused: CourierMessage {
-    /// The app.
+    /// The topic of the app.
     public let topic: String
-    /// One sentence for a person.
+    /// One sentence for the user.
     public let reason: String
 
-    /// A refusal from its parts.
+    /// Creates a refusal from its parts.
     public init(topic: String, reason: String) {
         self.topic = topic
         self.reason = reason
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (topic, reason) = ("", "")
@@ -71,28 +71,28 @@ public struct Refused: CourierMessage {
         self.init(topic: topic, reason: reason)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, topic)
         output.appendField(2, reason)
     }
 }
 
-/// The first message of a relay: the device is let in (`Welcome`).
+/// The first message of a relay on a stream: the device is accepted (`Welcome`).
 public struct Welcome: CourierMessage {
     /// Seconds between the PINGs that the device must send.
     public let keepaliveSeconds: UInt32
-    /// Deliveries that may be under way, from 1 to ``DeliveryWindow/largest``.
+    /// The most deliveries that may be under way, from 1 to ``DeliveryWindow/largest``.
     public let window: UInt32
-    /// Every registration of the device that is alive.
+    /// Every registration of the device.
     public let registrations: [Registered]
-    /// Notifications that wait for the device.
+    /// The number of notifications that are queued for the device.
     public let pending: UInt64
-    /// The relay's clock, in milliseconds since 1970; 0 from a relay of an older version. By it a device notices that
+    /// The relay's clock in milliseconds since 1970; 0 from a relay of an older version. It lets a device notice that
     /// its own clock was wrong.
     public let nowMilliseconds: Int64
 
-    /// A welcome from its parts.
+    /// Creates a welcome from its parts.
     public init(
         keepaliveSeconds: UInt32, window: UInt32, registrations: [Registered], pending: UInt64,
         nowMilliseconds: Int64 = 0
@@ -104,7 +104,7 @@ public struct Welcome: CourierMessage {
         self.nowMilliseconds = nowMilliseconds
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (keepaliveSeconds, window) = (UInt32(0), UInt32(0))
@@ -129,7 +129,7 @@ public struct Welcome: CourierMessage {
         )
     }
 
-    /// Refuses what no device can keep to: without a pause between PINGs it would send nothing else.
+    /// Throws if the values are impossible for a device: without a pause between PINGs it would send nothing else.
     public func check() throws(CourierError) {
         guard (1...DeliveryWindow.largest).contains(Int(window)) else {
             throw .outOfOrder("A window of \(window) deliveries is not possible.")
@@ -137,7 +137,7 @@ public struct Welcome: CourierMessage {
         guard keepaliveSeconds > 0 else { throw .outOfOrder("A keepalive of 0 seconds is not possible.") }
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, UInt64(keepaliveSeconds))
         output.appendField(2, UInt64(window))

@@ -1,40 +1,41 @@
 public import PostriderNotifications
 
-/// The relay's side of one `Connect` stream, as a machine without I/O.
+/// The relay's side of one `Connect` stream, as a state machine without I/O.
 ///
 ///     awaitingHello ──hello──▶ awaitingWelcome ──welcome()──▶ open ──goodbye()──▶ closing ─┐
 ///           │                        │                         │                           │
 ///           └────────────────────────┴── goodbye, or an error ─┴───────────────────────────┴──▶ closed
 ///
-/// While `awaitingWelcome`, the relay verifies the secret and moves the connection to its home; the device
-/// waits. In `closing` the relay has said goodbye but still takes acknowledgements, so that deliveries under
-/// way are settled.
+/// In `awaitingWelcome`, the relay verifies the secret and moves the connection to the device's shard, while the
+/// device waits. In `closing`, the relay has said goodbye and still accepts acknowledgements, so that deliveries
+/// under way are settled.
 ///
-/// The relay's device, not the link, counts deliveries: it owns the `DeliveryWindow`. The link passes acknowledgements
-/// on, and ``refuse(acknowledgementOf:)`` makes the error of one that is wrong.
+/// The relay's device counts deliveries and owns the `DeliveryWindow`; the link does not. The link passes
+/// acknowledgements on, and ``refuse(acknowledgementOf:)`` makes the error for a wrong one.
 public struct RelayLink: Sendable {
     /// What a message of the device asks of the relay.
     public enum Event: Hashable, Sendable {
-        /// Verify it; then ``RelayLink/welcome(keepaliveSeconds:registrations:pending:)`` or
+        /// Verify the device; then ``RelayLink/welcome(keepaliveSeconds:registrations:pending:)`` or
         /// ``RelayLink/goodbye(_:retryAfterMilliseconds:detail:)``.
         case hello(Hello)
-        /// Answer with `registered` or `refused`. The topic is text as it came.
+        /// Answer with `registered` or `refused`. The topic is the text as received.
         case register(topic: String, environment: Environment = .production)
-        /// Answer with `unregistered`, whether there was a registration or not.
+        /// Answer with `unregistered`, even if the topic was not registered.
         case unregister(topic: String)
-        /// Answer with `subscribed`, what is stored, and the channel's broadcasts; or with `unsubscribed`.
+        /// Answer with `subscribed`, the stored broadcast, and the channel's broadcasts; or with `unsubscribed`.
         case subscribe(Subscribe)
-        /// Answer with `unsubscribed`, whether there was a subscription or not.
+        /// Answer with `unsubscribed`, even if the device was not subscribed.
         case unsubscribe(ChannelIdentity)
-        /// Send what waits as it says from now on.
+        /// Send queued notifications according to this reception from now on.
         case reception(Reception)
-        /// Send what is held back.
+        /// Send the notifications that are held back.
         case fetch
-        /// Settle these deliveries; if one is not under way, ``RelayLink/refuse(acknowledgementOf:)``. Never empty.
+        /// Settle these deliveries. If one is not under way, ``RelayLink/refuse(acknowledgementOf:)``. The array is
+        /// never empty.
         case acknowledged([UInt64])
-        /// What became of notifications there; nothing is answered.
+        /// What happened to notifications on the device; no answer is sent.
         case reported(Report)
-        /// The device leaves; end the stream with status OK.
+        /// The device ends the stream; end it with status OK.
         case goodbye(Goodbye)
     }
 
@@ -49,21 +50,22 @@ public struct RelayLink: Sendable {
     private let windowSize: Int
     private var state = State.awaitingHello
 
-    /// A link at the start of its stream. `window` is how many deliveries may be under way, which the welcome says.
+    /// Creates a link at the start of its stream. `window` is the most deliveries that may be under way; the welcome
+    /// contains it.
     public init(window: Int = Limits.deliveryWindow) {
         precondition(
             (1...DeliveryWindow.largest).contains(window), "a delivery window has from 1 to 64 places")
         windowSize = window
     }
 
-    /// Whether the device was let in and nobody has said goodbye.
+    /// Whether the device was accepted and neither side has said goodbye.
     public var isOpen: Bool { if case .open = state { true } else { false } }
 
     /// Whether the device has not said hello yet.
     public var awaitsHello: Bool { if case .awaitingHello = state { true } else { false } }
 
-    /// What to do about a message; nil: nothing. An error closes the link: send ``CourierError/goodbye`` and
-    /// end the stream with ``CourierError/status``.
+    /// Handles a message. Returns nil if the relay has nothing to do. An error closes the link: send
+    /// ``CourierError/goodbye`` and end the stream with ``CourierError/status``.
     public mutating func receive(_ message: DeviceMessage) throws(CourierError) -> Event? {
         switch state {
         case .closed: return nil
@@ -79,7 +81,7 @@ public struct RelayLink: Sendable {
         }
     }
 
-    /// The welcome to send, after a hello that was found good. The link is open then.
+    /// Returns the welcome to send after the device was verified. The link is open from then on.
     public mutating func welcome(
         keepaliveSeconds: UInt32, registrations: [Registered], pending: UInt64, nowMilliseconds: Int64 = 0
     ) -> Welcome {
@@ -94,12 +96,12 @@ public struct RelayLink: Sendable {
         )
     }
 
-    /// The error for an acknowledgement of a delivery that is not under way; it closes the link.
+    /// The error for acknowledging a delivery that is not under way. It closes the link.
     public mutating func refuse(acknowledgementOf delivery: UInt64) -> CourierError {
         fail("Delivery \(delivery) is not under way and cannot be acknowledged.")
     }
 
-    /// The goodbye to send, or nil when one side has said it. Nothing is delivered after it.
+    /// Returns the goodbye to send; nil if one side has said goodbye. Nothing is delivered after it.
     public mutating func goodbye(
         _ reason: Goodbye.Reason,
         retryAfterMilliseconds: UInt32,

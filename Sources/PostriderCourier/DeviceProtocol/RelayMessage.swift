@@ -1,29 +1,29 @@
 public import PostriderNotifications
 
-/// What a relay says on a device's stream (`RelayMessage`).
+/// A message from a relay to a device (`RelayMessage`).
 public enum RelayMessage: CourierMessage {
-    /// The device is let in: first, and once.
+    /// The device is accepted: sent first, and once.
     case welcome(Welcome)
-    /// A registration is alive.
+    /// A topic is registered.
     case registered(Registered)
-    /// A registration has ended, on the device's wish or the operator's.
+    /// A registration has ended, at the request of the device or of the operator.
     case unregistered(topic: String)
-    /// A registration cannot be made.
+    /// The relay refuses a registration.
     case refused(Refused)
     /// A notification.
     case deliver(Deliver)
-    /// It ends the stream.
+    /// The relay ends the stream.
     case goodbye(Goodbye)
     /// The device is subscribed to a channel.
     case subscribed(ChannelIdentity)
-    /// It is not, or not any more.
+    /// The device is not, or no longer, subscribed to a channel.
     case unsubscribed(Unsubscribed)
-    /// A broadcast: its ``Deliver/channel`` is never nil, and its number is 0.
+    /// A broadcast. Its ``Deliver/channel`` is never nil, and its delivery number is 0.
     case broadcast(Deliver)
-    /// A message of a later version, or an empty one: passed over.
+    /// A message of a later version, or an empty one, which receivers ignore.
     case unknown
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         self = .unknown
@@ -49,7 +49,7 @@ public enum RelayMessage: CourierMessage {
         }
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         switch self {
         case .welcome(let welcome): output.appendField(1, message: welcome.encode)

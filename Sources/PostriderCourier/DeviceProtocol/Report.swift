@@ -1,48 +1,49 @@
 public import PostriderNotifications
 
-/// What became of notifications at the device (`Report`): for the relay's trace, and for nothing else. It is not
-/// answered, and one that is lost is not sent again.
+/// What happened to notifications on the device (`Report`). It is only for the relay's trace. It is not acknowledged,
+/// and not sent again if it is lost.
 public struct Report: CourierMessage {
-    /// What may be reported of a notification.
+    /// What can be reported of a notification.
     public enum Kind: UInt32, CaseIterable, Sendable {
-        /// Its app has taken it.
+        /// The app has handled the notification.
         case handedOver = 1
-        /// The user was shown it.
+        /// The notification was shown to the user.
         case shown = 2
-        /// The user has acted on it.
+        /// The user has responded to the notification.
         case actedOn = 3
-        /// A newer one with its collapse identifier took its place on the device before its app was given it.
+        /// A newer notification with the same collapse identifier replaced it on the device before its app got it.
         case replaced = 4
-        /// The device had the same push already, as ``Event/other``: its app is given one of the two.
+        /// The device had the same push already, with the number ``Event/other``: its app gets one of the two.
         case merged = 5
-        /// The agent has started its handler.
+        /// The agent has started the handler of the notification.
         case begun = 6
-        /// Its handler has ended with exit code 0; the text is what it wrote last.
+        /// The handler has ended with exit code 0. The text is the end of its output.
         case done = 7
-        /// Its app or handler has failed at it, and is given it again; the text says why.
+        /// The app or handler has failed, and will get the notification again. The text says why.
         case failed = 8
-        /// Its app or handler has failed at it as often as may be: it is a dead letter. The text says why.
+        /// The app or handler has failed as often as permitted, and the notification is a dead letter. The text says
+        /// why.
         case gaveUp = 9
-        /// Its handler asks to be started later; the text is what it wrote last.
+        /// The handler has asked to be started later. The text is the end of its output.
         case postponed = 10
     }
 
-    /// One thing that became of one notification.
+    /// One event of one notification.
     public struct Event: Hashable, Sendable {
-        /// What.
+        /// What happened.
         public let kind: Kind
-        /// Of which, as ``Deliver/identity`` had it.
+        /// The notification: its ``Deliver/identity``.
         public let identity: NotificationIdentity
-        /// Of which, as ``Deliver/push`` had it; 0 where it had none.
+        /// The notification: its ``Deliver/push``; 0 if it had none.
         public let push: UInt64
-        /// The ``Deliver/push`` of the one that came before; 0 where there is none.
+        /// The ``Deliver/push`` of the notification that came first; 0 for none.
         public let other: UInt64
-        /// When, by the device's clock.
+        /// When it happened, by the device's clock.
         public let moment: Moment
-        /// What there is to say about it, at most ``Notifications/Limits/reportTextBytes``; empty for nothing.
+        /// Details, at most ``Notifications/Limits/reportTextBytes`` bytes; empty for none.
         public let text: String
 
-        /// An event from its parts. A text that is too long is cut.
+        /// Creates an event from its parts. A text that is too long is cut.
         public init(
             _ kind: Kind, of identity: NotificationIdentity, push: UInt64 = 0, other: UInt64 = 0,
             at moment: Moment, text: String = ""
@@ -58,13 +59,14 @@ public struct Report: CourierMessage {
         }
     }
 
-    /// In the order in which they happened, at most ``Notifications/Limits/reportEvents``.
+    /// The events in the order in which they happened, at most ``Notifications/Limits/reportEvents``.
     public let events: [Event]
 
-    /// A report of these events; it has room for no more than the first ``Notifications/Limits/reportEvents``.
+    /// Creates a report of the first ``Notifications/Limits/reportEvents`` of these events.
     public init(_ events: [Event]) { self.events = Array(events.prefix(Limits.reportEvents)) }
 
-    /// The message that these bytes are. Kinds of a later version are passed over, and events that are too many.
+    /// Decodes the message. Events of kinds that this version does not know are ignored, and so are events beyond the
+    /// limit.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var events: [Event] = []
@@ -75,14 +77,14 @@ public struct Report: CourierMessage {
         self.events = events
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         for event in events { output.appendField(1, message: event.encode) }
     }
 }
 
 extension Report.Event {
-    /// Nil: of a kind that this version does not know.
+    /// Decodes an event; nil if this version does not know its kind.
     fileprivate init?(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identity, kind, milliseconds) = ([UInt8](), UInt32(0), Int64(0))

@@ -1,18 +1,18 @@
 public import PostriderNotifications
 
-/// A device wants the broadcasts of a channel for as long as the link lives (`Subscribe`).
+/// Subscribes a device to a channel for as long as the stream lasts (`Subscribe`).
 public struct Subscribe: CourierMessage {
-    /// The app, which must be registered.
+    /// The topic of the app, which must be registered.
     public let topic: String
     /// The channel.
     public let channel: ChannelIdentity
-    /// The last broadcast of the channel that the device has made safe: it does not come again. Nil: none.
+    /// The last broadcast of the channel that the device has stored, which is not sent again; nil for none.
     public let last: NotificationIdentity?
-    /// When the relay accepted it: providers may use one identity for several broadcasts. Nil: the device does not
-    /// know.
+    /// When the relay accepted that broadcast, because providers may use one identity for several broadcasts; nil if
+    /// the device does not know.
     public let lastAcceptedAt: Moment?
 
-    /// A subscription from its parts.
+    /// Creates a subscription from its parts.
     public init(
         topic: String, channel: ChannelIdentity, last: NotificationIdentity? = nil,
         lastAcceptedAt: Moment? = nil
@@ -23,12 +23,12 @@ public struct Subscribe: CourierMessage {
         self.lastAcceptedAt = lastAcceptedAt
     }
 
-    /// Whether the device has this broadcast.
+    /// Whether the device has stored this broadcast.
     public func hasMadeSafe(_ broadcast: Broadcast) -> Bool {
         broadcast.identity == last && lastAcceptedAt ?? broadcast.acceptedAt == broadcast.acceptedAt
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var topic = ""
@@ -53,7 +53,7 @@ public struct Subscribe: CourierMessage {
             lastAcceptedAt: acceptedAt == 0 ? nil : Moment(milliseconds: acceptedAt))
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, topic)
         output.appendField(2, channel.bytes)
@@ -62,13 +62,13 @@ public struct Subscribe: CourierMessage {
     }
 }
 
-/// A device is not, or no longer, subscribed to a channel (`Unsubscribed`).
+/// Tells a device that it is not, or no longer, subscribed to a channel (`Unsubscribed`).
 public struct Unsubscribed: CourierMessage {
     /// The channel.
     public let channel: ChannelIdentity
-    /// One sentence for a person; empty where the device itself wished so.
+    /// One sentence for the user; empty if the device itself has unsubscribed.
     public let reason: String
-    /// The app whose subscription it was; empty: whatever app had one.
+    /// The topic of the app whose subscription ended; empty for all apps with a subscription.
     public let topic: String
 
     /// The end of a subscription from its parts.
@@ -78,7 +78,7 @@ public struct Unsubscribed: CourierMessage {
         self.topic = topic
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var channel: ChannelIdentity?
@@ -95,7 +95,7 @@ public struct Unsubscribed: CourierMessage {
         self.init(channel: channel, reason: reason, topic: topic)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, channel.bytes)
         output.appendField(2, reason)
@@ -103,7 +103,7 @@ public struct Unsubscribed: CourierMessage {
     }
 }
 
-/// The messages that hold nothing but a channel.
+/// The encoding of messages that contain only a channel.
 enum ChannelMessage {
     static func decode(_ bytes: Span<UInt8>) throws(CourierError) -> ChannelIdentity {
         var reader = ProtobufReader()
@@ -117,7 +117,7 @@ enum ChannelMessage {
 }
 
 extension ProtobufReader.Field {
-    /// The content as a channel.
+    /// The content of the field as a channel.
     func channel(in message: Span<UInt8>) throws(CourierError) -> ChannelIdentity {
         guard let channel = ChannelIdentity(bytes: try bytes(in: message)) else {
             throw .wrongLength(field: number, expected: ChannelIdentity.byteCount)
@@ -126,8 +126,8 @@ extension ProtobufReader.Field {
     }
 }
 
-/// The framed `RelayMessage` that carries a broadcast. It is the same for every device, so that one array of bytes
-/// serves all streams.
+/// The framed `RelayMessage` that carries a broadcast. It is the same for every device, so one array of bytes serves
+/// all streams.
 public func frameBroadcast(_ broadcast: Broadcast) -> [UInt8] {
     var frame: [UInt8] = []
     MessageFraming.frame(RelayMessage.broadcast(Deliver(broadcast)), into: &frame)

@@ -1,5 +1,4 @@
-/// What a peer of the device protocol did wrong. Each error is one sentence and has the gRPC status that ends
-/// the stream.
+/// What a peer of the device protocol did wrong. Each error has a sentence and the gRPC status that ends the stream.
 public enum CourierError: Error, Hashable, Sendable {
     /// A message ends in the middle of a field, or a field is longer than what holds it.
     case truncated
@@ -9,30 +8,30 @@ public enum CourierError: Error, Hashable, Sendable {
     case invalidTag
     /// A field is a group, which proto3 does not have.
     case group(field: UInt32)
-    /// A field that we know comes with a wire type that is not its own.
+    /// A known field has a wire type other than its own.
     case wrongWireType(field: UInt32)
     /// A string is not UTF-8.
     case invalidText(field: UInt32)
     /// A field of fixed length has another length. A field that is missing has length 0.
     case wrongLength(field: UInt32, expected: Int)
-    /// A string is longer than its bound in bytes.
+    /// A string has more bytes than its limit.
     case textTooLong(field: UInt32, limit: Int)
-    /// Repeated fields have more elements than may be.
+    /// A repeated field has more elements than its limit.
     case tooMany(field: UInt32, limit: Int)
-    /// A field holds a value of an enumeration that we do not know and cannot pass over.
+    /// A field has a value of an enumeration that this version does not know and cannot ignore.
     case unknownValue(field: UInt32)
-    /// A message leaves out what must be one of several fields; these are their names.
+    /// A message contains none of several fields of which it must contain one; these are their names.
     case missingChoice(of: String, fields: String)
-    /// A gRPC message announces more bytes than the receiver takes.
+    /// A gRPC message is announced with more bytes than the receiver accepts.
     case messageTooLarge(bytes: Int, limit: Int)
-    /// A gRPC message is compressed; none of our messages is worth it.
+    /// A gRPC message is compressed, which this protocol does not use.
     case compressed
     /// A gRPC message prefix has a flag other than 0 and 1.
     case invalidPrefix
-    /// A message came where the protocol does not allow it; the sentence says which and why.
+    /// A message was received in a state in which the protocol does not permit it. The sentence says which and why.
     case outOfOrder(String)
 
-    /// The status with which the stream ends.
+    /// The gRPC status that ends the stream.
     public var status: GRPCStatus {
         switch self {
         case .truncated, .overlongVarint, .invalidTag, .group, .wrongWireType, .invalidText, .wrongLength,
@@ -45,14 +44,14 @@ public enum CourierError: Error, Hashable, Sendable {
         }
     }
 
-    /// What a receiver says on a stream that it ends for this error.
+    /// The goodbye that a receiver sends on a stream that it ends for this error.
     public var goodbye: Goodbye {
         Goodbye(reason: .protocolError, retryAfterMilliseconds: 0, detail: description)
     }
 }
 
 extension CourierError: CustomStringConvertible {
-    /// One sentence, fit for `grpc-message`.
+    /// One sentence, which can be sent as `grpc-message`.
     public var description: String {
         switch self {
         case .truncated: "The message ends in the middle of a field."

@@ -1,8 +1,8 @@
 import PostriderNotifications
 
-/// The environment on the wire: the enum `Environment` of `courier.proto`. Without the field it is production.
+/// The encoding of an environment: the enum `Environment` of `courier.proto`. A missing field means production.
 extension Environment {
-    /// Its number.
+    /// The number of the environment.
     var protobufValue: UInt64 {
         switch self {
         case .production: 0
@@ -12,8 +12,8 @@ extension Environment {
 }
 
 extension ProtobufReader.Field {
-    /// The content as an environment. A later version may know more of them; none of those is one that this version
-    /// can stand for.
+    /// The content of the field as an environment. An unknown value, which a later version may send, is an error,
+    /// because no known environment can stand for it.
     func environment() throws(CourierError) -> Environment {
         switch try uint64() {
         case 0: return .production
@@ -23,7 +23,7 @@ extension ProtobufReader.Field {
     }
 }
 
-/// A wish for a registration (`Register`).
+/// The encoding of a registration request (`Register`).
 enum RegisterMessage {
     static func decode(_ bytes: Span<UInt8>) throws(CourierError) -> (topic: String, environment: Environment)
     {

@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// How a call ended: the value of `grpc-status` (grpc.io, "Status codes and their use in gRPC").
+/// The status of a call: the value of `grpc-status` (grpc.io, "Status codes and their use in gRPC").
 public enum GRPCStatus: Int, CaseIterable, Sendable {
     case ok = 0
     case cancelled = 1
@@ -20,13 +20,13 @@ public enum GRPCStatus: Int, CaseIterable, Sendable {
     case dataLoss = 15
     case unauthenticated = 16
 
-    /// A status from the bytes of `grpc-status`; anything but a known number is ``unknown``.
+    /// Reads a status from the bytes of `grpc-status`; anything but a known number is ``unknown``.
     public init(_ text: Span<UInt8>) {
         self = Self.allCases.first { text.spells(String($0.rawValue)) } ?? .unknown
     }
 
-    /// The status of a response that ended without `grpc-status`, by its HTTP status (gRPC, "HTTP to gRPC
-    /// status code mapping").
+    /// The status for a response that ended without `grpc-status`, by its HTTP status (gRPC, "HTTP to gRPC status
+    /// code mapping").
     public init(httpStatus: Int) {
         switch httpStatus {
         case 400: self = .internalError
@@ -42,7 +42,7 @@ public enum GRPCStatus: Int, CaseIterable, Sendable {
 /// The value of `grpc-message`: UTF-8, with `%` and everything outside printable ASCII percent-encoded (gRPC,
 /// "PROTOCOL-HTTP2", Status-Message).
 public enum GRPCMessage {
-    /// The bytes of the header for a text.
+    /// Encodes a text as the bytes of the header.
     public static func encode(_ text: String) -> [UInt8] {
         var header = [UInt8]()
         header.reserveCapacity(text.utf8.count)
@@ -58,8 +58,8 @@ public enum GRPCMessage {
         return header
     }
 
-    /// The text of a header. What is not well encoded is kept as it is: a message is for people, and never an
-    /// error.
+    /// Decodes the bytes of the header. Invalid encodings are kept unchanged, because the message is for people and
+    /// must never cause an error.
     public static func decode(_ header: Span<UInt8>) -> String {
         var text = [UInt8]()
         text.reserveCapacity(header.count)

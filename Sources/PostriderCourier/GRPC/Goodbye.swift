@@ -1,26 +1,26 @@
-/// The last message of either side: why the link ends and when the device may return (`Goodbye`).
+/// The last message of either side: why the stream ends, and when the device may return (`Goodbye`).
 public struct Goodbye: CourierMessage {
-    /// Why a link ends.
+    /// Why a stream ends.
     public enum Reason: UInt32, CaseIterable, Sendable {
         /// No reason was given, or one that this version does not know.
         case unspecified = 0
-        /// The speaker stops.
+        /// The side that sends this shuts down.
         case shutdown = 1
         /// A newer connection of the same device was opened.
         case replaced = 2
-        /// The device is not, or no longer, enrolled; only a new enrolment helps.
+        /// The device is not, or no longer, enrolled; it must enrol again.
         case removed = 3
-        /// The relay has too much to do, or the device takes too little of what it is sent.
+        /// The relay is overloaded, or the device reads too slowly.
         case overloaded = 4
-        /// The other side broke the protocol; the detail says how.
+        /// The other side broke the protocol. The detail says how.
         case protocolError = 5
-        /// Another machine uses the same identity, and keeps the link. A device of an older version takes it for
-        /// ``unspecified`` and returns.
+        /// Another machine uses the same identity, and keeps its stream. A device of an older version reads
+        /// ``unspecified`` and reconnects.
         case duplicated = 6
-        /// The device goes to sleep. A relay of an older version takes it for ``unspecified``.
+        /// The device goes to sleep. A relay of an older version reads ``unspecified``.
         case asleep = 7
 
-        /// The status with which a relay ends the stream after a goodbye of this reason.
+        /// The gRPC status with which a relay ends the stream after a goodbye with this reason.
         public var status: GRPCStatus {
             switch self {
             case .unspecified, .shutdown, .asleep: .unavailable
@@ -32,21 +32,21 @@ public struct Goodbye: CourierMessage {
         }
     }
 
-    /// Why.
+    /// Why the stream ends.
     public let reason: Reason
-    /// Milliseconds before which the device should not return; 0 leaves it to its own back-off.
+    /// Milliseconds for which the device should wait before it returns; 0 leaves that to its own back-off.
     public let retryAfterMilliseconds: UInt32
     /// One sentence for a person.
     public let detail: String
 
-    /// A goodbye from its parts.
+    /// Creates a goodbye from its parts.
     public init(reason: Reason, retryAfterMilliseconds: UInt32, detail: String) {
         self.reason = reason
         self.retryAfterMilliseconds = retryAfterMilliseconds
         self.detail = detail
     }
 
-    /// The message that these bytes are.
+    /// Decodes the message.
     public init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var reason = Reason.unspecified
@@ -63,7 +63,7 @@ public struct Goodbye: CourierMessage {
         self.init(reason: reason, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
     }
 
-    /// Appends the message.
+    /// Appends the encoded message.
     public func encode(into output: inout [UInt8]) {
         output.appendField(1, UInt64(reason.rawValue))
         output.appendField(2, UInt64(retryAfterMilliseconds))

@@ -1,14 +1,14 @@
 public import PostriderNotifications
 
-/// Cuts the bytes of a gRPC stream into messages.
+/// Splits the bytes of a gRPC stream into messages.
 ///
 ///     +------------+--------------------------+------------------+
 ///     | compressed | length, most significant | message          |
 ///     | 1 byte, 0  | byte first, 4 bytes      | `length` bytes   |
 ///     +------------+--------------------------+------------------+
 ///
-/// It holds at most one message, its prefix and what was fed after it, provided that the caller takes all
-/// messages after each feed; between messages it holds no memory.
+/// It buffers at most one message, its prefix and the bytes that were fed after it, if the caller takes all messages
+/// after each feed. Between messages it holds no memory.
 public struct MessageFraming: Sendable {
     /// The number of bytes before each message.
     public static let prefixByteCount = 5
@@ -18,13 +18,13 @@ public struct MessageFraming: Sendable {
     private var position = 0
     private var failure: CourierError?
 
-    /// Framing for messages of at most `maxMessageBytes`.
+    /// Creates framing for messages of at most `maxMessageBytes`.
     public init(maxMessageBytes: Int) { self.maxMessageBytes = maxMessageBytes }
 
-    /// Bytes that were fed and not taken; 0: they end between two messages.
+    /// The number of bytes that were fed and not taken; 0 if they ended between two messages.
     public var waitingByteCount: Int { buffer.count - position }
 
-    /// Adds bytes as they came. After an error there is nothing to be read any more, and bytes are dropped.
+    /// Adds received bytes. After an error, bytes are dropped.
     public mutating func feed(_ bytes: Span<UInt8>) {
         guard failure == nil else { return }
         buffer.append(addingCapacity: bytes.count) { output in
@@ -32,9 +32,9 @@ public struct MessageFraming: Sendable {
         }
     }
 
-    /// The bytes of the next message, or nil when it is not complete yet. An error is final: it is thrown
-    /// again by every later call. Errors: `messageTooLarge` as soon as the prefix is there, `compressed`,
-    /// `invalidPrefix`.
+    /// Returns the bytes of the next message; nil if it is not complete yet. Errors are `messageTooLarge` (thrown as
+    /// soon as the prefix is complete), `compressed` and `invalidPrefix`. An error is final: every later call throws
+    /// it again.
     public mutating func next() throws(CourierError) -> [UInt8]? {
         guard let range = try nextRange() else { return nil }
         let message = Array(buffer[range])
@@ -42,8 +42,8 @@ public struct MessageFraming: Sendable {
         return message
     }
 
-    /// The next message, decoded where it lies, or nil when it is not complete yet. A message that cannot be
-    /// decoded is an error of the stream and as final as one of the framing.
+    /// Decodes the next message in the buffer and returns it; nil if it is not complete yet. An error of decoding is
+    /// final, like an error of framing.
     public mutating func next<Message: CourierMessage>(_: Message.Type) throws(CourierError) -> Message? {
         guard let range = try nextRange() else { return nil }
         do throws(CourierError) {
@@ -55,8 +55,8 @@ public struct MessageFraming: Sendable {
         }
     }
 
-    /// Feeds bytes and calls `body` with every message that they complete, in order. Messages that lie in `bytes`
-    /// as a whole are not copied. An error, of the framing or of `body`, is final.
+    /// Feeds bytes and calls `body` with every message that they complete, in order. Messages that are completely in
+    /// `bytes` are not copied. An error of the framing or of `body` is final.
     public mutating func takeAll(
         _ bytes: Span<UInt8>, _ body: (Span<UInt8>) throws(CourierError) -> Void
     ) throws(CourierError) {
@@ -89,7 +89,7 @@ public struct MessageFraming: Sendable {
         return nil
     }
 
-    /// Where the next message lies behind its prefix, which is at `start`; nil where it is not complete.
+    /// The range of the message whose prefix begins at `start`; nil if it is not complete.
     private static func message(
         in bytes: Span<UInt8>, from start: Int, _ maxMessageBytes: Int
     ) throws(CourierError) -> Range<Int>? {
@@ -113,7 +113,7 @@ public struct MessageFraming: Sendable {
         if position == buffer.count { compact() }
     }
 
-    /// Forgets what was read: once per feed, not once per message.
+    /// Removes the bytes that were taken. It runs once per feed, not once per message.
     private mutating func compact() {
         guard position > 0 else { return }
         if position == buffer.count { buffer = [] } else { buffer.removeSubrange(..<position) }
@@ -129,7 +129,7 @@ public struct MessageFraming: Sendable {
 }
 
 extension MessageFraming {
-    /// Appends a message with its prefix. The length is filled in afterwards; nothing is copied twice.
+    /// Appends a message with its prefix. The length is filled in afterwards, so nothing is copied twice.
     public static func frame(_ message: some CourierMessage, into output: inout [UInt8]) {
         let start = output.count
         output.append(contentsOf: repeatElement(0, count: prefixByteCount))
@@ -141,8 +141,8 @@ extension MessageFraming {
     }
 }
 
-/// Appends the framed `RelayMessage` that delivers a notification: the data path's own encoder. All sizes are
-/// computed first, so that there is at most one allocation (none when `output` has room) and every byte is
+/// Appends the framed `RelayMessage` that delivers a notification. This is a separate encoder for the hot path: it
+/// computes all sizes first, so that there is at most one allocation (none if `output` has room) and every byte is
 /// written once.
 public func frameDeliver(
     _ notification: Notification, delivery: UInt64, reportedAs push: UInt64 = 0, into output: inout [UInt8]

@@ -1,29 +1,29 @@
 import PostriderNotifications
 
-/// Walks the fields of one proto3 message. The bytes are handed to every call, because a span cannot be
-/// stored; they must be the same ones each time.
+/// Iterates over the fields of one proto3 message. Every call gets the bytes of the message, because a span cannot be
+/// stored; they must be the same each time.
 ///
 /// A tag is `field number << 3 | wire type`; a varint has seven bits in each byte, least significant first
 /// (protobuf.dev, "Encoding").
 struct ProtobufReader {
-    /// One field: its number and what it holds.
+    /// One field: its number and its value.
     struct Field {
         let number: UInt32
         let value: Value
     }
 
-    /// What a field holds, by wire type.
+    /// The value of a field, by wire type.
     enum Value {
         case varint(UInt64)
-        /// Where the content lies.
+        /// The range of the content.
         case delimited(Range<Int>)
-        /// Four or eight bytes, least significant first.
+        /// Four or eight bytes in little-endian order.
         case fixed(UInt64)
     }
 
     private var position = 0
 
-    /// The next field, or nil at the end.
+    /// The next field; nil at the end.
     mutating func next(in bytes: Span<UInt8>) throws(CourierError) -> Field? {
         guard position < bytes.count else { return nil }
         let tag = try varint(in: bytes)
@@ -40,7 +40,7 @@ struct ProtobufReader {
         }
     }
 
-    /// The next varint, or nil at the end: the elements of a packed field.
+    /// The next varint; nil at the end. It reads the elements of a packed field.
     mutating func nextVarint(in bytes: Span<UInt8>) throws(CourierError) -> UInt64? {
         guard position < bytes.count else { return nil }
         return try varint(in: bytes)
@@ -76,7 +76,7 @@ struct ProtobufReader {
 }
 
 extension Span where Element == UInt8 {
-    /// The integer in field 1 of the message that these bytes are, where it holds nothing else; 0 where it is left out.
+    /// The integer in field 1 of a message that has no other field; 0 if it is left out.
     func firstInteger() throws(CourierError) -> UInt64 {
         var reader = ProtobufReader()
         var value: UInt64 = 0
@@ -88,7 +88,7 @@ extension Span where Element == UInt8 {
 }
 
 extension ProtobufReader.Field {
-    /// The content as a value of an enumeration; `present` where it is none that we know.
+    /// The content as a value of an enumeration; `present` if it is unknown.
     func choice<Choice: RawRepresentable>(or present: Choice) throws(CourierError) -> Choice
     where Choice.RawValue == UInt8 {
         UInt8(exactly: try uint64()).flatMap(Choice.init(rawValue:)) ?? present
@@ -100,7 +100,7 @@ extension ProtobufReader.Field {
         return value
     }
 
-    /// The content as an unsigned integer of 32 bits: the low ones, as protobuf has it.
+    /// The content as an unsigned integer of 32 bits: the low 32 bits, as protobuf specifies.
     func uint32() throws(CourierError) -> UInt32 { UInt32(truncatingIfNeeded: try uint64()) }
 
     /// The content as a signed integer of 64 bits (`int64`, two's complement).
@@ -112,7 +112,7 @@ extension ProtobufReader.Field {
         return Double(bitPattern: bits)
     }
 
-    /// Where the content lies.
+    /// The range of the content.
     func range() throws(CourierError) -> Range<Int> {
         guard case .delimited(let range) = value else { throw .wrongWireType(field: number) }
         return range
