@@ -2,9 +2,10 @@ import Glibc
 import PostriderCrypto
 import PostriderTransport
 
-// The process: what must happen before its first thread starts, then one command. All else is in `Commands`.
+// This sets up what must be done before the first thread starts, and then runs one command. Everything else is in
+// `Commands`.
 
-// What is written is for this user alone: keys, databases, sockets.
+// Files that the process creates are only for this user: keys, databases, sockets.
 umask(0o077)
 Descriptors.occupyStandard()
 Signals.ignoreBrokenPipes()
@@ -18,7 +19,7 @@ if let command = arguments.first.flatMap(Commands.named),
     LastWords.waitForLog()
 }
 
-// The main thread has nothing to do: commands run on the threads of Swift's concurrency, and start their own.
+// The main thread only waits: commands run on the threads of Swift's concurrency, and start threads of their own.
 Task.detached {
     let code = await Commands.run(arguments)
     Console.end()

@@ -17,8 +17,8 @@ public struct Reception: CourierMessage {
     /// ``Notifications/Limits/deviceMessageBytes``.
     private static let byteLimit = Limits.deviceMessageBytes - 1024
 
-    /// Creates a reception from its parts. Topics that do not fit into one message are left out, opportunistic ones first:
-    /// they are then enabled, so that the device gets more than it asked for instead of less.
+    /// Creates a reception from its parts. Topics that do not fit into one message are left out, opportunistic ones
+    /// first: they are then enabled, so that the device gets more than it asked for instead of less.
     public init(savesPower: Bool = false, opportunistic: [String] = [], ignored: [String] = []) {
         var bytes = 0
         var left = Limits.registrationsPerDevice

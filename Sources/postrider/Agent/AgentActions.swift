@@ -3,9 +3,9 @@ import PostriderAgent
 import PostriderOptions
 import PostriderTransport
 
-/// What the owner of a device asks of its agent: `postrider agent status` and the others.
+/// The commands by which the owner of a device controls its agent: `postrider agent status` and the others.
 enum AgentActions {
-    /// In the order of the help.
+    /// All actions, in the order of the help.
     static let all: [OperatorAction] = [
         action("status", "Show what the agent is doing.") { options, client in
             let (status, text) = try await client.list("/v1/status", of: AgentControl.Status.self)
@@ -85,7 +85,7 @@ enum AgentActions {
             run: run)
     }
 
-    /// Lets an app notify, in some ways or in all that it asks for.
+    /// Permits an app to notify: in the given ways, or in all that it asks for.
     private static let allow = action(
         "allow", "Let an app notify, also one that has not run yet.",
         operands: [.required("TOPIC"), .optional("OPTIONS")],
@@ -101,7 +101,7 @@ enum AgentActions {
         options.say(answer, "\(topic) may notify.")
     }
 
-    /// Responds to an alert in its user's place: where there is no screen, or no hand at it.
+    /// Responds to an alert in the user's place, for a device without a screen or without a person at it.
     private static let respond = action(
         "respond", "Respond to an alert as its user would.",
         operands: [
@@ -118,7 +118,7 @@ enum AgentActions {
         options.say(answer, "\(topic) is told the response.")
     }
 
-    /// An action on one thing: method, path, body, and the sentence that tells what was done.
+    /// Makes an action on one object from its method, path and body, and the sentence that reports success.
     private static func order(
         _ name: String, _ operand: String, _ summary: String,
         _ make: @escaping @Sendable (String) -> (method: String, path: String, body: String, done: String)

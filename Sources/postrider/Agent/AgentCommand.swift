@@ -4,7 +4,7 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderTransport
 
-/// `postrider agent`: what every device runs.
+/// `postrider agent`: the agent that runs on every device.
 enum AgentCommand: Command {
     static let name = "agent"
     static let summary = "Run the agent of a device: its link to the relay, and its apps."
@@ -13,7 +13,7 @@ enum AgentCommand: Command {
 
     static func endsInGoodOrder(_ arguments: [String]) -> Bool { action(arguments) == nil }
 
-    /// The action that the arguments name; nil: they run the agent itself.
+    /// The action that the arguments name; nil if they run the agent itself.
     private static func action(_ arguments: [String]) -> OperatorAction? {
         arguments.first.flatMap { name in AgentActions.all.first { $0.name == name } }
     }
@@ -77,18 +77,18 @@ enum AgentCommand: Command {
         do {
             try await agent.untilEnd()
         } catch {
-            // The log has the sentence since the moment at which it was true.
+            // The log has had the sentence since the agent failed.
             return 1
         }
         log.notice("ended in good order")
         return 0
     }
 
-    /// Has systemd wait for longer than it usually waits for a start (sd_notify(3)), and tells people why.
+    /// Makes systemd wait for longer than its usual start timeout (sd_notify(3)), and tells people why.
     private static let waitingState =
         "EXTEND_TIMEOUT_USEC=30000000\nSTATUS=Waits for room on the disk of its state."
 
-    /// Reads again what can have changed. Where something is wrong, everything stays as it was.
+    /// Reads the files again that may have changed. If one is invalid, all settings stay as they were.
     private static func reload(
         _ agent: Agent, _ atStart: AgentSettings, _ threshold: LogThreshold, _ log: Log,
         _ readSettings: () throws -> AgentSettings

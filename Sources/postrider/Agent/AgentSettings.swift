@@ -7,8 +7,7 @@ import PostriderOptions
 import PostriderTransport
 import PostriderYAML
 
-/// One setting of the agent: `--state` on the command line, `POSTRIDER_STATE` in the environment, `state:` in the
-/// file.
+/// A setting of the agent: `--state` on the command line, `POSTRIDER_STATE` in the environment, `state:` in the file.
 enum AgentSetting: String, SettingName {
     case relay
     case ca
@@ -36,7 +35,7 @@ enum AgentSetting: String, SettingName {
 
     static let lists: Set<AgentSetting> = [.deviceTags]
 
-    /// What the command line calls it.
+    /// The command line option of the setting.
     var option: Option {
         switch self {
         case .relay: .value(rawValue, "HOST:PORT", "Where the relay waits for devices.")
@@ -106,11 +105,11 @@ enum AgentSetting: String, SettingName {
     }
 }
 
-/// What the owner of the device has said to all apps that will ask whether they may notify.
+/// The owner's decision for every app that asks whether it may notify.
 enum NotificationsAnswer: String, CaseIterable {
     case ask, allow, deny
 
-    /// What such an app is answered.
+    /// The status that such an app gets.
     var status: AuthorizationStatus {
         switch self {
         case .ask: .notDetermined
@@ -120,11 +119,11 @@ enum NotificationsAnswer: String, CaseIterable {
     }
 }
 
-/// When the owner of the device wants it to save power.
+/// When the agent saves power, as the owner sets it.
 enum PowerWish: String, CaseIterable {
     case always, never, auto
 
-    /// The same for the agent.
+    /// The setting as the agent's type.
     var powerSaving: PowerSaving {
         switch self {
         case .always: .always
@@ -134,15 +133,15 @@ enum PowerWish: String, CaseIterable {
     }
 }
 
-/// What the user has set for the agent.
+/// The settings of the agent.
 struct AgentSettings {
     let agent: AgentConfiguration
-    /// What was written, wherever it was.
+    /// The texts of the settings, from all sources.
     let texts: SettingTexts<AgentSetting>
     let metrics: MetricsArguments?
     let logLevel: Log.Level
 
-    /// Where apps look for the agent.
+    /// The socket on which the agent listens for apps by default.
     static let usualSocket = "/run/postrider-agent/agent.sock"
     /// The option that names the configuration file.
     static let fileOption = Option.file(
@@ -152,16 +151,16 @@ struct AgentSettings {
     /// The variable that holds the enrolment key.
     static let keyVariable = "POSTRIDER_ENROLMENT_KEY"
 
-    /// Reads all places.
+    /// Reads the settings from all sources.
     ///
-    /// - Parameter readFile: the text of a file, or nil where there is none.
+    /// - Parameter readFile: returns the text of a file; nil if it does not exist.
     /// - Throws: ``CommandFailure`` or `UsageError` at the first mistake.
     init(
         options: ParsedOptions, environment: [String: String],
         readManifests: (String) throws -> [AppManifest] = AppManifests.read,
         readFile: (String) throws -> String?
     ) throws {
-        // As with the relay: of our own variables an empty one is none.
+        // As in the relay, an empty variable of ours counts as not set.
         let environment = environment.filter { !$0.value.isEmpty || !$0.key.hasPrefix("POSTRIDER_") }
         try EnvironmentNames.refuseMisspelt(in: environment)
         let (texts, apps) = try Self.read(options, environment, readFile)
@@ -210,8 +209,8 @@ struct AgentSettings {
         logLevel = (try texts.choice(.logLevel, of: LogLevel.self) ?? .info).level
     }
 
-    /// Takes the enrolment key from its file. A file without one is no mistake yet, nor is one that cannot be read:
-    /// only a device that is still to enrol needs it, and the agent's state knows whether this one is.
+    /// Reads the enrolment key from its file. An empty or unreadable file is no error yet, because only a device that
+    /// still has to enrol needs the key, and only the agent's state tells whether this one has.
     private static func takeKey(
         from path: String, _ readFile: (String) throws -> String?, for agent: inout AgentConfiguration
     ) {
@@ -246,7 +245,7 @@ struct AgentSettings {
         return tags ?? []
     }
 
-    /// Where the agent tells its metrics; nil: nowhere. Other machines do not reach it.
+    /// Where the agent serves its metrics; nil for nowhere. Other machines cannot reach the address.
     private static func metrics(_ texts: SettingTexts<AgentSetting>) throws -> MetricsArguments? {
         guard let text = texts[.metricsAddress], text != "off" else { return nil }
         let form = "off, an address of this machine alone such as 127.0.0.1:2199, or unix: and a path"
@@ -258,7 +257,7 @@ struct AgentSettings {
 
     private static let userForm = "a user of this device, by name or number"
 
-    /// The desktop's bus; nil: there is none.
+    /// The address of the desktop's session bus; nil if there is none.
     private static func sessionBus(
         _ texts: SettingTexts<AgentSetting>, _ environment: [String: String]
     ) throws -> BusAddress? {
@@ -271,7 +270,7 @@ struct AgentSettings {
         }
     }
 
-    /// All places: the settings by their names, and `apps` of the file, a list of topics and their users.
+    /// Reads the settings from all sources, and the list `apps` of topics and users from the file.
     private static func read(
         _ options: ParsedOptions, _ environment: [String: String], _ readFile: (String) throws -> String?
     ) throws -> (texts: SettingTexts<AgentSetting>, apps: [String: UInt32]) {

@@ -6,9 +6,9 @@ import PostriderNotifications
 import PostriderTransport
 import PostriderYAML
 
-/// The manifests of apps: files of YAML in a directory, one for each app.
+/// The manifests of apps: YAML files in a directory, one for each app.
 enum AppManifests {
-    /// Reads and checks all of a directory, in the order of their names.
+    /// Reads and checks all manifests of a directory, in the order of their names.
     ///
     /// - Throws: ``CommandFailure`` at the first mistake: file, line, and what to do.
     static func read(_ directory: String) throws -> [AppManifest] {
@@ -38,7 +38,7 @@ enum AppManifests {
         return manifests
     }
 
-    /// Reads and checks one.
+    /// Reads and checks one manifest.
     static func read(
         _ text: String, _ path: String, by user: UInt32 = UserAccount.own
     ) throws(CommandFailure) -> AppManifest {
@@ -80,7 +80,7 @@ enum AppManifests {
             }
             manifest.serviceExtension = try serviceExtension(reader, of: manifest.user)
             try reader.finish()
-            // A handler's is looked at when it is to be started, so that one that is missing stops nothing else.
+            // The program of a handler is checked when it is started, so that a missing one does not stop the agent.
             if handled == nil, let mistake = mistake(in: program, of: manifest.user) {
                 throw reader.error("program", mistake)
             }
@@ -90,13 +90,13 @@ enum AppManifests {
         }
     }
 
-    /// An app's program and its arguments.
+    /// The program of an app and its arguments.
     private static func command(_ reader: YAMLReader) throws(YAMLError) -> [String] {
         let program = try reader.required("program", reader.string)
         return [program] + (try reader.strings("arguments") ?? [])
     }
 
-    /// Whole seconds, or `none`.
+    /// Whole seconds; nil for `none`.
     private static func handlerSeconds(_ reader: YAMLReader) throws(YAMLError) -> Int? {
         let limits = Limits.handlerSeconds
         guard let text = try reader.string("handler-timeout") else { return limits.usual }
@@ -107,7 +107,7 @@ enum AppManifests {
             "must be whole seconds from \(limits.least) to \(limits.most), or none, not '\(text)'")
     }
 
-    /// As the agent's setting of this name.
+    /// The decision whether the app may notify, in the words of the agent's setting of this name.
     private static func notifications(_ reader: YAMLReader) throws(YAMLError) -> AuthorizationStatus {
         switch try reader.string("notifications") {
         case "allow": return .authorized
@@ -117,7 +117,7 @@ enum AppManifests {
         }
     }
 
-    /// What an app may of what it asks for; nil: all of it.
+    /// The permissions that an app gets of those it asks for; nil for all.
     private static func notificationOptions(
         _ reader: YAMLReader, where status: AuthorizationStatus
     ) throws(YAMLError) -> NotificationOptions? {
@@ -136,7 +136,7 @@ enum AppManifests {
 
     private static let extensionKey = "service-extension"
 
-    /// The program that may change an app's alerts; nil: there is none.
+    /// The program that may change the app's alerts; nil if there is none.
     private static func serviceExtension(
         _ reader: YAMLReader, of user: UInt32
     ) throws(YAMLError) -> AppManifest.ServiceExtension? {
@@ -150,7 +150,7 @@ enum AppManifests {
             milliseconds: milliseconds ?? bounds.usual)
     }
 
-    /// `NAME=VALUE`, each in a line of a list.
+    /// The list of environment variables, each as `NAME=VALUE`.
     private static func environment(_ reader: YAMLReader) throws(YAMLError) -> [String: String] {
         var environment: [String: String] = [:]
         for entry in try reader.strings("environment") ?? [] {
@@ -166,7 +166,7 @@ enum AppManifests {
         return environment
     }
 
-    /// What is wrong with a program's file; nil if it can be started, and nobody else can have put it there.
+    /// What is wrong with the program's file; nil if it can be started and no other user can have changed it.
     private static func mistake(in program: String, of user: UInt32) -> String? {
         guard program.hasPrefix("/") else { return "must be an absolute path, not '\(program)'" }
         do throws(FileAccessError) {

@@ -2,10 +2,10 @@ import PostriderAgent
 import PostriderNotifications
 import PostriderYAML
 
-/// The part of a manifest that names a handler: `run` or `systemd-unit`, in place of `program`.
+/// The part of a manifest that declares a handler: `run` or `systemd-unit` in place of `program`.
 enum HandlerManifests {
-    /// What a manifest says of its handler, and the program with its arguments, which is empty for a unit; nil: the
-    /// manifest is an app's.
+    /// The handler of a manifest, with the program and its arguments, which are empty for a unit; nil if the manifest
+    /// declares an app.
     static func read(
         _ reader: YAMLReader
     ) throws(YAMLError) -> (handler: AppManifest.Handler, words: [String])? {
@@ -56,7 +56,7 @@ enum HandlerManifests {
         }
     }
 
-    /// What only an app that attaches can be told.
+    /// Refuses settings that apply only to apps that attach.
     private static func refuseAppSettings(_ reader: YAMLReader) throws(YAMLError) {
         for name in ["program", "arguments", "background", "exits-on-suspend"]
         where reader.has(name) {
@@ -65,7 +65,7 @@ enum HandlerManifests {
         }
     }
 
-    /// Whether it can stand before the `@` of a unit's name (systemd.unit(5)).
+    /// Whether the name can stand before the `@` of a unit's name (systemd.unit(5)).
     private static func isTemplate(_ name: String) -> Bool {
         !name.isEmpty && !name.hasSuffix(".service") && name.utf8.count <= 200
             && name.utf8.allSatisfy { byte in

@@ -3,7 +3,7 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderOptions
 
-/// `postrider agent keyboard`: an input method as small as it can be. It moves its keyboard once.
+/// `postrider agent keyboard`: a minimal input method that moves its keyboard once.
 enum KeyboardAction {
     static let options: [Option] = [
         .value("frame", "X,Y,W,H", "Where it is to be, in points from the upper left corner of the screen."),

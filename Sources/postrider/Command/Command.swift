@@ -1,22 +1,23 @@
 import PostriderOptions
 
-/// One command of the program. A row of ``Commands/all``; its file is named after it.
+/// A command of the program, listed in ``Commands/all``. Its file has the same name.
 protocol Command: SendableMetatype {
-    /// What the user types, such as `enrolment-keys`.
+    /// The name that the user types, such as `enrolment-keys`.
     static var name: String { get }
-    /// What it does, as one sentence for the list of commands.
+    /// One sentence for the list of commands that says what the command does.
     static var summary: String { get }
-    /// Whether SIGTERM and SIGINT are kept from the process so that the command can end in good order when it hears
-    /// of them (``Termination``, or a loop's `onSignal`). Otherwise they end the process at once.
+    /// Whether SIGTERM and SIGINT are blocked so that the command can end in order when it receives them
+    /// (``Termination``, or a loop's `onSignal`). Otherwise they end the process at once.
     static var endsInGoodOrder: Bool { get }
-    /// The same of a command line; only a command that can do several things tells them apart.
+    /// Whether the command with these arguments ends in order. The default is the property above; a command with
+    /// several actions can distinguish them.
     static func endsInGoodOrder(_ arguments: [String]) -> Bool
-    /// Whether SIGHUP is kept from the process too, and asks it to read its files again. Only for a command that
-    /// ends in good order; otherwise SIGHUP ends it at once.
+    /// Whether SIGHUP is blocked, too, and makes the command read its files again. This is only for commands that end
+    /// in order; otherwise SIGHUP ends the process at once.
     static var reloads: Bool { get }
-    /// Does it and answers the exit code.
+    /// Runs the command and returns the exit code.
     ///
-    /// - Throws: `UsageError` where the user's words are wrong (exit code 2), ``CommandFailure``, or any error that
+    /// - Throws: `UsageError` if the arguments are wrong (exit code 2), ``CommandFailure``, or any error that
     ///   describes itself with one sentence (exit code 1).
     static func run(_ arguments: [String]) async throws -> Int32
 }
@@ -27,11 +28,11 @@ extension Command {
     static var reloads: Bool { false }
 }
 
-/// A command could not do what it was asked for.
+/// The error of a command that could not do what was asked.
 struct CommandFailure: Error, CustomStringConvertible, Equatable {
-    /// One sentence: what was wrong, where, what to do.
+    /// One sentence: what is wrong, where, and what to do.
     let sentence: String
-    /// 1 where the world was in the way, 2 where the user's own words were wrong.
+    /// 1 for a runtime error, 2 for a mistake in the user's arguments or files.
     let exitCode: Int32
 
     init(_ sentence: String, exitCode: Int32 = 1) {
@@ -42,9 +43,9 @@ struct CommandFailure: Error, CustomStringConvertible, Equatable {
     var description: String { sentence }
 }
 
-/// The table of commands, and how one is chosen and its end is told.
+/// The table of commands. It selects the command to run, and reports its errors.
 enum Commands {
-    /// In the order of the help.
+    /// All commands, in the order of the help.
     static let all: [any Command.Type] = [
         AgentCommand.self,
         CapturesCommand.self,
@@ -64,14 +65,14 @@ enum Commands {
         BackupCommand.self,
     ]
 
-    /// The version of the program, and the only place where it stands; `RELEASING.md` says when it changes. `--version`
-    /// prints it, devices tell it to their relay, and the Debian package takes it from there.
+    /// The version of the program. It is defined only here; `RELEASING.md` says when it changes. `--version` prints
+    /// it, devices report it to their relay, and the Debian package takes it from here.
     static let version = "0.1.0"
 
-    /// The command of this name.
+    /// The command with this name; nil if there is none.
     static func named(_ name: String) -> (any Command.Type)? { all.first { $0.name == name } }
 
-    /// Runs the command that a command line names and answers the exit code. Errors become one line on stderr.
+    /// Runs the command that a command line names and returns the exit code. An error becomes one line on stderr.
     static func run(_ arguments: [String]) async -> Int32 {
         do {
             let code = try await choose(arguments)

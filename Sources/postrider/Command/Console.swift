@@ -3,27 +3,26 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// What the commands write. What stdout does not take is told on stderr, once, and a command that has said less than it
-/// was asked for does not end with 0 (``Commands``). A reader that has gone, such as `head`, has read what it wanted:
-/// that is no error.
+/// The output of commands. If stdout does not take a line, this is reported once on stderr, and the command does not
+/// end with exit code 0 (``Commands``). A closed pipe is no error: a reader such as `head` has read what it wanted.
 ///
-/// A command that does something and ends waits for its reader. One that serves others does not: its log and its output
-/// have a thread each (``LineWriter``).
+/// A command that does something and ends waits for its reader. A service does not wait: its log and its output have
+/// a thread each (``LineWriter``).
 enum Console {
     private static let hasFailed = Atomic(false)
     private static let services = Services()
 
-    /// What writes for this process without having anybody wait.
+    /// The writers of this process that nothing waits for.
     private final class Services: Sendable {
         let log = Mutex<ServiceLog?>(nil)
         let output = Mutex<LineWriter?>(nil)
     }
 
-    /// Whether something that the user asked for could not be written.
+    /// Whether some output that the user asked for could not be written.
     static var isIncomplete: Bool { hasFailed.load(ordering: .relaxed) }
 
-    /// Writes a line, or several, to stdout: what the user asked for. Waits for the reader. Answers whether it was
-    /// taken; a command that would go on telling what happens has no more to do where it was not.
+    /// Writes one or several lines of output to stdout, and waits for the reader. Returns whether they were taken; if
+    /// not, a command that would report further events should end.
     @discardableResult
     static func say(_ text: String) -> Bool {
         do throws(StandardStream.Failure) {
@@ -37,12 +36,12 @@ enum Console {
         }
     }
 
-    /// Writes to the terminal that stdout is, without a line's end of its own; what it does not take is lost.
+    /// Writes to the terminal behind stdout without a line break. What it does not take is lost.
     static func draw(_ text: String) { try? StandardStream.output.write(text) }
 
-    /// What writes to stdout for a command that must not wait for the reader. ``end()`` waits a moment for it.
+    /// Makes the writer to stdout of a command that must not wait for the reader. ``end()`` waits a moment for it.
     ///
-    /// - Parameter dropped: the line that tells how many lines were dropped, because nobody read.
+    /// - Parameter dropped: makes the line that tells how many lines were dropped because nobody read.
     static func makeOutput(
         dropped: @escaping @Sendable (Int) -> String = { "\($0) lines were dropped: nobody read them" }
     ) throws(TransportError) -> LineWriter {
@@ -51,7 +50,7 @@ enum Console {
         return writer
     }
 
-    /// Writes a line to stderr: what the user should know besides.
+    /// Writes a line to stderr, beside the output of the command.
     static func complain(_ text: String) {
         guard let log = services.log.withLock({ $0 }) else {
             _ = writeError(text)
@@ -60,7 +59,7 @@ enum Console {
         log.add(text)
     }
 
-    /// Writes a line to stderr and waits for the reader. False: nobody will read it.
+    /// Writes a line to stderr and waits for the reader. Returns false if nobody will read it.
     @Sendable static func writeError(_ line: String) -> Bool {
         do throws(StandardStream.Failure) {
             try StandardStream.errors.write(line + "\n")
@@ -70,16 +69,16 @@ enum Console {
         }
     }
 
-    /// From now on complaints are lines of this log.
+    /// Writes complaints to this log from now on.
     static func useLog(_ log: ServiceLog) { services.log.withLock { $0 = log } }
 
-    /// The command is done: waits, for a moment, until what it has said is written.
+    /// Waits a moment until everything is written, at the end of the command.
     static func end() {
         services.output.withLock { $0 }?.flush()
         services.log.withLock { $0 }?.end()
     }
 
-    /// A value as one line of JSON, with its keys in order.
+    /// Encodes a value as one line of JSON with sorted keys.
     static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

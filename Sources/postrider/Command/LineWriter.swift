@@ -3,14 +3,14 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// Writes lines on a thread of its own: a loop that has something to say never waits for whoever reads it.
+/// Writes lines on a thread of its own, so that a loop which logs never waits for the reader.
 ///
-/// Lines wait in memory, up to ``Notifications/Limits/logLines`` and ``Notifications/Limits/logBytes``. Lines for which
-/// there is no room are dropped, and one line has their number when there is room again.
+/// Lines are queued in memory, up to ``Notifications/Limits/logLines`` and ``Notifications/Limits/logBytes``. Lines
+/// for which there is no room are dropped, and one line reports their number when there is room again.
 final class LineWriter: Sendable {
-    /// What an idle writer may have to say.
+    /// What an idle writer has to write.
     struct Idle: Sendable {
-        /// Lines that have become due.
+        /// Lines that are due.
         var lines: [String] = []
         /// When to ask again, in milliseconds; nil if only new lines can change the answer.
         var milliseconds: Int?
@@ -25,10 +25,10 @@ final class LineWriter: Sendable {
         var lines: [Line] = []
         var byteCount = 0
         var droppedCount = 0
-        /// Whether the thread has been woken and has not looked since.
+        /// Whether the thread was woken and has not looked at the queue since.
         var isRung = false
         var isWriting = false
-        /// Callers of ``flush(milliseconds:)``.
+        /// The semaphores of callers of ``flush(milliseconds:)``.
         var waiting: [DispatchSemaphore] = []
 
         var isEmpty: Bool { lines.isEmpty && droppedCount == 0 && !isWriting }
@@ -44,11 +44,11 @@ final class LineWriter: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - name: of the thread.
-    ///   - write: writes one line, and may take as long as it likes. False: it could not.
-    ///   - dropped: the line that tells how many were dropped.
-    ///   - idle: asked when all lines are written.
-    ///   - counter: told of each change of the number of lines that are not written yet.
+    ///   - name: the name of the thread.
+    ///   - write: writes one line, and may block. Returns false if it could not.
+    ///   - dropped: makes the line that tells how many lines were dropped.
+    ///   - idle: called when all lines are written.
+    ///   - counter: called with each change of the number of lines that are not written yet.
     init(
         name: String, write: @escaping @Sendable (String) -> Bool,
         dropped: @escaping @Sendable (Int) -> String, idle: @escaping @Sendable () -> Idle = { Idle() },
@@ -61,10 +61,10 @@ final class LineWriter: Sendable {
         _ = try Thread.spawn(name: name) { [self] in run() }
     }
 
-    /// Has a line written. Never waits.
+    /// Queues a line. It never blocks.
     ///
-    /// - Parameter isDone: called on the writer's thread when the line was written, or could not be.
-    /// - Returns: false: there is no room, and the line was dropped.
+    /// - Parameter isDone: called on the writer's thread when the line was written or could not be.
+    /// - Returns: false if there is no room, and the line was dropped.
     @discardableResult
     func add(_ text: String, isDone: (@Sendable (Bool) -> Void)? = nil) -> Bool {
         let isTaken = state.withLock { state in
@@ -82,7 +82,7 @@ final class LineWriter: Sendable {
         return isTaken
     }
 
-    /// Has the thread ask anew whether something is due.
+    /// Makes the thread ask `idle` again whether something is due.
     func ring() {
         let wasRung = state.withLock { state in
             defer { state.isRung = true }
@@ -93,7 +93,7 @@ final class LineWriter: Sendable {
 
     /// Waits until everything is written.
     ///
-    /// - Returns: false: it is not, after this time.
+    /// - Returns: false if it is not written after this time.
     @discardableResult
     func flush(milliseconds: Int = Limits.logFlushMilliseconds) -> Bool {
         let isWritten = DispatchSemaphore(value: 0)
@@ -115,7 +115,7 @@ final class LineWriter: Sendable {
                     counter(-1)
                     line.isDone?(isWritten)
                 }
-                // They came behind the lines for which there was room.
+                // The dropped lines came after the lines for which there was room.
                 if droppedCount > 0 { _ = write(dropped(droppedCount)) }
                 continue
             }
@@ -129,7 +129,7 @@ final class LineWriter: Sendable {
         }
     }
 
-    /// What is to be written, and who waits for the end of it.
+    /// Takes the queued lines, the number of dropped ones, and the callers that wait for the end of them.
     private func take() -> ([Line], droppedCount: Int, waiting: [DispatchSemaphore]) {
         state.withLock { state in
             state.isRung = false

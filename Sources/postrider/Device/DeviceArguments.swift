@@ -3,12 +3,12 @@ import PostriderClients
 import PostriderNotifications
 import PostriderOptions
 
-/// What `postrider device` is to do.
+/// The parsed arguments of `postrider device`.
 struct DeviceArguments: Sendable {
     let relay: Server
-    /// The topics, each with the environment in which it is to be registered.
+    /// The topics to register, each with its environment.
     let registrations: [String: Environment]
-    /// Channels of the one topic.
+    /// The channels to subscribe to, with the only topic.
     let channels: [ChannelIdentity]
     let count: Int?
     let isJSON: Bool
@@ -18,7 +18,8 @@ struct DeviceArguments: Sendable {
     private let keyFile: String?
     private let keyInEnvironment: String?
 
-    /// The variable that holds the enrolment key: secrets never stand in arguments, which everybody can read.
+    /// The variable that holds the enrolment key. Secrets are not accepted as arguments, which other users of the
+    /// machine can read.
     static let keyVariable = "POSTRIDER_ENROLMENT_KEY"
 
     init(_ options: ParsedOptions, environment: [String: String]) throws {
@@ -61,7 +62,7 @@ struct DeviceArguments: Sendable {
         return key
     }
 
-    /// Who the device was the last time; nil if it is new.
+    /// The identity of the device from its last run; nil if it has none yet.
     func readState() throws(CommandFailure) -> DeviceState? {
         guard let stateFile, let text = try FileText.readIfThere(stateFile) else { return nil }
         guard let state = try? JSONDecoder().decode(DeviceState.self, from: Data(text.utf8)) else {
@@ -71,18 +72,18 @@ struct DeviceArguments: Sendable {
         return state
     }
 
-    /// Keeps who the device is, if it is to be kept.
+    /// Stores the identity of the device if the user wants that.
     func write(_ state: DeviceState) throws {
         if let stateFile { try FileText.write(try Console.json(state) + "\n", to: stateFile) }
     }
 
-    /// What the user can do when the relay does not know the device any more.
+    /// A sentence that says what the user can do when the relay does not know the device any more.
     var adviceToEnrol: String {
         stateFile.map { "remove \($0) to enrol again" } ?? "start it again to enrol again"
     }
 }
 
-/// Who a device is: what is kept in a --state file.
+/// The identity of a device, as stored in a --state file.
 struct DeviceState: Codable, Equatable, Sendable {
     let identity: DeviceIdentity
     let secret: [UInt8]

@@ -7,7 +7,7 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderTransport
 
-/// `postrider device`: a device that prints what it is sent.
+/// `postrider device`: a device that prints the notifications that it gets.
 enum DeviceCommand: Command {
     static let name = "device"
     static let summary = "Be a device that prints what it is sent."
@@ -36,7 +36,7 @@ enum DeviceCommand: Command {
         return 0
     }
 
-    /// Buys an identity for an enrolment key.
+    /// Enrols with the enrolment key and returns the identity.
     static func enrol(_ order: DeviceArguments) async throws -> DeviceState {
         let key = try order.enrolmentKey()
         let answer: Result<EnrollResponse, EnrolmentError>? = try await LoopThread.run("device") { loop in

@@ -1,17 +1,17 @@
 import FoundationEssentials
 import PostriderRelay
 
-/// What a load run needs for devices of its own at a relay that it did not start: an enrolment key, made through the
-/// control socket and taken away again, with the devices that came of it.
+/// The enrolment of a load run's devices at a relay that it did not start: an enrolment key, made through the control
+/// socket. It is removed after the run, together with the devices that enrolled with it.
 struct FleetEnrolment: Sendable {
-    /// The key's name, which no other run has, and how the names of the devices begin.
+    /// The name of the key, which is unique to this run, and the prefix of the devices' names.
     let name: String
-    /// What devices enrol with.
+    /// The enrolment key.
     let key: String
     private let client: ControlClient
-    /// Whether the devices stay at the relay, with what waits for them.
+    /// Whether the devices, with their queued notifications, stay at the relay after the run.
     var keepsDevices = false
-    /// How long the relay may take to remove the devices.
+    /// How long the relay may take to remove the devices, in seconds.
     private static let removalSeconds = 60
 
     /// Makes the key.
@@ -23,20 +23,20 @@ struct FleetEnrolment: Sendable {
         return FleetEnrolment(name: name, key: made.key, client: client)
     }
 
-    /// What tells the names of a run from those of others: seven lower-case letters and digits.
+    /// A unique part for the names of one run: seven lower-case letters and digits.
     static func newRun() -> String {
         let digits = String(UInt32.random(in: 0 ... .max), radix: 36)
         return String(repeating: "0", count: 7 - digits.count) + digits
     }
 
-    /// Takes it away again. Where that cannot be done it says what is left, and answers false, for what was measured
-    /// is to be told all the same.
+    /// Removes the key and the devices. If that fails, it reports what is left and returns false instead of throwing,
+    /// because the measured figures must be reported all the same.
     func remove() async -> Bool {
         do {
-            // First what lets devices in.
+            // The key goes first, so that no further device enrols.
             _ = try await client.request("DELETE", "/v1/enrolment-keys/\(name)")
             guard !keepsDevices else { return true }
-            // Also one that enrolled and came no further.
+            // This includes devices that enrolled and did nothing else.
             let devices = try await client.list("/v1/devices", of: [Control.Device].self).item
                 .filter { $0.name.hasPrefix(name + "-") }
             let left = try await client.delete(

@@ -4,12 +4,12 @@ import PostriderCrypto
 import PostriderNotifications
 import PostriderTransport
 
-/// The device of `postrider device`: it prints what happens to it, and acknowledges a notification when its line is
-/// written. While nobody reads its lines it stays connected, and what it could not write stays with the relay.
+/// The device of `postrider device`. It prints events, and acknowledges a notification when its line is written.
+/// While nobody reads the lines, it stays connected, and notifications that it could not print stay at the relay.
 final class SimulatedDevice: DeviceClientDelegate {
-    /// What the writer of the lines has done.
+    /// An event of the line writer.
     private enum Told: Sendable {
-        /// The line of a notification is written; `isLast`: of the last one that is wanted.
+        /// The line of a notification is written. `isLast` is set for the last one that the user wants.
         case notification(acknowledging: (@Sendable (DeviceClient, Moment) -> Void)?, isLast: Bool)
         /// A line could not be written.
         case lost
@@ -26,17 +26,17 @@ final class SimulatedDevice: DeviceClientDelegate {
     private var received = 0
     /// The last broadcast of each channel.
     private var last: [ChannelIdentity: LastBroadcast] = [:]
-    /// A broadcast as a subscription names it: several may have one identity.
+    /// A broadcast as a subscription identifies it, because several may have one identity.
     private struct LastBroadcast: Equatable {
         let identity: NotificationIdentity
         let acceptedAt: Moment
     }
 
     private var isStopping = false
-    /// Why the command must fail, once the loop has stopped.
+    /// The error of the command, set before the loop stops; nil for none.
     private(set) var failure: CommandFailure?
 
-    /// A device that stops the loop in the end.
+    /// Creates a device, which stops the loop when it is done.
     init(_ order: DeviceArguments, _ state: DeviceState, on loop: EventLoop) throws(TransportError) {
         self.order = order
         identity = state.identity
@@ -55,7 +55,7 @@ final class SimulatedDevice: DeviceClientDelegate {
 
     func start() { client.start() }
 
-    /// Says goodbye, and stops the loop.
+    /// Says goodbye and stops the loop.
     func stop() {
         guard !isStopping else { return }
         isStopping = true
@@ -131,7 +131,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         arrived(deliver) { client, now in
             client.acknowledge([deliver.delivery], over: link)
             guard deliver.wantsReport else { return }
-            // Whoever reads the lines is the app.
+            // For this device, the reader of the lines is the app.
             client.send(
                 .report(Report([.init(.handedOver, of: deliver.identity, push: deliver.push, at: now)])))
         }
@@ -157,10 +157,10 @@ final class SimulatedDevice: DeviceClientDelegate {
     private func arrived(
         _ deliver: Deliver, acknowledging: (@Sendable (DeviceClient, Moment) -> Void)? = nil
     ) {
-        // What comes after the last one that is wanted stays with the relay.
+        // Notifications after the last wanted one stay at the relay.
         guard !isStopping, received < order.count ?? .max else { return }
         received += 1
-        // A JSON object can have ends of lines between its tokens only, and a space is as good there.
+        // Line breaks in a JSON object can occur only between tokens, where a space means the same.
         let payload = String(decoding: deliver.payload.map { $0 == 10 || $0 == 13 ? 32 : $0 }, as: UTF8.self)
         let event = Event(
             event: "notification", topic: deliver.topic, apnsIdentity: deliver.identity.description,
@@ -212,8 +212,8 @@ final class SimulatedDevice: DeviceClientDelegate {
         }
     }
 
-    /// One line: of JSON, with the payload as it came, or for people. A device whose lines nobody gets stops: it would
-    /// take notifications off the relay that nobody has seen.
+    /// Writes one line: JSON with the payload as received, or text for people. If nobody gets its lines, the device
+    /// stops, because it would take notifications from the relay that nobody has seen.
     private func tell(
         _ event: Event, payload: String? = nil, then result: Told? = nil, _ sentence: () -> String
     ) {

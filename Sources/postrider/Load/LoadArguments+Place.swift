@@ -4,7 +4,7 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderTransport
 
-/// Where a load order finds its server, and on which processors it runs.
+/// The options that say where the server is, and on which processors the load runs.
 extension LoadArguments {
     static func place(_ options: ParsedOptions) throws -> Place {
         let target = options.string("target")
@@ -41,8 +41,8 @@ extension LoadArguments {
         return .dev(values)
     }
 
-    /// Options that say something of one kind of server only: what another would pass over in silence, so that the
-    /// figures were of something else than the user asked for, is a mistake.
+    /// Refuses options that apply only to another kind of server. If they were ignored, the figures would be of
+    /// something other than what the user asked for.
     private static func checkBelongings(_ options: ParsedOptions) throws {
         let place = ["target", "relay", "directory"].first(where: options.isSet)
         for (names, places) in [
@@ -67,7 +67,7 @@ extension LoadArguments {
         try checkCompanions(options)
     }
 
-    /// The same of options that another one makes useless, or useful.
+    /// Refuses options that have no effect together with, or without, certain others.
     private static func checkCompanions(_ options: ParsedOptions) throws {
         for (names, other) in [
             (["apps", "sources", "connect-rate", "absent"], "provider-only"), (["devices"], "tokens"),
@@ -80,7 +80,8 @@ extension LoadArguments {
         }
     }
 
-    /// Nothing that protects a relay from many devices at one address is to be measured by accident.
+    /// The settings of the relay that is started. They lift the limits for many devices at one address, so that a run
+    /// does not measure these limits by accident.
     private static func relaySettings(_ options: ParsedOptions) throws -> [String] {
         var settings = ["source-rate": "1000000", "source-connections": "1000000", "pushes-per-second": "0"]
         for text in options.list("relay-setting") {
@@ -98,7 +99,8 @@ extension LoadArguments {
         guard numbers.allSatisfy({ ($0 ?? -1) >= 0 }) else {
             throw options.error("--processors must be numbers of processors such as 1 or 2,3, not '\(text)'")
         }
-        // Lanes take one that is not there for any: the figures would be of something else.
+        // Worker threads fall back to any processor if theirs does not exist, and the figures would be of something
+        // else.
         let usable = usableProcessors
         if let number = numbers.compactMap(\.self).first(where: { usable?.contains($0) == false }) {
             throw options.error("--processors: \(number) is no processor that this process may use")
@@ -106,7 +108,8 @@ extension LoadArguments {
         return numbers.compactMap(\.self)
     }
 
-    /// Those that the kernel lets this process run on, written as `0-3,8`; nil where it does not say.
+    /// The processors that the kernel lets this process run on, read from a list such as `0-3,8`; nil if the kernel
+    /// does not tell.
     private static var usableProcessors: Set<Int>? {
         let name = "Cpus_allowed_list:"
         let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)

@@ -7,16 +7,16 @@ import PostriderOptions
 import PostriderTLS
 import PostriderTransport
 
-/// Carrying a load order out: who is driven, and with what keys.
+/// Carries out the arguments: selects the server to load, and the keys.
 extension LoadArguments {
-    /// What came of an order.
+    /// The outcome of a load run.
     struct Outcome {
         let result: LoadResult
-        /// Whether nothing of the run is left at a relay that is not its own.
+        /// Whether everything that the run made at a relay of another was removed.
         var isTidy = true
     }
 
-    /// Carries the plan out, and answers what came of it.
+    /// Runs the plan and returns the outcome.
     func carryOut(watch: (@Sendable (LoadProgress) -> Void)?) async throws -> Outcome {
         switch place {
         case .own(let folder, let settings, let processors):
@@ -29,7 +29,7 @@ extension LoadArguments {
             } catch {
                 result = .failure(error)
             }
-            // Whatever was measured: it was not a relay, or not to the end.
+            // If the relay ended during the run, the figures are not those of a relay.
             guard await relay.stop() || Task.isCancelled else {
                 throw CommandFailure(
                     "The relay that was measured has ended before the run did; what it said stands above.")
@@ -56,7 +56,7 @@ extension LoadArguments {
         }
     }
 
-    /// Takes away what was made for a run, whatever came of it.
+    /// Removes what was made for a run, whether the run succeeded or not.
     private func tidied(
         _ remove: () async -> Bool, _ run: () async throws -> LoadResult
     ) async throws -> Outcome {
@@ -69,11 +69,11 @@ extension LoadArguments {
         }
     }
 
-    /// - Parameter control: where the relay says what it has given up; nil: it does not.
+    /// - Parameter control: the relay's control socket, which reports what the relay gave up; nil if it has none.
     private func run(
         on target: LoadTarget, _ control: SocketAddress?, _ watch: (@Sendable (LoadProgress) -> Void)?
     ) async throws -> LoadResult {
-        // What is said from here on, of what could not be removed for one, has a line of its own.
+        // End the progress line before printing anything else, such as errors of removal.
         defer { if watch != nil { ProgressLine.end() } }
         let run = LoadRun(plan, on: target, processors: processors, watch: watch ?? { _ in })
         guard let control else { return try await run.run() }
@@ -86,7 +86,7 @@ extension LoadArguments {
         return result
     }
 
-    /// One topic for each app of a device.
+    /// The topics: one for each app of a device.
     private var topics: [Topic] {
         (0..<plan.fleet.apps).compactMap { Topic("com.example.load\($0 == 0 ? "" : "-\($0)")") }
     }
@@ -113,7 +113,7 @@ extension LoadArguments {
         return target
     }
 
-    /// A relay that runs, with what was made for this run.
+    /// A running relay as the target, with the credentials made for this run.
     private func target(_ provider: String, _ device: String, _ provision: TemporaryCredentials) throws
         -> LoadTarget
     {
@@ -152,7 +152,7 @@ extension LoadArguments {
         return Int32(number)
     }
 
-    /// Any server.
+    /// Any server as the target.
     private func target(_ text: String, _ tokensFile: String?) throws -> LoadTarget {
         let destination = try destination(text, "target")
         guard let host = destination.host else { throw options.error("--target must name a host and a port") }
@@ -172,8 +172,8 @@ extension LoadArguments {
         return target
     }
 
-    /// A key of the user; none where a certificate stands in for tokens; or one that is made up, and that no server
-    /// knows.
+    /// Signs provider tokens with the user's key; nil if a certificate authenticates the provider. Without either, it
+    /// is a random key that no server knows.
     private func signer() throws -> ProviderTokenMaker? {
         if let file = options.string("key-file") {
             return try ProviderTokenMaker.reading(

@@ -5,20 +5,21 @@ import PostriderOptions
 import PostriderTransport
 import PostriderYAML
 
-/// What `postrider load` is to do.
+/// The parsed arguments of `postrider load`.
 struct LoadArguments: Sendable {
-    /// Where the server is that is driven.
+    /// The server that the load is for.
     enum Place: Equatable {
-        /// A relay that is started for it, with these settings.
+        /// A relay that is started for the run, with these settings.
         case own(folder: String?, settings: [String], processors: String?)
-        /// That of `postrider dev` in a folder.
+        /// The relay of `postrider dev` in a folder.
         case dev(DevValues)
-        /// A relay that runs: where its providers and its devices connect, and who may tell it whom to let in.
+        /// A running relay: the addresses for providers and for devices, and the control socket through which
+        /// credentials are made.
         case relay(provider: String, device: String, control: SocketAddress)
-        /// Any server with the APNs provider API: its port, and a file with device tokens.
+        /// Any server with the APNs provider API: its address, and a file with device tokens.
         case providerOnly(String, tokens: String?)
 
-        /// Whether the fleet has devices there.
+        /// Whether the fleet has devices on this server.
         fileprivate var hasDevices: Bool { if case .providerOnly = self { false } else { true } }
     }
 
@@ -28,13 +29,13 @@ struct LoadArguments: Sendable {
     let expectations: [Expectation]
     let isJSON: Bool
     let saveFile: String?
-    /// Where a page with plots is written.
+    /// The file to which a page with plots is written.
     let reportFile: String?
-    /// An earlier result.
+    /// An earlier result to compare with.
     let baseline: LoadResult?
     let options: ParsedOptions
 
-    /// Understands the options.
+    /// Parses the options.
     init(_ options: ParsedOptions) throws {
         self.options = options
         plan = try Self.plan(options)
@@ -55,7 +56,8 @@ struct LoadArguments: Sendable {
         }
     }
 
-    /// A file that is written at the end. A run may take hours: what is known to be in the way is told before it.
+    /// Checks a file that is written at the end of the run. A run may take hours, so mistakes that are known before
+    /// it are reported before it.
     private static func file(_ name: String, _ options: ParsedOptions) throws -> String? {
         guard let path = options.string(name) else { return nil }
         let folder = URL(filePath: path).deletingLastPathComponent().path
@@ -98,7 +100,7 @@ struct LoadArguments: Sendable {
         return plan
     }
 
-    /// Options that a scenario would pass over in silence.
+    /// The options that a scenario would ignore.
     private static func unheard(by scenario: LoadScenario) -> [String] {
         switch scenario {
         case .push: []
@@ -124,7 +126,7 @@ struct LoadArguments: Sendable {
         try DescriptorNeed.fleet(connections: connections).check()
     }
 
-    /// What a file says stands there, and not in options.
+    /// Reads a plan from a file. Options that belong into the file are refused.
     private static func filePlan(_ path: String, _ options: ParsedOptions) throws -> LoadPlan {
         if let name = LoadCommand.planOptions.map(\.name).first(where: options.isSet) {
             throw options.error("--\(name) does not go with a scenario file: write it there")

@@ -33,7 +33,7 @@ extension LoadCommand {
         ]
     )
 
-    /// What a plan is made from; a scenario file has all of it.
+    /// The options from which a plan is made. A scenario file replaces all of them.
     static let planOptions = fleet + pace
 
     private static let fleet: [Option] = [

@@ -4,7 +4,7 @@ import PostriderLoad
 import PostriderOptions
 import PostriderTransport
 
-/// `postrider load`: fleets of providers and devices, and what a server makes of them.
+/// `postrider load`: loads a server with providers and devices, and measures it.
 enum LoadCommand: Command {
     static let name = "load"
     static let summary = "Drive a relay with fleets of providers and devices, and say what happened."
@@ -37,7 +37,7 @@ enum LoadCommand: Command {
         return isGood && outcome.isTidy && isWritten ? 0 : 1
     }
 
-    /// Writes what is to be written, each file whatever became of the other. Answers whether all of it could be.
+    /// Writes the result files. An error with one does not prevent the other. Returns whether all were written.
     private static func writeFiles(_ result: LoadResult, _ order: LoadArguments) throws -> Bool {
         var files: [(path: String, text: String)] = []
         if let file = order.saveFile { files.append((file, try Console.json(result) + "\n")) }
@@ -56,7 +56,7 @@ enum LoadCommand: Command {
         return isWritten
     }
 
-    /// Carries the order out; nil where somebody ended it.
+    /// Runs the plan; nil if the user has ended it.
     private static func measure(_ order: LoadArguments) async throws -> LoadArguments.Outcome? {
         let requests = try Termination.requests()
         return try await withThrowingTaskGroup(of: LoadArguments.Outcome?.self) { group in
@@ -72,9 +72,9 @@ enum LoadCommand: Command {
     }
 }
 
-/// The line that tells how far a run is, where somebody watches.
+/// The line that shows the progress of a run on a terminal.
 enum ProgressLine {
-    /// Tells it on stderr; nil where that is no terminal.
+    /// Writes the progress to stderr; nil if that is not a terminal.
     static var watch: (@Sendable (LoadProgress) -> Void)? {
         guard isatty(STDERR_FILENO) == 1 else { return nil }
         return { progress in

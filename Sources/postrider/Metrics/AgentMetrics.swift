@@ -3,7 +3,7 @@ import PostriderMetrics
 import PostriderNotifications
 
 extension MetricsService {
-    /// Starts to tell how an agent is.
+    /// Starts to serve the metrics of an agent; nil without arguments.
     static func start(_ arguments: MetricsArguments?, of agent: Agent, log: Log) -> MetricsService? {
         start(arguments, log: log) { respond in
             agent.measure { result in
@@ -23,7 +23,7 @@ extension MetricsService {
 }
 
 extension AgentControl.Status {
-    /// What Prometheus is told of an agent: what `postrider agent status` tells.
+    /// The Prometheus metrics of an agent: the same figures as `postrider agent status`.
     var families: [MetricFamily] {
         [
             .gauge("postrider_agent_link_up", isConnected ? 1 : 0, "1 while the relay is connected."),
@@ -40,6 +40,6 @@ extension AgentControl.Status {
         ]
     }
 
-    /// Why the agent is not ready.
+    /// The reasons for which the agent is not ready.
     var obstacles: [String] { isConnected ? [] : ["link down: the relay is not connected"] }
 }

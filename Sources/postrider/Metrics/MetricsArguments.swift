@@ -4,13 +4,13 @@ import PostriderFileTrust
 import PostriderHTTP1
 import PostriderTransport
 
-/// Where a service tells its metrics, and who may ask.
+/// Where a service serves its metrics, and who may read them.
 struct MetricsArguments: Sendable {
-    /// Where it listens.
+    /// The address to listen on.
     let address: SocketAddress
-    /// What the bearer tokens are that somebody must show one of; empty: everybody may ask who can connect.
+    /// The bearer tokens, one of which a reader must present. If it is empty, everybody who can connect may read.
     let tokens: MetricsTokens
-    /// The certificate and its key; nil: plain HTTP, of this machine alone.
+    /// The certificate and its key; nil for plain HTTP, which is only for this machine.
     let certificate: CertificateFiles?
 
     /// The files of a certificate.
@@ -19,7 +19,7 @@ struct MetricsArguments: Sendable {
         let key: String
         let keyReaders: Set<UInt32>
 
-        /// Reads both.
+        /// Reads both files.
         func read() throws -> HTTP1Certificate {
             let bytes: [UInt8]
             do throws(FileAccessError) {
@@ -35,7 +35,7 @@ struct MetricsArguments: Sendable {
 }
 
 extension SocketAddress {
-    /// Whether only this machine reaches it.
+    /// Whether only this machine can reach the address.
     var isOfThisMachine: Bool {
         guard let host else { return true }
         return host.hasPrefix("127.") || host == "::1"
@@ -43,12 +43,12 @@ extension SocketAddress {
 }
 
 extension Settings {
-    /// Where the relay's metrics are told unless somebody says otherwise: beside the providers' usual ports.
+    /// The default address of the relay's metrics, next to the default ports for providers.
     static let usualMetricsAddress = "127.0.0.1:2199"
 
-    /// Where the relay tells its metrics; nil: nowhere.
+    /// Where the relay serves its metrics; nil for nowhere.
     ///
-    /// - Throws: at the first mistake; one is an address that other machines reach, without a token.
+    /// - Throws: an error at the first mistake, such as an address that other machines can reach without a token.
     func metrics(certificate: String, privateKey: String, readers: Set<UInt32>) throws -> MetricsArguments? {
         let form = "off, an address with its port such as \(Self.usualMetricsAddress), or unix: and a path"
         let text = texts[.metricsAddress] ?? Self.usualMetricsAddress

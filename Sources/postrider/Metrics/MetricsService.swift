@@ -5,17 +5,17 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// What a service says of itself at one moment.
+/// The figures of a service at one moment.
 struct ServiceMeasurement: Sendable {
     let families: [MetricFamily]
-    /// Why it is not ready, each a phrase; empty: it is.
+    /// The reasons for which the service is not ready, each a phrase; empty if it is ready.
     let obstacles: [String]
 }
 
-/// Tells a service's metrics and health over HTTP/1.1: `/metrics`, `/livez`, `/readyz`. On a thread of its own, which
-/// asks the service's threads and waits for them, for a bounded time.
+/// Serves metrics and health over HTTP/1.1: `/metrics`, `/livez`, `/readyz`. Its own thread asks the threads of the
+/// service, and waits for them for a bounded time.
 final class MetricsService: Sendable {
-    /// Asks the service; the answer comes on any of its threads, or never.
+    /// Asks the service for its figures. It may respond on any thread, or never.
     typealias Measure = @Sendable (_ respond: @escaping @Sendable (ServiceMeasurement) -> Void) -> Void
 
     private let server: Mutex<HTTP1Server?> = Mutex(nil)
@@ -23,17 +23,17 @@ final class MetricsService: Sendable {
     private let latest = Mutex<(measurement: ServiceMeasurement, at: UInt64)?>(nil)
     private let patienceMilliseconds: Int
     private let measure: Measure
-    /// Of the whole program.
+    /// Metrics of the whole process.
     private let own: @Sendable () -> [MetricFamily]
 
-    /// Where it listens; nil once it has stopped.
+    /// The address it listens on; nil after it was stopped.
     var address: SocketAddress? { server.withLock { $0?.address } }
 
     /// Starts to serve.
     ///
     /// - Parameters:
-    ///   - patienceMilliseconds: how long the service may take to say how it is.
-    ///   - own: what else is told in `/metrics`.
+    ///   - patienceMilliseconds: how long the service may take to respond.
+    ///   - own: returns further metrics for `/metrics`.
     init(
         _ arguments: MetricsArguments, patienceMilliseconds: Int = Limits.metricsMilliseconds,
         measure: @escaping Measure,
@@ -56,7 +56,8 @@ final class MetricsService: Sendable {
         server.withLock { $0 = started }
     }
 
-    /// Starts to serve what a relay says; nil where that cannot be, which is no reason not to relay: the log says why.
+    /// Starts to serve the metrics of a service. Returns nil if that fails: the log has the reason, and the service
+    /// runs without metrics.
     static func start(
         _ arguments: MetricsArguments?, log: Log, measure: @escaping Measure,
         own: @escaping @Sendable () -> [MetricFamily]
@@ -73,7 +74,7 @@ final class MetricsService: Sendable {
         }
     }
 
-    /// Takes on the tokens and the certificate anew.
+    /// Replaces the tokens and the certificate.
     func renew(_ arguments: MetricsArguments) throws {
         if let certificate = arguments.certificate {
             let read = try certificate.read()
@@ -82,7 +83,7 @@ final class MetricsService: Sendable {
         tokens.withLock { $0 = arguments.tokens }
     }
 
-    /// Ends the connections and the thread.
+    /// Closes the connections and ends the thread.
     func stop() {
         let server = server.withLock { server in
             defer { server = nil }
@@ -130,7 +131,8 @@ final class MetricsService: Sendable {
         status: 503,
         body: "stuck: a thread did not answer within \(Limits.metricsMilliseconds / 1000) seconds\n")
 
-    /// How the service is; nil where it does not say in time. What was found out a moment ago is told again.
+    /// The figures of the service; nil if it does not respond in time. Figures that were read a moment ago are used
+    /// again.
     private func measurement() -> ServiceMeasurement? {
         let now = EventLoop.monotonicNanoseconds
         if let latest = latest.withLock({ $0 }), now - latest.at < Limits.metricsAgeMilliseconds * 1_000_000 {
@@ -143,7 +145,7 @@ final class MetricsService: Sendable {
         return measurement
     }
 
-    /// Where the server's thread waits for what another one says.
+    /// The response for which the server's thread waits.
     private final class Answer: Sendable {
         private let content = Mutex<ServiceMeasurement?>(nil)
         private let isThere = DispatchSemaphore(value: 0)

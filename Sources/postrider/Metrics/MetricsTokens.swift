@@ -1,18 +1,18 @@
 import FoundationEssentials
 import PostriderCrypto
 
-/// The bearer tokens with which metrics are read, each known by its SHA-256 alone: whoever reads the file cannot use
-/// it.
+/// The bearer tokens that permit reading metrics. Only their SHA-256 digests are known, so a reader of the file
+/// cannot use them.
 struct MetricsTokens: Sendable {
     private let digests: [SHA256Digest]
 
-    /// No tokens: nobody has to show one.
+    /// Creates an empty list: no token is required.
     init() { digests = [] }
 
-    /// Reads a file with a digest of 64 hexadecimal digits at the beginning of each line, as `sha256sum` writes them.
-    /// Empty lines and those that begin with `#` are skipped.
+    /// Reads a file whose lines begin with a digest of 64 hexadecimal digits, as `sha256sum` writes them. Empty lines
+    /// and lines that begin with `#` are skipped.
     ///
-    /// - Throws: one sentence that names the file, and the line that is wrong.
+    /// - Throws: one sentence that names the file and the wrong line.
     init(file: String) throws(CommandFailure) {
         let text = try FileText.readUnchangeable(file, "The file of metrics-token")
         var digests: [SHA256Digest] = []
@@ -35,7 +35,7 @@ struct MetricsTokens: Sendable {
     private static let advice =
         "write the 64 hexadecimal digits that 'printf %s TOKEN | sha256sum' prints."
 
-    /// Whether somebody may read, with this value of `Authorization` (RFC 6750, section 2.1).
+    /// Whether a request with this `Authorization` header may read (RFC 6750, section 2.1).
     func admit(_ authorization: String?) -> Bool {
         guard !digests.isEmpty else { return true }
         guard let authorization, let space = authorization.firstIndex(of: " "),
@@ -43,7 +43,7 @@ struct MetricsTokens: Sendable {
         else { return false }
         let token = authorization[space...].drop { $0 == " " }
         let digest = SHA256.digest(Array(token.utf8).span)
-        // Each is compared, and in constant time: how long it takes tells nothing of any.
+        // Every digest is compared, and in constant time, so that the duration reveals nothing about any.
         return digests.reduce(false) { found, known in
             constantTimeEquals(known.bytes.span, digest.bytes.span) || found
         }

@@ -3,10 +3,10 @@ import Glibc
 import PostriderMetrics
 import PostriderTransport
 
-/// What every program tells of its process, by the names that Prometheus' own client libraries use ("Writing client
-/// libraries", "Process metrics").
+/// The metrics of the process that every Prometheus client library exports ("Writing client libraries", "Process
+/// metrics").
 enum ProcessFigures {
-    /// The families; those of them that Linux does not tell are left out.
+    /// The metric families. Figures that Linux does not report are missing.
     static func families(version: String, role: String) -> [MetricFamily] {
         var build = MetricFamily("postrider_build_info", .gauge, "1; the labels say what runs.")
         build.add(1, ("version", version), ("role", role))
@@ -42,13 +42,13 @@ enum ProcessFigures {
         let residentPages: Double
     }
 
-    /// Of /proc/self/stat (proc_pid_stat(5)); the name of the program may contain spaces and ends with a bracket.
+    /// Reads /proc/self/stat (proc_pid_stat(5)). The name of the program may contain spaces, and ends with a bracket.
     private static func fields() -> Fields? {
         guard let text = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
             let bracket = text.lastIndex(of: ")")
         else { return nil }
         let words = text[text.index(after: bracket)...].split(separator: " ")
-        // The first word behind the name is field 3.
+        // The first word after the name is field 3.
         func field(_ number: Int) -> Double? { words.count > number - 3 ? Double(words[number - 3]) : nil }
         guard let user = field(14), let system = field(15), let start = field(22), let size = field(23),
             let pages = field(24)

@@ -4,7 +4,7 @@ import PostriderRelay
 import PostriderStorage
 
 extension MetricsService {
-    /// Starts to tell how a relay is, whose store lies in this directory.
+    /// Starts to serve the metrics of a relay with its store in this directory; nil without arguments.
     static func start(
         _ arguments: MetricsArguments?, of relay: Relay, dataDirectory: String, log: Log
     ) -> MetricsService? {
@@ -20,7 +20,7 @@ extension MetricsService {
 }
 
 extension StoreUsage {
-    /// What Prometheus is told of the store's files.
+    /// The Prometheus metrics of the store's files.
     var families: [MetricFamily] {
         var bytes = MetricFamily(
             "postrider_store_file_bytes", .gauge, "Bytes of a database file of the store.")

@@ -2,12 +2,12 @@ import FoundationEssentials
 import PostriderOptions
 import PostriderRelay
 
-/// `postrider backup`: a copy of a running relay's store.
+/// `postrider backup`: copies the store of a running relay.
 enum BackupCommand: Command {
     static let name = "backup"
     static let summary = "Copy the store of a running relay."
 
-    /// Far longer than the copying of any store takes.
+    /// A limit that is far longer than copying any store takes.
     private static let timeoutSeconds = 6 * 3600
 
     static func run(_ arguments: [String]) async throws -> Int32 {

@@ -3,7 +3,7 @@ import PostriderCaptures
 import PostriderNotifications
 import PostriderOptions
 
-/// `postrider captures`: what a relay for tests was sent.
+/// `postrider captures`: shows the requests that a relay for tests has received.
 enum CapturesCommand: Command {
     static let name = "captures"
     static let summary = "Show the requests that a relay for tests was sent."
@@ -31,7 +31,7 @@ enum CapturesCommand: Command {
         return 0
     }
 
-    /// Shows each request when it is decided, until the user or whoever reads it has enough.
+    /// Prints each request as the relay answers it, until the user ends the command or the reader is gone.
     private static func follow(
         _ query: [(String, String)], _ client: ControlClient, asJSON: Bool
     ) async throws -> Int32 {
@@ -52,7 +52,7 @@ enum CapturesCommand: Command {
         "/v1/captures?" + query.map { "\($0)=\(escaped($1))" }.joined(separator: "&")
     }
 
-    /// Writes all but the unreserved characters of RFC 3986, 2.3, as `%` and two digits.
+    /// Percent-encodes all but the unreserved characters (RFC 3986, section 2.3).
     private static func escaped(_ value: String) -> String {
         value.utf8.map { byte in
             let character = Character(Unicode.Scalar(byte))
@@ -112,13 +112,13 @@ enum CapturesCommand: Command {
     )
 }
 
-/// The relay's answer, as far as lines for people need it.
+/// The part of the relay's answer that text output needs.
 private struct CaptureListing: Decodable {
     let last: Int
     let dropped: Int
     let captures: [CapturedRequest]
 
-    /// The number from which whoever follows goes on.
+    /// The position from which a follower continues.
     var position: (last: Int, dropped: Int) { (last, dropped) }
 }
 
@@ -143,7 +143,7 @@ private struct CapturedRequest: Decodable {
     let answer: Answer?
     let rule: Rule?
 
-    /// One line for people.
+    /// One line of text output.
     var line: String {
         let time = Date(timeIntervalSince1970: Double(at) / 1000)
             .formatted(.iso8601.time(includingFractionalSeconds: true))

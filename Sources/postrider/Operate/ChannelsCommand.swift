@@ -3,12 +3,12 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderTransport
 
-/// `postrider channels`: what a provider can do with the channels of its app.
+/// `postrider channels`: manages the channels of an app as its provider does.
 enum ChannelsCommand: Command {
     static let name = "channels"
     static let summary = "Create, list, show and delete an app's channels, as a provider does."
 
-    /// What it is told to do.
+    /// The actions of the command.
     enum Action: String, CaseIterable {
         case create, list, show, delete
     }
@@ -34,7 +34,7 @@ enum ChannelsCommand: Command {
         return 0
     }
 
-    /// Understands the action and its operand.
+    /// Parses the action and its operand.
     static func request(_ options: ParsedOptions) throws -> ChannelRequest {
         guard let action = Action(rawValue: options.operands[0]) else {
             let list = Action.allCases.map(\.rawValue).joined(separator: ", ")
@@ -136,7 +136,7 @@ enum ChannelsCommand: Command {
 }
 
 extension ParsedOptions {
-    /// A channel as the relay writes it.
+    /// Reads a channel identifier in the relay's format.
     func channel(_ text: String) throws(UsageError) -> ChannelIdentity {
         if let channel = ChannelIdentity(text) { return channel }
         throw error("a channel is the base64 text that 'postrider channels create' prints, unlike '\(text)'")

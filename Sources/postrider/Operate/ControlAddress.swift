@@ -2,9 +2,9 @@ import FoundationEssentials
 import PostriderOptions
 import PostriderTransport
 
-/// Where an operator's command finds the relay.
+/// Finds the relay's control socket for an operator's command.
 enum ControlAddress {
-    /// The options of every operator's command.
+    /// The options that every operator's command has.
     static let options: [Option] = [
         .value(
             "control", "unix:PATH",
@@ -13,10 +13,10 @@ enum ControlAddress {
         Settings.fileOption,
     ]
 
-    /// The first of these that there is: `--control`; what the environment or a named configuration file says; the
-    /// relay of `postrider dev` in this directory; the usual configuration file.
+    /// Returns the first of these that exists: `--control`; the setting in the environment or in a named
+    /// configuration file; the relay of `postrider dev` in this directory; the default configuration file.
     ///
-    /// - Parameter devFolder: the folder of `postrider dev` in this directory, nil where there is none.
+    /// - Parameter devFolder: the folder of `postrider dev` in this directory; nil if there is none.
     static func find(
         _ options: ParsedOptions, environment: [String: String], devFolder: DevFolder?,
         readFile: (String) throws -> String?
@@ -35,7 +35,7 @@ enum ControlAddress {
         throw options.knowingNo("relay", give: "--control unix:PATH")
     }
 
-    /// Where the relay of this user is, in this directory and environment.
+    /// Finds the control socket for this user, directory and environment.
     static func find(_ options: ParsedOptions) throws -> SocketAddress {
         let folder = DevFolder(DevFolder.usualPath)
         return try find(

@@ -5,10 +5,9 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// The operator's end of a control socket: the relay's (`docs/reference/control.md`) or the agent's
-/// (`docs/operate/agent.md`).
+/// A client of a control socket: the relay's (`docs/reference/control.md`) or the agent's (`docs/operate/agent.md`).
 struct ControlClient: Sendable {
-    /// Who listens.
+    /// The program that listens on the socket.
     enum Party: String {
         case relay, agent
 
@@ -16,20 +15,20 @@ struct ControlClient: Sendable {
         var option: String { self == .relay ? "--control" : "--socket" }
     }
 
-    /// Where it listens.
+    /// The address of the socket.
     let address: SocketAddress
-    /// Who it is, for sentences.
+    /// The program, for error sentences.
     var party = Party.relay
 
     private struct Refusal: Decodable {
         let sentence: String
     }
 
-    /// Makes one request and answers the body of its answer.
+    /// Makes one request and returns the body of the response.
     ///
-    /// - Parameter timeoutSeconds: how long the answer may take.
-    /// - Throws: ``CommandFailure`` with the other's own sentence where it refuses, or with one that says that it is
-    ///   not there.
+    /// - Parameter timeoutSeconds: how long the response may take.
+    /// - Throws: ``CommandFailure`` with the server's sentence if it refuses the request, or with one that says that
+    ///   it is not running.
     func request(
         _ method: String, _ path: String, body: [UInt8] = [], timeoutSeconds: Int = 10
     ) async throws -> [UInt8] {
@@ -42,7 +41,7 @@ struct ControlClient: Sendable {
             exitCode: response.status == 400 ? 2 : 1)
     }
 
-    /// What there is at a path, and the text in which it said so.
+    /// Gets the resource at a path, decoded and as text.
     func list<Item: Decodable>(_ path: String, of type: Item.Type) async throws -> (item: Item, text: String)
     {
         let body = try await request("GET", path)
@@ -57,9 +56,9 @@ struct ControlClient: Sendable {
         }
     }
 
-    /// Removes what there is at these paths, over one connection and side by side.
+    /// Deletes the resources at these paths over one connection, with concurrent requests.
     ///
-    /// - Returns: how many may still be there.
+    /// - Returns: how many may still exist.
     func delete(_ paths: [String], withinSeconds seconds: Int) async throws -> Int {
         guard !paths.isEmpty else { return 0 }
         return try await LoopThread.run("control") { [address] loop in
@@ -70,7 +69,7 @@ struct ControlClient: Sendable {
             for path in paths {
                 try client.send(client.makeHead("DELETE", path), timeoutMilliseconds: seconds * 1000) {
                     [unowned loop] result in
-                    // Somebody else may have been faster.
+                    // Another client may have deleted it before.
                     if case .success(let answer) = result, [200, 404].contains(answer.status) {
                     } else {
                         left += 1
@@ -83,7 +82,7 @@ struct ControlClient: Sendable {
         }
     }
 
-    /// Makes one gRPC call with one message, and answers the first of its answer.
+    /// Makes one gRPC call with one message, and returns the first message of the response.
     ///
     /// - Throws: ``CommandFailure``, as ``request(_:_:body:timeoutSeconds:)``.
     func call<Answer: CourierMessage>(
@@ -130,7 +129,7 @@ struct ControlClient: Sendable {
         }
     }
 
-    /// One connection for one request, on a thread that ends with it.
+    /// Opens one connection for these requests, on a thread that ends with it.
     private func send(
         _ method: String, _ path: String, _ body: [UInt8], _ timeoutSeconds: Int,
         _ fields: [(name: String, value: String)]

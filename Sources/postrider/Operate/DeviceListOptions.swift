@@ -2,11 +2,11 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderYAML
 
-/// Which devices a command is about.
+/// The options that select the devices of a command.
 struct DeviceListOptions {
     private let query: [String]
 
-    /// What the relay is asked.
+    /// The path of the request to the relay.
     var path: String { "/v1/devices" + (query.isEmpty ? "" : "?" + query.joined(separator: "&")) }
 
     static let options: [Option] = [
@@ -19,7 +19,7 @@ struct DeviceListOptions {
         ),
     ]
 
-    /// Understands the options.
+    /// Parses the options.
     init(_ options: ParsedOptions) throws(UsageError) {
         var query: [String] = []
         let chosen = ["offline-for", "connected", "away"].filter(options.isSet)
@@ -42,7 +42,7 @@ struct DeviceListOptions {
         self.query = query
     }
 
-    /// A time, in whole seconds: a number of them, or with its unit.
+    /// Reads a duration in whole seconds: a number, with or without a unit.
     private static func seconds(_ text: String, _ options: ParsedOptions) throws(UsageError) -> Int {
         let days =
             text.hasSuffix("d")
@@ -57,7 +57,7 @@ struct DeviceListOptions {
 }
 
 extension ParsedOptions {
-    /// A tag.
+    /// Reads a tag.
     func tag(_ text: String) throws(UsageError) -> String {
         guard DeviceTag(text) != nil else { throw error("a tag is \(DeviceTag.rule), unlike '\(text)'") }
         return text

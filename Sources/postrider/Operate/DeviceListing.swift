@@ -1,9 +1,9 @@
 import PostriderNotifications
 import PostriderRelay
 
-/// Devices as people read them.
+/// Devices as text output.
 enum DeviceListing {
-    /// One line for each device, below it one for each of its apps.
+    /// One line for each device, and below it one for each of its apps.
     static func table(_ devices: [Control.Device]) -> String {
         let table = Listing.columns(
             ["NAME", "STATE", "SINCE", "ADDRESS", "AGENT", "LEFT LAST", "PENDING", "IDENTITY", "TAGS"],
@@ -37,7 +37,7 @@ enum DeviceListing {
         return device.savesPower == true ? "connected, saves power" : "connected"
     }
 
-    /// One line for something that has happened.
+    /// One line for an event.
     static func line(_ event: Control.DeviceEvent) -> String {
         let what =
             switch event.what {

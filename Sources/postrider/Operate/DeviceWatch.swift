@@ -3,7 +3,7 @@ import PostriderClients
 import PostriderRelay
 import PostriderTransport
 
-/// Follows the events of devices (`GET /v1/devices/events`), until the relay ends or nobody reads any more.
+/// Prints the events of devices (`GET /v1/devices/events`), until the relay ends or the reader is gone.
 struct DeviceWatch {
     let client: ControlClient
     let isJSON: Bool
@@ -38,7 +38,7 @@ struct DeviceWatch {
         }
     }
 
-    /// Shows an event. False: nobody reads.
+    /// Prints an event. Returns false if the reader is gone.
     private static func show(_ event: EventStreamClient.Event, isJSON: Bool) -> Bool {
         guard !isJSON else { return Console.say(event.data) }
         let decoded = try? JSONDecoder().decode(Control.DeviceEvent.self, from: Data(event.data.utf8))

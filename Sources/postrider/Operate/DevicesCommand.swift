@@ -3,7 +3,7 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
 
-/// `postrider devices`: what has enrolled.
+/// `postrider devices`: lists and removes enrolled devices.
 enum DevicesCommand: OperatorCommand {
     static let name = "devices"
     static let summary = "List, watch, name, tag and remove devices."

@@ -2,7 +2,7 @@ import FoundationEssentials
 import PostriderOptions
 import PostriderRelay
 
-/// `postrider enrolment-keys`: what devices enrol with.
+/// `postrider enrolment-keys`: manages the keys with which devices enrol.
 enum EnrolmentKeysCommand: OperatorCommand {
     static let name = "enrolment-keys"
     static let summary = "List, add and remove the keys with which devices enrol."

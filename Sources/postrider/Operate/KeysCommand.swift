@@ -4,7 +4,7 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
 
-/// `postrider keys`: the keys whose tokens providers may push with.
+/// `postrider keys`: manages the keys that sign provider tokens.
 enum KeysCommand: OperatorCommand {
     static let name = "keys"
     static let summary = "List, add, revoke and remove the keys of providers."
@@ -87,7 +87,7 @@ enum KeysCommand: OperatorCommand {
         },
     ]
 
-    /// A key as one line of the list.
+    /// The row of a key in the list.
     private static func row(_ key: Control.ProviderKey) -> [String] {
         [
             key.identifier, key.team, key.environment?.rawValue ?? "both",
@@ -96,7 +96,7 @@ enum KeysCommand: OperatorCommand {
         ]
     }
 
-    /// The identifier in the name of a file as Apple gives it out.
+    /// The key identifier in a file name as Apple's downloads have it.
     static func identifier(ofFile file: String, _ options: ParsedOptions) throws -> String {
         let name = URL(filePath: file).lastPathComponent
         guard let match = name.wholeMatch(of: /AuthKey_([A-Za-z0-9]+)\.p8/) else {
@@ -105,7 +105,7 @@ enum KeysCommand: OperatorCommand {
         return String(match.1)
     }
 
-    /// The public half of the key in a PEM text, whichever half is there.
+    /// The public key in a PEM text that contains a public or a private key.
     static func publicKey(in pem: String, _ file: String) throws -> String {
         do throws(CryptoError) {
             return pem.contains("-----BEGIN PUBLIC KEY-----")

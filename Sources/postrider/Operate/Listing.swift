@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// Lists as people read them.
+/// Lists as text output.
 enum Listing {
-    /// Rows in columns that line up, below their titles.
+    /// Rows in aligned columns, below their titles.
     static func columns(_ titles: [String], _ rows: [[String]]) -> String {
         let table = ([titles] + rows).map { $0.map(printable) }
         let widths = titles.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
@@ -13,17 +13,17 @@ enum Listing {
         }.joined(separator: "\n")
     }
 
-    /// A name, and what is to be said of it from a column on.
+    /// A name, followed by a text that starts at a column.
     static func fact(_ name: String, _ text: String, from column: Int) -> String {
         name + String(repeating: " ", count: max(column - name.count, 1)) + text
     }
 
-    /// A moment in milliseconds since the epoch.
+    /// A moment in milliseconds since 1970 as text.
     static func time(_ milliseconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
     }
 
-    /// Text without what a terminal would obey: a device says itself what it is called.
+    /// The text without control characters that a terminal would obey, because a device chooses its own name.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

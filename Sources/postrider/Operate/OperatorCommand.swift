@@ -1,18 +1,19 @@
 import FoundationEssentials
 import PostriderOptions
 
-/// One thing that an operator's command can do: `list` of `postrider keys list`.
+/// One action of an operator's command, such as `list` of `postrider keys list`.
 struct OperatorAction: Sendable {
-    /// What the user types behind the command.
+    /// The name that the user types after the command.
     let name: String
-    /// What it understands; its command ends with the action's name.
+    /// The options of the action. The name of the table ends with the action's name.
     let table: OptionTable
-    /// Finds whoever is to do it.
+    /// Finds the server that carries out the action.
     let find: @Sendable (ParsedOptions) throws -> ControlClient
-    /// Does it, with what it understood.
+    /// Runs the action with its parsed options.
     let run: @Sendable (ParsedOptions, ControlClient) async throws -> Void
 
-    /// An action of `command` from its parts. All take `--json` and the options of its address.
+    /// Creates an action of `command` from its parts. All actions have `--json` and the options for the server's
+    /// address.
     init(
         _ command: String, _ name: String, _ summary: String, operands: [Operand] = [],
         options: [Option] = [],
@@ -32,7 +33,7 @@ struct OperatorAction: Sendable {
             examples: examples)
     }
 
-    /// Understands the arguments, finds the relay, and does it.
+    /// Parses the arguments, finds the server, and runs the action.
     func run(_ arguments: [String]) async throws {
         let options = try table.parse(arguments)
         if options.asksForHelp {
@@ -43,9 +44,9 @@ struct OperatorAction: Sendable {
     }
 }
 
-/// A command of several actions on one kind of thing.
+/// A command with several actions on one kind of object.
 protocol OperatorCommand: Command {
-    /// What it can do, in the order of the help.
+    /// The actions, in the order of the help.
     static var actions: [OperatorAction] { get }
 }
 
@@ -73,7 +74,7 @@ extension OperatorCommand {
 }
 
 extension ParsedOptions {
-    /// A name that can stand in a path on the control socket.
+    /// Checks that a name can stand in a path on the control socket, and returns it.
     func checked(_ name: String) throws(UsageError) -> String {
         let isName = name.utf8.allSatisfy { byte in
             switch byte {
@@ -87,7 +88,7 @@ extension ParsedOptions {
         throw error("'\(name)' is no name; write it with letters, digits, '.', '-' and '_'")
     }
 
-    /// Tells what was done: in a sentence, or as the relay answered.
+    /// Prints what was done: the sentence, or with `--json` the relay's answer.
     func say(_ answer: [UInt8], _ sentence: String) {
         Console.say(isSet("json") ? String(decoding: answer, as: UTF8.self) : sentence)
     }

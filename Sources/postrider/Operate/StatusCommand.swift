@@ -2,7 +2,7 @@ import FoundationEssentials
 import PostriderOptions
 import PostriderRelay
 
-/// `postrider status`: what a relay is doing.
+/// `postrider status`: shows the counters of a relay.
 enum StatusCommand: Command {
     static let name = "status"
     static let summary = "Show what a relay is doing: connections, devices, notifications."
@@ -19,7 +19,7 @@ enum StatusCommand: Command {
         return exitCode(status)
     }
 
-    /// 3 where the counters do not balance: a script that watches the relay notices.
+    /// Returns 3 if the counters do not balance, so that a script which monitors the relay notices.
     static func exitCode(_ status: Control.Status) -> Int32 {
         status.counters.isBalanced && unbalanced(status).isEmpty ? 0 : 3
     }
@@ -57,7 +57,7 @@ enum StatusCommand: Command {
             + balance(status)
     }
 
-    /// Whether every accepted notification is accounted for, shard by shard and in sum.
+    /// Whether every accepted notification is accounted for, by shard and in total.
     private static func balance(_ status: Control.Status) -> String {
         let equation = "accepted = delivered + pending + expired + replaced + discarded + dropped"
         var lines = [Listing.fact("balance", equation, from: 24)]
@@ -80,7 +80,7 @@ enum StatusCommand: Command {
         return lines.joined(separator: "\n")
     }
 
-    /// What is missing in the trace, where there is one.
+    /// How many records the trace has lost; empty if there is no trace.
     private static func trace(_ status: Control.Status) -> [(String, any BinaryInteger)] {
         guard let trace = status.trace else { return [] }
         return [("trace: records lost", trace.lost), ("  refusals not told", trace.untoldRefusals)]

@@ -3,7 +3,7 @@ import PostriderClients
 import PostriderNotifications
 import PostriderOptions
 
-/// `postrider token`: what a provider that is no library puts into its `authorization` header.
+/// `postrider token`: prints a provider token for the `authorization` header, for providers without a library.
 enum TokenCommand: Command {
     static let name = "token"
     static let summary = "Print a provider token for curl."

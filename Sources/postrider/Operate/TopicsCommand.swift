@@ -1,7 +1,7 @@
 import PostriderOptions
 import PostriderRelay
 
-/// `postrider topics`: what pushes can be for, and whose it is.
+/// `postrider topics`: manages the topics, and the teams that own them.
 enum TopicsCommand: OperatorCommand {
     static let name = "topics"
     static let summary = "List, add and remove topics."

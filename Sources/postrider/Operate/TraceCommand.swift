@@ -3,7 +3,7 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
 
-/// `postrider trace`: where a push is, and how it came there.
+/// `postrider trace`: shows where a push is, and what has happened to it.
 enum TraceCommand: Command {
     static let name = "trace"
     static let summary = "Show the life of a push, or of the latest ones."
@@ -35,8 +35,8 @@ enum TraceCommand: Command {
                 + "in the sample (1 of \(trace.sample)).")
     }
 
-    /// Asks for a push that is named until the trace has it, for a second: what happens reaches the trace a moment
-    /// later than the provider's answer is there.
+    /// Requests a push by its identifier repeatedly for up to a second until the trace has it, because an event
+    /// reaches the trace a moment after the provider gets the answer.
     private static func ask(_ order: TraceOrder, _ client: ControlClient) async throws
         -> (item: Control.Trace, text: String)
     {
@@ -48,7 +48,7 @@ enum TraceCommand: Command {
         return answer
     }
 
-    /// Tells what happens from now on, until the user or whoever reads it has enough.
+    /// Prints events as they happen, until the user ends the command or the reader is gone.
     private static func follow(_ order: TraceOrder, _ client: ControlClient, asJSON: Bool) async throws
         -> Int32
     {
@@ -61,7 +61,7 @@ enum TraceCommand: Command {
                 let line = asJSON ? try Console.json(event) : TraceListing.line(event)
                 guard Console.say(line) else { return 0 }
             }
-            // As long as there is more than one answer holds, there is no pause.
+            // While the relay has more events than fit into one answer, there is no pause.
             if feed.pushes.isEmpty && feed.events.isEmpty || cursor == nil {
                 try await Task.sleep(for: .milliseconds(300))
             }
@@ -99,11 +99,11 @@ enum TraceCommand: Command {
 }
 
 extension Control.Trace {
-    /// Whether there is nothing that was asked for.
+    /// Whether the answer contains nothing that was asked for.
     fileprivate var isEmpty: Bool { pushes.isEmpty && refusals.isEmpty }
 }
 
-/// Which pushes the user asks for.
+/// The selection of pushes that the user asks for.
 struct TraceOrder {
     let identity: String?
     let device: String?
@@ -135,7 +135,7 @@ struct TraceOrder {
         }
     }
 
-    /// What the relay is asked.
+    /// The path of the request to the relay.
     var path: String {
         let parts: [(String, String?)] = [
             ("id", identity), ("device", device), ("topic", topic), ("last", last.map(String.init)),
@@ -146,7 +146,7 @@ struct TraceOrder {
         return "/v1/trace" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
-    /// Whether a push is one of these.
+    /// Whether a push is in the selection.
     func wants(_ push: Control.TracedPush) -> Bool {
         if let identity {
             let isNamed = [push.identity, push.uniqueIdentity].contains {
@@ -159,24 +159,24 @@ struct TraceOrder {
     }
 }
 
-/// Whoever follows the trace knows only the pushes that were accepted meanwhile.
+/// Follows the trace. It knows only pushes that were accepted since it began.
 struct TraceFollower {
-    /// What happened to a push, with the push.
+    /// An event together with its push.
     struct Event: Encodable {
         let push: Control.TracedPush
-        /// Nil: it was accepted.
+        /// The event; nil if the push was accepted.
         let event: Control.TracedEvent?
     }
 
     private let order: TraceOrder
     private var pushes: [Int64: Control.TracedPush] = [:]
     private var rows: [Int64] = []
-    /// Pushes that are remembered.
+    /// The most pushes that are remembered.
     private static let most = 10_000
 
     init(_ order: TraceOrder) { self.order = order }
 
-    /// What the user wants to see of an answer, in the order of time.
+    /// Returns the events of an answer that the user wants to see, in the order of time.
     mutating func take(_ feed: Control.TraceFeed) -> [Event] {
         let wanted = feed.pushes.filter(order.wants)
         for push in wanted {
@@ -191,12 +191,12 @@ struct TraceFollower {
         let surplus = max(rows.count - Self.most, 0)
         for row in rows.prefix(surplus) { pushes[row] = nil }
         rows.removeFirst(surplus)
-        // Stable: of one moment, acceptances come first.
+        // The sort is stable: at the same moment, acceptances come first.
         return events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
             .map(\.element)
     }
 
-    /// The push that something happened to; a device that reports names no row.
+    /// The push of an event. An event reported by a device names no row.
     private func push(of event: Control.TracedEvent) -> Control.TracedPush? {
         guard let identity = event.identity else { return pushes[event.row] }
         let row = rows.last { pushes[$0]?.identity == identity && pushes[$0]?.device == event.device }
@@ -205,6 +205,6 @@ struct TraceFollower {
 }
 
 extension TraceFollower.Event {
-    /// When it happened.
+    /// When it happened, in milliseconds since 1970.
     var at: Int64 { event?.at ?? push.acceptedAt }
 }

@@ -1,8 +1,8 @@
 import PostriderRelay
 
-/// The trace as people read it.
+/// The trace as text output.
 enum TraceListing {
-    /// The whole life of one push.
+    /// All events of one push.
     static func life(of push: Control.TracedPush, in trace: Control.Trace) -> String {
         let provider = push.key.map { "key \($0)" } ?? (push.hasCertificate ? "a certificate" : "not known")
         let expiration = push.expiresAt.map { "kept until \(Listing.time($0))" } ?? "now or never"
@@ -34,7 +34,7 @@ enum TraceListing {
             + (trace.sample > 1 ? "\nOne push of \(trace.sample) is traced." : "") + losses(of: trace)
     }
 
-    /// Pushes that were refused.
+    /// The refused pushes.
     static func refusals(_ trace: Control.Trace) -> String {
         let rows = trace.refusals.map { refusal in
             [
@@ -49,7 +49,7 @@ enum TraceListing {
         return Listing.columns(["REFUSED", "APNS-ID", "WITH", "TOPIC", "ENVIRONMENT", "ON"], rows) + untold
     }
 
-    /// One thing that happened, for whoever looks on.
+    /// One line for an event, for a user who follows the trace.
     static func line(_ event: TraceFollower.Event) -> String {
         let what = event.event.map(words) ?? accepted(event.push)
         let after = event.event == nil ? "" : " (\(duration(event.at - event.push.acceptedAt)))"
@@ -57,10 +57,10 @@ enum TraceListing {
             "\(time(event.at))  \(event.push.identity)  \(event.push.topic)  \(what)\(after)")
     }
 
-    /// Where a push is, in a word.
+    /// The state of a push in one word.
     static func state(of push: Control.TracedPush) -> String {
         if push.channel != nil { return "broadcast to \(devices(of: push, "broadcast"))" }
-        // One that was replaced may have been recalled.
+        // A push that was replaced may have been recalled afterwards.
         let last = push.events.last { $0.isEnding || $0.what == "recalled" }
         switch last?.what {
         case nil, "recalled": return "pending"
@@ -87,8 +87,8 @@ enum TraceListing {
         let end = isOver ? push.events.map(\.at).max() ?? .max : .max
         let starts = trace.starts.filter { $0 >= push.acceptedAt && $0 <= end }
             .map { (at: $0, text: "the relay was started again") }
-        // In the order in which it happened, which is not that of the moments where the clock was put back. Where the
-        // moments are the same, the start comes after what the relay before it said.
+        // The events are in the order in which they happened, which differs from the order of their times if the
+        // clock was set back. At equal times, a start comes after what the relay reported before it.
         var rest = starts[...]
         var rows = [(at: push.acceptedAt, text: accepted(push))]
         for event in push.events {
@@ -160,13 +160,13 @@ enum TraceListing {
             : "\nThe trace has lost \(trace.lost) records since the relay was started; lives may have gaps."
     }
 
-    /// To the millisecond, which a date that is formatted with its fraction is not.
+    /// Formats with milliseconds; a date formatted with its fraction would lose some.
     private static func time(_ milliseconds: Int64) -> String {
         let fraction = String(1000 + milliseconds % 1000).dropFirst()
         return Listing.time(milliseconds / 1000 * 1000).dropLast() + ".\(fraction)Z"
     }
 
-    /// Milliseconds, in the two largest units that say something.
+    /// Formats milliseconds in the two largest units that are not 0.
     static func duration(_ milliseconds: Int64) -> String {
         let seconds = milliseconds / 1000
         switch milliseconds {

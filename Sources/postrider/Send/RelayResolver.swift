@@ -6,14 +6,15 @@ import PostriderOptions
 import PostriderTLS
 import PostriderTransport
 
-/// Which relay the commands of a provider or a device talk to: one that is named, or that of `postrider dev`.
+/// Finds the relay for the commands of a provider or a device: the one that the options name, or that of `postrider
+/// dev`.
 struct RelayResolver {
-    /// Where it is and whom to trust.
+    /// The address of the relay, and the certificates to trust.
     let server: Server
-    /// What `postrider dev` said, if it is its relay.
+    /// The values of `postrider dev` if it is its relay; nil otherwise.
     let dev: DevValues?
 
-    /// Where a command knocks.
+    /// The port of the relay that a command uses.
     enum Door {
         case provider
         case device
@@ -28,7 +29,7 @@ struct RelayResolver {
         }
     }
 
-    /// The options of every such command.
+    /// The options that every such command has.
     static func options(_ door: Door) -> [Option] {
         [
             .value("relay", "HOST:PORT", "The relay, also as [IPv6]:PORT."),
@@ -46,7 +47,7 @@ struct RelayResolver {
 
     /// Finds the relay that the user means.
     ///
-    /// - Parameter environment: which of the providers' ports of `postrider dev`.
+    /// - Parameter environment: selects one of the two provider ports of `postrider dev`.
     init(_ options: ParsedOptions, _ door: Door, environment: Environment = .production) throws {
         if let text = try Self.named(options, door) {
             guard !options.isSet("directory") else {
@@ -103,7 +104,7 @@ struct RelayResolver {
 }
 
 extension CommandFailure {
-    /// There is no connection to a relay; one that shook hands is there.
+    /// The error when there is no connection to a relay. If the handshake was made, the relay is running.
     static func notConnected(to relay: Destination, _ reason: CloseReason) -> CommandFailure {
         if case .handshakeFailed(let sentence, _) = reason {
             return CommandFailure("There is no connection to the relay at \(relay): \(sentence).")

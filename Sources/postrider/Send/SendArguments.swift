@@ -4,20 +4,20 @@ import PostriderCrypto
 import PostriderNotifications
 import PostriderOptions
 
-/// What `postrider send` is to do.
+/// The parsed arguments of `postrider send`.
 struct SendArguments: Sendable {
     let relay: Server
-    /// Nil: the relay's control socket needs no token.
+    /// Signs provider tokens; nil if the push is made on the relay's control socket, which needs no token.
     let signer: ProviderTokenMaker?
     let targets: [SendTarget]
-    /// In place of device tokens: the channels that it is broadcast to.
+    /// The channels to broadcast to, in place of device tokens.
     let channels: [String]
     let timeoutMilliseconds: Int
     private let template: Push
 
-    /// Understands the options. Files are read here.
+    /// Parses the options, and reads the files that they name.
     ///
-    /// - Parameter group: the devices of `--device`, `--tag` or `--all`; nil: none of them is given.
+    /// - Parameter group: the devices of `--device`, `--tag` or `--all`; nil if none of these options is given.
     init(_ options: ParsedOptions, group: [SendTarget]? = nil) throws {
         channels = try options.list("channel").map { "\(try options.channel($0))" }
         let tokens = try !channels.isEmpty ? Self.noTokens(options) : group == nil ? Self.tokens(options) : []
@@ -40,11 +40,11 @@ struct SendArguments: Sendable {
         self.template = template
     }
 
-    /// Whom it goes to: devices or channels.
+    /// The recipients: devices or channels.
     var addressees: [SendTarget] { channels.isEmpty ? targets : channels.map { SendTarget(token: $0) } }
 
-    /// Whether the push is made on the relay's control socket: no provider's key is given, and no relay but by its
-    /// socket or configuration.
+    /// Whether the push is made on the relay's control socket. This is so if no provider key is given, and no relay
+    /// except by its socket or configuration.
     static func pushesByControl(_ options: ParsedOptions) -> Bool {
         let ofProvider = ["relay", "host", "key-file", "key-id", "team-id", "directory", "environment"]
         guard !ofProvider.contains(where: options.isSet), options.list("channel").isEmpty else {
@@ -55,7 +55,7 @@ struct SendArguments: Sendable {
         return isGroup && !FileManager.default.fileExists(atPath: DevFolder.usualPath)
     }
 
-    /// The app that a push to a group is for.
+    /// The topic of a push to a group.
     static func topic(_ options: ParsedOptions) throws -> Topic {
         if let topic = try topicOption(options) { return topic }
         let dev = pushesByControl(options) ? nil : try choice(options).dev
@@ -69,7 +69,7 @@ struct SendArguments: Sendable {
         throw options.error("--topic must be made of letters, digits, '.', '-' and '_', unlike '\(text)'")
     }
 
-    /// The push to one of them.
+    /// The push to one recipient.
     func push(to addressee: String) -> Push {
         var push = template
         if channels.isEmpty {
@@ -80,7 +80,7 @@ struct SendArguments: Sendable {
         return push
     }
 
-    /// The relay that is meant, and of that of `postrider dev` which port.
+    /// The relay that the user means, and for `postrider dev` the port.
     static func choice(_ options: ParsedOptions) throws -> RelayResolver {
         let environment = try options.choice("environment", of: Environment.self)
         let choice = try RelayResolver(options, .provider, environment: environment ?? .production)
@@ -154,7 +154,7 @@ struct SendArguments: Sendable {
         Array(try Console.json(value).utf8)
     }
 
-    /// The provider's key.
+    /// Signs provider tokens with the key that the options or `postrider dev` give.
     static func signer(_ options: ParsedOptions, _ dev: DevValues?) throws -> ProviderTokenMaker {
         let file = try options.string("key-file") ?? dev?.keyFile ?? options.requiredString("key-file")
         let identifier =
@@ -165,7 +165,7 @@ struct SendArguments: Sendable {
 }
 
 extension ProviderTokenMaker {
-    /// Signs with the key in a file.
+    /// Signs provider tokens with the key in a file.
     static func reading(_ file: String, key: String, team: String) throws -> ProviderTokenMaker {
         let text = try FileText.read(file, "The key file")
         do throws(CryptoError) {
@@ -177,7 +177,7 @@ extension ProviderTokenMaker {
 }
 
 extension Push {
-    /// What every broadcast must have, where it was not said.
+    /// Sets what every broadcast must have and the user has not given.
     fileprivate mutating func becomeBroadcast() {
         pushType = .liveactivity
         priority = priority ?? .immediate

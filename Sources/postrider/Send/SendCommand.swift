@@ -3,7 +3,7 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderTransport
 
-/// `postrider send`: a provider.
+/// `postrider send`: sends pushes as a provider does.
 enum SendCommand: Command {
     static let name = "send"
     static let summary = "Push to devices, as a provider does."
@@ -70,7 +70,7 @@ enum SendCommand: Command {
         }
     }
 
-    /// One line for each token: its outcome on stdout, or on stderr why there is none.
+    /// Prints one line for each push: its outcome to stdout, or the error to stderr.
     private static func tell(
         _ outcome: Result<PushOutcome, ClientError>, _ target: SendTarget, isAlone: Bool, asJSON: Bool
     ) throws {

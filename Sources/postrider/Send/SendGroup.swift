@@ -4,29 +4,29 @@ import PostriderOptions
 import PostriderRelay
 import PostriderTransport
 
-/// One device that a push goes to.
+/// One recipient of a push.
 struct SendTarget: Sendable, Equatable {
     /// The device token.
     let token: String
-    /// The device's name; nil: the user gave the token.
+    /// The name of the device; nil if the user gave the token.
     var name: String?
 }
 
-/// The devices that a push goes to, by their names, their tags, or all of them. The relay's control socket knows their
+/// The devices that a push goes to: given by name, by tag, or all of them. The relay's control socket knows their
 /// device tokens.
 struct SendGroup {
     private let names: [String]
     private let tags: [String]
     private let isAll: Bool
 
-    /// The options of `postrider send` that are about this.
+    /// The options of `postrider send` that select the group.
     static let options: [Option] = [
         .list("device", "NAME", "A device, by its name or identity, in place of DEVICE-TOKEN."),
         .list("tag", "TAG", "All devices with this tag; given again, those with one of the tags."),
         .flag("all", "All devices with the app of --topic."),
     ]
 
-    /// Understands the options; nil: the devices are given by tokens, or it goes to channels.
+    /// Parses the options; nil if the devices are given by tokens, or the push goes to channels.
     init?(_ options: ParsedOptions) throws {
         names = try options.list("device").map { name throws(UsageError) in try options.checked(name) }
         tags = try options.list("tag").map { tag throws(UsageError) in try options.tag(tag) }
@@ -48,7 +48,7 @@ struct SendGroup {
 
     /// Asks the relay for the device tokens.
     ///
-    /// - Throws: ``CommandFailure`` where a device is not there or has not the app, or nobody is in the group.
+    /// - Throws: ``CommandFailure`` if a device is missing or has not registered the app, or if the group is empty.
     func targets(of topic: Topic, _ control: ControlClient) async throws -> [SendTarget] {
         let query =
             (names.map { "device=\($0)" } + tags.map { "tag=\($0)" } + ["topic=\(topic.text)", "sort=name"])
@@ -76,7 +76,7 @@ struct SendGroup {
         }
     }
 
-    /// The relay's control socket, as `--wait` finds it too.
+    /// The relay's control socket, found as `--wait` finds it.
     static func control(_ options: ParsedOptions) throws -> ControlClient {
         guard let folder = options.string("directory"), !options.isSet("control"), !options.isSet("config")
         else { return ControlClient(address: try ControlAddress.find(options)) }

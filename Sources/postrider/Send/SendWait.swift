@@ -11,15 +11,15 @@ import PostriderYAML
 struct SendWait: Sendable {
     let stage: PushProgress.Stage
     let milliseconds: Int
-    /// How many of a hundred pushes must come so far.
+    /// The percentage of pushes that must reach the stage.
     let quorum: Double
-    /// Whom to ask; nil: the provider's answer says it all.
+    /// The control socket to ask; nil if the provider's answers suffice.
     let control: ControlClient?
 
-    /// What is set for one who does not say how long.
+    /// The default timeout in milliseconds.
     static let usualMilliseconds = 30_000
 
-    /// The options of `postrider send` that are about this.
+    /// The options of `postrider send` about waiting.
     static let options: [Option] = [
         .value(
             "wait", "STAGE",
@@ -29,7 +29,7 @@ struct SendWait: Sendable {
             "quorum", "PERCENT", "With --wait: how many of the pushes must come so far; 100% if not given."),
     ]
 
-    /// Understands the options; nil: nothing is waited for.
+    /// Parses the options; nil if the command does not wait.
     init?(_ options: ParsedOptions) throws {
         guard let stage = try options.choice("wait", of: PushProgress.Stage.self) else {
             guard !options.isSet("quorum") else { throw options.error("--quorum goes with --wait") }
@@ -55,7 +55,7 @@ struct SendWait: Sendable {
 }
 
 extension ParsedOptions {
-    /// How long to wait, in milliseconds: a number of seconds, or with its unit; nil: nothing is said.
+    /// The timeout in milliseconds, given as a number of seconds or with a unit; nil if it is not given.
     func timeout() throws(UsageError) -> Int? {
         guard let text = string("timeout") else { return nil }
         let milliseconds = Int(text).map { $0 > 3600 ? 0 : $0 * 1000 } ?? Quantity.time.value(of: text) ?? 0
@@ -66,7 +66,7 @@ extension ParsedOptions {
     }
 }
 
-/// A send that waits: sends, then follows the relay's trace until all is settled.
+/// Sends pushes, and follows the relay's trace until all are settled.
 struct WaitedSend {
     private let order: SendArguments
     private let wait: SendWait
@@ -74,9 +74,9 @@ struct WaitedSend {
     private let pushes: [Push]
     private let start = ContinuousClock.now
 
-    /// Milliseconds between two looks at the trace when nothing happens.
+    /// Milliseconds between two requests to the trace while nothing happens.
     private static let pauseMilliseconds = 100
-    /// Pushes whose whole lives are asked for at the end, where the trace's news has not settled them.
+    /// The most pushes whose events are requested one by one at the end, if following the trace has not settled them.
     private static let mostAsked = 100
 
     init(_ order: SendArguments, _ wait: SendWait, isJSON: Bool) {
@@ -85,7 +85,7 @@ struct WaitedSend {
         self.isJSON = isJSON
         pushes = order.addressees.map { target in
             var push = order.push(to: target.token)
-            // The trace knows a push by it.
+            // The trace identifies a push by this.
             push.identity = push.identity ?? NotificationIdentity(UUID().uuidString)
             return push
         }
@@ -96,7 +96,7 @@ struct WaitedSend {
         return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
     }
 
-    /// Sends and waits; the answer is the exit code.
+    /// Sends, waits, and returns the exit code.
     func run() async throws -> Int32 {
         let names = zip(order.addressees, pushes).map { target, push in
             (target, push.identity.map { "\($0)" } ?? "")
@@ -111,14 +111,14 @@ struct WaitedSend {
         var screen = WaitScreen(isLive: !isJSON && pushes.count > 1)
         while let control = wait.control, !board.isOver, elapsed < wait.milliseconds {
             screen.draw(board)
-            // A relay that is started again goes on with its trace where it was.
+            // A relay that is restarted continues its trace where it was.
             let feed = try? await control.list(
                 "/v1/trace?follow=\(cursor)", of: Control.TraceFeed.self
             ).item
             if let feed {
                 board.take(feed, after: elapsed)
                 cursor = feed.cursor
-                // As long as there is more than one answer holds, there is no pause.
+                // While the relay has more events than fit into one answer, there is no pause.
                 guard feed.pushes.isEmpty, feed.events.isEmpty else { continue }
             }
             try await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
@@ -129,7 +129,7 @@ struct WaitedSend {
         return board.exitCode
     }
 
-    /// Where the trace's news begins.
+    /// The position of the trace at which to begin.
     private func beginning() async throws -> String {
         guard let control = wait.control else { return "" }
         let known = try await control.list("/v1/trace?last=1", of: Control.Trace.self).item
@@ -140,7 +140,7 @@ struct WaitedSend {
         return try await control.list("/v1/trace?follow", of: Control.TraceFeed.self).item.cursor
     }
 
-    /// Looks for those that are under way once more: news of them may have been lost.
+    /// Requests the pushes that are still under way once more, because events may have been lost.
     private func askOnce(_ board: inout WaitBoard) async {
         guard let control = wait.control else { return }
         let open = board.entries.filter { $0.state(wait.stage) == .underWay }
@@ -202,17 +202,17 @@ struct WaitedSend {
     }
 }
 
-/// The live table of a waited send, on a terminal: what is not settled, and the sum.
+/// The table of a waiting send on a terminal: the pushes that are not settled, and the totals.
 struct WaitScreen {
     private let isLive: Bool
     private var lines = 0
 
-    /// Rows of the table at most; it does not scroll.
+    /// The most rows of the table; it does not scroll.
     private static let mostRows = 15
 
     init(isLive: Bool) { self.isLive = isLive && isatty(STDOUT_FILENO) == 1 }
 
-    /// Draws it in place of the last one.
+    /// Draws the table in place of the last one.
     mutating func draw(_ board: WaitBoard) {
         guard isLive else { return }
         let open = board.entries.filter { $0.state(board.stage) != .reached }
@@ -226,7 +226,7 @@ struct WaitScreen {
         show(table.split(separator: "\n").map(String.init) + more + [board.summary])
     }
 
-    /// Takes it away.
+    /// Removes the table.
     mutating func clear() {
         guard isLive else { return }
         show([])

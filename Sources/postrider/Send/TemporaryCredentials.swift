@@ -4,19 +4,19 @@ import PostriderCrypto
 import PostriderNotifications
 import PostriderRelay
 
-/// What a load run needs of a relay that it did not start and knows no key of: topics and a provider key of its own,
-/// and what its devices need, made through the control socket and taken away again.
+/// The credentials of a load run at a relay that it did not start: topics, a provider key, and the enrolment of its
+/// devices. They are made through the control socket, and removed after the run.
 struct TemporaryCredentials: Sendable {
     /// The topics of the apps.
     let topics: [Topic]
     /// Signs provider tokens with the key.
     let signer: ProviderTokenMaker
-    /// What lets devices in.
+    /// The enrolment of the devices.
     let enrolment: FleetEnrolment
     private let client: ControlClient
     private let keyIdentifier: String
 
-    /// Makes all of it, under names that no other run has.
+    /// Makes the credentials under unique names.
     static func make(_ client: ControlClient, apps: Int) async throws -> TemporaryCredentials {
         let run = FleetEnrolment.newRun()
         let (team, keyIdentifier) = ("LOA" + run.uppercased(), "LOK" + run.uppercased())
@@ -41,8 +41,8 @@ struct TemporaryCredentials: Sendable {
         return provision
     }
 
-    /// Takes it away again. Where that cannot be done it says what is left, and answers false, for what was measured
-    /// is to be told all the same.
+    /// Removes the credentials. If that fails, it reports what is left and returns false instead of throwing, because
+    /// the measured figures must be reported all the same.
     func remove() async -> Bool {
         let isRidOfDevices = await enrolment.remove()
         let paths = ["/v1/keys/\(keyIdentifier)"] + topics.map { "/v1/topics/\($0.text)" }

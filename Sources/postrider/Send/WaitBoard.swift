@@ -1,32 +1,32 @@
 import PostriderClients
 import PostriderRelay
 
-/// The pushes of one `postrider send --wait`, and how far each has come. Pure.
+/// The state of the pushes of one `postrider send --wait`. It has no I/O.
 struct WaitBoard {
     /// One push.
     struct Entry {
-        /// The device.
+        /// The recipient.
         let addressee: SendTarget
-        /// Its `apns-id`.
+        /// The `apns-id` of the push.
         let identity: String
         fileprivate(set) var progress = PushProgress()
-        /// Milliseconds from the beginning until it was settled; nil: it is not.
+        /// Milliseconds from the beginning until the push was settled; nil if it is not settled.
         fileprivate(set) var settledAfter: Int?
-        /// What the provider was answered, or why nothing.
+        /// The response to the provider, or why there is none.
         fileprivate(set) var answer = ""
     }
 
-    /// What is waited for.
+    /// The stage that is waited for.
     let stage: PushProgress.Stage
-    /// How many must come so far.
+    /// How many pushes must reach the stage.
     let needed: Int
     private(set) var entries: [Entry]
     private var indexes: [String: Int] = [:]
     private var rows: [Int64: Int] = [:]
 
-    /// A board for pushes to these addressees.
+    /// Creates a board for pushes to these recipients.
     ///
-    /// - Parameter quorum: how many of a hundred must come so far, above 0.
+    /// - Parameter quorum: the percentage of pushes that must reach the stage, above 0.
     init(_ pushes: [(addressee: SendTarget, identity: String)], _ stage: PushProgress.Stage, quorum: Double) {
         self.stage = stage
         entries = pushes.map { Entry(addressee: $0.addressee, identity: $0.identity) }
@@ -35,7 +35,7 @@ struct WaitBoard {
         needed = min(max(1, Int(count)), pushes.count)
     }
 
-    /// The provider was answered.
+    /// Records the response to the provider.
     mutating func take(_ outcome: Result<PushOutcome, ClientError>, of index: Int, after milliseconds: Int) {
         switch outcome {
         case .success(let answer) where answer.isAccepted:
@@ -45,24 +45,24 @@ struct WaitBoard {
             entries[index].answer = "\(answer.status) \(answer.reason ?? "")"
             entries[index].progress.refused(answer.status, answer.reason ?? "without a reason")
         case .failure(let error):
-            // The relay may have taken it on all the same.
+            // The relay may have accepted the push nevertheless.
             entries[index].answer = error.description
         }
         settle(index, milliseconds)
     }
 
-    /// The trace tells what has happened since the last time.
+    /// Records the events that the trace has reported since the last time.
     mutating func take(_ feed: Control.TraceFeed, after milliseconds: Int) {
         for push in feed.pushes { take(push, milliseconds) }
         for event in feed.events {
-            // What a device reports has no row there.
+            // An event reported by a device names no row.
             let named = event.identity.flatMap { indexes[$0.uppercased()] }
             guard let index = event.row == 0 ? named : rows[event.row] else { continue }
             take([event], index, milliseconds)
         }
     }
 
-    /// The trace tells the whole life of a push.
+    /// Records all events of a push.
     mutating func take(_ push: Control.TracedPush, _ milliseconds: Int) {
         guard let index = indexes[push.identity.uppercased()] else { return }
         rows[push.row] = index
@@ -80,7 +80,7 @@ struct WaitBoard {
         entries[index].settledAfter = milliseconds
     }
 
-    /// How many have come so far, how many will not, and how many may.
+    /// How many pushes have reached the stage, how many cannot any more, and how many still may.
     var counts: (reached: Int, failed: Int, underWay: Int) {
         entries.reduce(into: (0, 0, 0)) { counts, entry in
             switch entry.state(stage) {
@@ -97,14 +97,14 @@ struct WaitBoard {
         return counts.reached >= needed || counts.underWay == 0
     }
 
-    /// 0: as many have come so far as must; 5: so many cannot any more; 4: not in time.
+    /// 0 if enough pushes reached the stage; 5 if too many cannot any more; 4 if they did not in time.
     var exitCode: Int32 {
         let counts = counts
         if counts.reached >= needed { return 0 }
         return counts.reached + counts.underWay < needed ? 5 : 4
     }
 
-    /// One line about all.
+    /// One line with the totals.
     var summary: String {
         let counts = counts
         let parts = [
@@ -118,10 +118,10 @@ struct WaitBoard {
 }
 
 extension WaitBoard.Entry {
-    /// Whether it has come so far.
+    /// Whether the push has reached the stage.
     func state(_ stage: PushProgress.Stage) -> PushProgress.State { progress.state(of: stage) }
 
-    /// Its state in a word, and more about it.
+    /// The state of the push in a word, and details.
     func words(_ stage: PushProgress.Stage) -> (state: String, about: String) {
         switch state(stage) {
         case .reached: (stage.rawValue, settledAfter.map { TraceListing.duration(Int64($0)) } ?? "")

@@ -1,20 +1,20 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// What a program needs of the limit of open files (`RLIMIT_NOFILE`, "nofile"), each connection being one. The soft
-/// limit is raised to the hard one at every start.
+/// The file descriptors that a program needs (`RLIMIT_NOFILE`, "nofile"); each connection takes one. The soft limit
+/// is raised to the hard limit at every start.
 struct DescriptorNeed: Equatable {
-    /// Files, loops, listeners and what is spared for the unforeseen; without connections.
+    /// Descriptors for files, loops and listeners, and a reserve; without connections.
     let own: Int
-    /// Connections below which the program is of no use.
+    /// The least number of connections with which the program is useful.
     let least: Int
     /// The program, as the subject of a sentence.
     let name: String
 
-    /// What the listeners leave to other uses.
+    /// The descriptors that listeners leave to other uses.
     private static let reserve = ConnectionLimits.server.descriptorReserve
 
-    /// Of a relay with so many shards, each of which listens at so many addresses.
+    /// The need of a relay with this number of shards, each of which listens on this number of addresses.
     static func relay(shards: Int, addresses: Int) -> DescriptorNeed {
         DescriptorNeed(
             own: reserve + Limits.relayFiles + Limits.metricsFiles + Limits.metricsConnections.most
@@ -23,19 +23,19 @@ struct DescriptorNeed: Equatable {
             name: shards == 1 ? "a relay with 1 shard" : "a relay with \(shards) shards")
     }
 
-    /// Of an agent.
+    /// The need of an agent.
     static var agent: DescriptorNeed {
         DescriptorNeed(own: reserve + Limits.agentFiles, least: Limits.leastAppConnections, name: "an agent")
     }
 
-    /// Of a fleet with so many connections.
+    /// The need of a fleet with this number of connections.
     static func fleet(connections: Int) -> DescriptorNeed {
         DescriptorNeed(
             own: reserve + Limits.relayFiles, least: connections,
             name: "a fleet of \(connections) connections")
     }
 
-    /// Refuses a limit that is too low.
+    /// Throws if the limit is too low.
     func check(_ limit: Int = Descriptors.limit) throws(CommandFailure) {
         guard limit < own + least else { return }
         let room = max(0, limit - own)
@@ -45,7 +45,7 @@ struct DescriptorNeed: Equatable {
                 + "--ulimit nofile= of its container, or the hard limit of its shell (ulimit -Hn).")
     }
 
-    /// How many connections a service that has started can take, for the log.
+    /// How many connections a service can accept after its start, for the log.
     static var roomNow: String {
         "room for \(connections(Descriptors.room(besides: reserve))) (nofile \(Descriptors.limit))"
     }

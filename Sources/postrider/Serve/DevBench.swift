@@ -5,9 +5,9 @@ import PostriderRuleFiles
 import PostriderRules
 import PostriderYAML
 
-/// What a relay for tests has besides a relay: captures, rules, tokens of one's own.
+/// The test features of a relay for tests: captures, rules, and fixed device tokens.
 enum DevBench {
-    /// The bench that the user of `postrider dev` has asked for; nil: none, with `--capture false`.
+    /// The test features that the user of `postrider dev` has asked for; nil with `--capture false`.
     static func make(_ options: ParsedOptions) throws -> TestBench? {
         if let text = options.string("capture"), text != "true" {
             guard text == "false" else {
@@ -32,7 +32,7 @@ enum DevBench {
         )
     }
 
-    /// A bench whose rules can be replaced over the control socket.
+    /// Makes test features whose rules can be replaced over the control socket.
     static func make(
         _ rules: RuleList = RuleList(), acceptsAnyToken: Bool = false, keepsSecrets: Bool = false
     ) -> TestBench {
@@ -46,7 +46,7 @@ enum DevBench {
         }
     }
 
-    /// Tells at the end which rules never matched: a test that was to show what they do has not.
+    /// Logs at the end which rules never matched, because a test that relies on them has tested nothing.
     static func tellUnmatchedRules(of bench: TestBench?, _ log: Log) {
         for count in bench?.ruleCounts ?? [] where count.matched == 0 {
             let name = count.name.map { " '\($0)'" } ?? ""

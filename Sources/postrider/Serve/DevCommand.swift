@@ -5,7 +5,7 @@ import PostriderOptions
 import PostriderRelay
 import PostriderTransport
 
-/// `postrider dev`: a relay with nothing to configure.
+/// `postrider dev`: a relay that needs no configuration.
 enum DevCommand: Command {
     static let name = "dev"
     static let summary = "Run a relay with nothing to configure, and say how to push to it."
@@ -82,7 +82,7 @@ enum DevCommand: Command {
         }
     }
 
-    /// Where the relay listens.
+    /// The ports on which the relay listens.
     private struct Ports {
         let provider: UInt16
         let development: UInt16
@@ -98,13 +98,13 @@ enum DevCommand: Command {
                 return port
             }
             provider = try port("provider-port", 2197)
-            // Whoever wants any port for one wants any for the other.
+            // If the user wants any free port for one environment, the other gets any free port, too.
             development = try port("development-port", (1..<65_535).contains(provider) ? provider + 1 : 0)
             device = try port("device-port", 5223)
         }
     }
 
-    /// How closely the relay keeps to Apple: in everything with --apple, but for what is said besides.
+    /// How closely the relay follows APNs: in everything with --apple, except where another option says otherwise.
     static func fidelity(_ options: ParsedOptions) throws -> APNsCompatibility {
         var fidelity = options.isSet("apple") ? APNsCompatibility.apple : APNsCompatibility()
         try fidelity.read { setting, words in
@@ -113,7 +113,7 @@ enum DevCommand: Command {
         return fidelity
     }
 
-    /// Where the metrics are told: nowhere, unless it is said.
+    /// Where metrics are served; nil unless the user asks for them.
     private static func metrics(_ options: ParsedOptions) throws -> MetricsArguments? {
         guard let text = options.string(Setting.metricsAddress.rawValue), text != "off" else { return nil }
         guard let address = try? SocketAddress(text), address.isOfThisMachine else {

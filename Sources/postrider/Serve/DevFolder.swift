@@ -5,16 +5,16 @@ import PostriderOptions
 import PostriderRelay
 import PostriderTransport
 
-/// The folder in which `postrider dev` keeps what a relay, a provider and a device need. What is there stays as it is;
-/// what is missing is made.
+/// The folder in which `postrider dev` keeps what a relay, a provider and a device need. It creates what is missing,
+/// and does not change what exists.
 struct DevFolder {
-    /// The key identifier and the team of the one provider key, in Apple's ten characters.
+    /// The key identifier and the team of the only provider key, ten characters each as Apple has them.
     static let keyIdentifier = "DEVKEY0001"
     static let team = "DEVTEAM001"
-    /// Where the folder is if nobody says otherwise.
+    /// The default folder.
     static let usualPath = ".postrider"
 
-    /// The folder's absolute path, so that what is printed can be used anywhere.
+    /// The absolute path of the folder, so that printed paths work from any directory.
     let path: String
 
     init(_ path: String) {
@@ -24,28 +24,30 @@ struct DevFolder {
     var authorityFile: String { path + "/authority.pem" }
     var certificateFile: String { path + "/relay.pem" }
     var privateKeyFile: String { path + "/relay.key" }
-    /// Names that the certificate is for besides those of this machine, a line each; missing where there are none.
+    /// The file with the names for which the certificate is valid beside those of this machine, one per line; missing
+    /// if there are none.
     var namesFile: String { path + "/relay.names" }
     var providerKeyFile: String { path + "/AuthKey_\(Self.keyIdentifier).p8" }
     var providerCertificateFile: String { path + "/provider.pem" }
     var providerCertificateKeyFile: String { path + "/provider.key" }
-    /// The same with an RSA key, for libraries that load no other, such as apnotic.
+    /// The provider's certificate with an RSA key, for libraries that load no other keys, such as apnotic.
     var providerRSACertificateFile: String { path + "/provider-rsa.pem" }
     var providerRSACertificateKeyFile: String { path + "/provider-rsa.key" }
     var enrolmentKeyFile: String { path + "/enrolment.key" }
     var dataDirectory: String { path + "/data" }
     var controlSocket: String { path + "/control.sock" }
-    /// What the last `postrider dev` printed with --json.
+    /// The file with the values that the last `postrider dev` printed with --json.
     var valuesFile: String { path + "/dev.json" }
 
     private var authorityKeyFile: String { path + "/authority.key" }
 
-    /// Makes what is missing, and answers what a relay's registry must hold so that all of it fits together.
+    /// Creates what is missing, and returns the entries that the relay's registry must have.
     ///
-    /// - Parameter names: host names and addresses that the relay's certificate is for, besides those of this machine.
+    /// - Parameter names: host names and addresses for which the relay's certificate must be valid, beside those of
+    ///   this machine.
     func prepare(topics: [Topic], names: [String] = [], now: Moment) throws -> [RegistryChange] {
         try makeDirectory()
-        // Nobody would trust what an authority before this one had signed.
+        // Certificates that an earlier authority signed are not trusted with a new one.
         let isNewAuthority = try makeAuthority()
         try makeCertificate(for: names, anew: isNewAuthority)
         try makeProviderCertificate(
@@ -65,7 +67,7 @@ struct DevFolder {
         ]
     }
 
-    /// The key with which devices enrol; made if it is missing.
+    /// The key with which devices enrol. It is made if it is missing.
     func enrolmentKey() throws -> String {
         try keyText(enrolmentKeyFile) { EnrolmentKey.draw(Entropy()) + "\n" }.trimmed
     }
@@ -79,7 +81,7 @@ struct DevFolder {
         }
     }
 
-    /// Makes the authority if it is missing: true where it was.
+    /// Makes the certificate authority if it is missing. Returns whether it was made.
     private func makeAuthority() throws -> Bool {
         guard !exists(authorityFile), !exists(authorityKeyFile) else { return false }
         let made = try Certificates.makeAuthority(
@@ -94,7 +96,7 @@ struct DevFolder {
         let made = try FileText.readIfThere(namesFile)?.split(separator: "\n").map(String.init) ?? []
         let isMissing = anew || !exists(certificateFile) || !exists(privateKeyFile)
         guard isMissing || !Set(made).isSuperset(of: names) else { return }
-        // What an earlier start was told stays good: its containers may still run.
+        // Names of earlier starts are kept, because their containers may still run.
         let all = made + names.filter { !made.contains($0) }
         let addresses = all.filter(Self.isAddress)
         let issued = try Certificates.issue(
@@ -110,8 +112,8 @@ struct DevFolder {
         (try? SocketAddress(host: name, port: 0)) != nil
     }
 
-    /// Makes a certificate for a provider of these topics, if the one that is there does not cover them. As Apple's
-    /// it is good in both environments, for the app and for what belongs to it.
+    /// Makes a certificate for a provider of these topics, if the existing one does not cover them. Like Apple's, it
+    /// is valid in both environments, and for the app and its derived topics.
     private func makeProviderCertificate(
         _ certificateFile: String, _ keyFile: String, _ keyKind: Certificates.KeyKind, for topics: [Topic],
         anew: Bool
@@ -133,7 +135,7 @@ struct DevFolder {
             extensions: wanted.encoded, usage: .client, keyKind: keyKind, validDays: Self.validDays,
             authority: authority())
         try FileText.write(issued.key, to: keyFile)
-        // Most libraries want both in one file.
+        // Most libraries want certificate and key in one file.
         try FileText.write(issued.certificate + issued.key, to: certificateFile)
     }
 
@@ -144,7 +146,8 @@ struct DevFolder {
         )
     }
 
-    /// Ten years: nobody is to be stopped by a certificate that means nothing outside of this machine.
+    /// Ten years, so that nobody is stopped by the expiry of a certificate that means nothing outside of this
+    /// machine.
     private static let validDays = 3650
 
     private func keyText(_ file: String, make: () -> String) throws -> String {
@@ -158,12 +161,12 @@ struct DevFolder {
 }
 
 extension ParsedOptions {
-    /// A folder was named that no relay for development has made.
+    /// The error for a folder in which no `postrider dev` was run.
     func withoutDev(in folder: String) -> UsageError {
         error("'postrider dev' has not been in \(folder); name the folder that it was given")
     }
 
-    /// Nothing was named that a command needs, and no relay for development has been here.
+    /// The error for a command that needs a value which neither an option nor `postrider dev` gives.
     func knowingNo(_ what: String, give options: String) -> UsageError {
         error("no \(what) is known here; give \(options), or come to where 'postrider dev' was started")
     }

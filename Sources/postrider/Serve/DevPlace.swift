@@ -2,14 +2,14 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderTransport
 
-/// Where `postrider dev` listens, and under which names it is found.
+/// Where `postrider dev` listens, and under which names clients connect to it.
 struct DevPlace {
-    /// The address to listen at.
+    /// The address to listen on.
     let address: String
-    /// Names and addresses that its certificate is for, besides those of this machine.
+    /// Names and addresses for which the certificate is valid, beside those of this machine.
     let names: [String]
 
-    /// Where this machine connects to it.
+    /// The host to which this machine connects.
     var host: String {
         switch address {
         case "0.0.0.0": "127.0.0.1"
@@ -40,8 +40,7 @@ struct DevPlace {
         self.names = names
     }
 
-    /// Labels of letters, digits, dashes and, as Docker has them, underscores, with dots between (RFC 1123,
-    /// section 2.1).
+    /// Whether the text is a host name (RFC 1123, section 2.1). Underscores are accepted because Docker uses them.
     private static func isName(_ text: String) -> Bool {
         let labels = text.split(separator: ".", omittingEmptySubsequences: false)
         return text.utf8.count <= 253
@@ -67,6 +66,6 @@ struct DevPlace {
 }
 
 extension Limits {
-    /// Names in the certificate of `postrider dev`.
+    /// The most names in the certificate of `postrider dev`.
     static let devNames = 100
 }

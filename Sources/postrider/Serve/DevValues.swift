@@ -1,53 +1,54 @@
 import FoundationEssentials
 import PostriderTransport
 
-/// Everything that somebody needs to use the relay of `postrider dev`: printed by its --json, and kept in its folder
-/// for the commands that use it when they are given nothing else.
+/// What a client needs to use the relay of `postrider dev`. It is printed by --json, and stored in the folder for
+/// commands that get no other values.
 struct DevValues: Codable, Equatable {
-    /// Where to connect to all ports from this machine.
+    /// The host of all ports, as seen from this machine.
     var host: String
-    /// Names and addresses that the relay's certificate is for, besides those of this machine; nil if an earlier
-    /// version wrote the values.
+    /// Names and addresses for which the relay's certificate is valid, beside those of this machine; nil if an
+    /// earlier version wrote the values.
     var names: [String]?
-    /// Where providers connect for the production environment.
+    /// The port for providers of the production environment.
     var providerPort: UInt16
-    /// Where providers connect for the development environment.
+    /// The port for providers of the development environment.
     var developmentProviderPort: UInt16
-    /// Where devices connect.
+    /// The port for devices.
     var devicePort: UInt16
-    /// The certificate to trust.
+    /// The file of the certificate to trust.
     var authorityFile: String
-    /// The provider's key, as Apple's .p8.
+    /// The file of the provider's key, in the format of Apple's .p8.
     var keyFile: String
-    /// The `kid` of the key.
+    /// The identifier of the key (`kid`).
     var keyIdentifier: String
-    /// The certificate that a provider can show in place of a token, and its key.
+    /// The file of a certificate and its key that a provider can use in place of tokens.
     var providerCertificateFile: String
-    /// The key of that certificate alone.
+    /// The file of the key of that certificate alone.
     var providerCertificateKeyFile: String
-    /// The same with an RSA key, for libraries that load no other; nil if an earlier version wrote the values.
+    /// The file of a certificate with an RSA key, for libraries that load no other keys; nil if an earlier version
+    /// wrote the values.
     var providerRSACertificateFile: String?
-    /// The key of that certificate alone, likewise.
+    /// The file of the key of that certificate alone; nil if an earlier version wrote the values.
     var providerRSACertificateKeyFile: String?
     /// The team that owns the key and the topics.
     var team: String
-    /// What pushes can be for.
+    /// The topics.
     var topics: [String]
-    /// What devices enrol with.
+    /// The key with which devices enrol.
     var enrolmentKey: String
-    /// A file with the same, for commands that do not take secrets as arguments.
+    /// The file with the enrolment key, for commands that do not accept secrets as arguments.
     var enrolmentKeyFile: String
-    /// Where the operator's commands connect: `unix:` and a path.
+    /// The control socket for the operator's commands: `unix:` and a path.
     var controlAddress: String
-    /// Where the metrics are told: an address and its port, or `unix:` and a path; nil: nowhere.
+    /// Where metrics are served: an address with a port, or `unix:` and a path; nil for nowhere.
     var metricsAddress: String?
-    /// The process.
+    /// The process number of the relay.
     var process: Int32
 
-    /// The same as an address.
+    /// The control socket as an address.
     var control: SocketAddress { get throws { try SocketAddress(controlAddress) } }
 
-    /// What the last `postrider dev` of a folder said; nil where there was none.
+    /// The values that the last `postrider dev` wrote to a folder; nil if there are none.
     static func read(from folder: DevFolder) throws -> DevValues? {
         guard let text = try FileText.readIfThere(folder.valuesFile) else { return nil }
         do {
@@ -58,16 +59,16 @@ struct DevValues: Codable, Equatable {
         }
     }
 
-    /// Keeps them for other commands.
+    /// Stores the values for other commands.
     func write(to folder: DevFolder) throws {
         try FileText.write(try Console.json(self) + "\n", to: folder.valuesFile)
     }
 
-    /// Lines for a person to copy.
+    /// Commands that a person can copy.
     ///
     /// - Parameters:
     ///   - program: how the user called the program.
-    ///   - folder: as the user would write it, behind `--directory`; nil: the usual one.
+    ///   - folder: the value of `--directory` as the user would write it; nil for the default folder.
     func guide(program: String, folder: String?) -> String {
         let choice = folder.map { " --directory \(Self.quoted($0))" } ?? ""
         let topic = topics.first ?? ""
@@ -119,7 +120,7 @@ struct DevValues: Codable, Equatable {
         folder == nil ? "" : " --control \(Self.quoted(controlAddress))"
     }
 
-    /// A word for a shell.
+    /// Quotes a word for a shell.
     private static func quoted(_ word: String) -> String {
         let isPlain = word.utf8.allSatisfy { byte in
             switch byte {

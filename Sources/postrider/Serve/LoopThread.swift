@@ -1,12 +1,12 @@
 import PostriderTransport
 
-/// Commands that are clients: their connections live on a loop of their own.
+/// Runs a loop for commands that are clients.
 enum LoopThread {
-    /// Starts a thread with a loop, and answers what came of it.
+    /// Starts a thread with a loop, and returns its outcome.
     ///
-    /// - Parameter begin: called on the loop's thread before it runs; whatever it starts stops the loop in
-    ///   the end. What it returns is called after that, keeps alive what is needed until then, and answers
-    ///   the outcome.
+    /// - Parameter begin: called on the loop's thread before the loop runs. It starts something that stops the loop
+    ///   in the end. The closure that it returns is called after that; it keeps everything alive until then, and
+    ///   returns the outcome.
     static func run<Outcome: Sendable>(
         _ name: String, _ begin: @escaping @Sendable (EventLoop) throws -> () throws -> Outcome
     ) async throws -> Outcome {

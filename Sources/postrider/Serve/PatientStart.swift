@@ -2,15 +2,16 @@ import PostriderAgent
 import PostriderNotifications
 import Synchronization
 
-/// Starts an agent, again and again while its disk has no room or fails: a device has nobody who would start it later.
+/// Starts an agent, and tries again while its disk is full or fails, because nobody would start a device's agent
+/// later.
 final class PatientStart: Sendable {
     private let attempts: Task<Agent, any Error>
     private let started = Atomic(false)
 
-    /// Between two attempts. Little is lost by waiting for so long.
+    /// The pause between two attempts.
     static let pause = Duration.seconds(5)
 
-    /// - Parameter isWaiting: is told before each pause.
+    /// - Parameter isWaiting: called before each pause.
     init(
         log: Log, pause: Duration = PatientStart.pause, isWaiting: @escaping @Sendable () -> Void = {},
         _ start: @escaping @Sendable () async throws -> Agent
@@ -45,7 +46,7 @@ final class PatientStart: Sendable {
     /// Whether the agent runs.
     var hasStarted: Bool { started.load(ordering: .acquiring) }
 
-    /// The agent, once it runs; nil if it was not to be started any more.
+    /// Returns the agent when it runs; nil if starting was given up.
     func agent() async throws -> Agent? {
         do {
             let agent = try await attempts.value

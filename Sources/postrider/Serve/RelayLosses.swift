@@ -1,10 +1,10 @@
 import PostriderRelay
 import PostriderTransport
 
-/// What a relay that is driven has given up by its own counts (docs/operate/commands.md): they tell why something was
-/// lost.
+/// The notifications that a relay under load has given up, by its own counters (docs/operate/commands.md). They
+/// explain losses that the load run found.
 enum RelayLosses {
-    /// By reason, since the relay was started; nil where it does not say.
+    /// The counts by reason since the relay was started; nil if the relay does not answer.
     static func counted(at control: SocketAddress) async -> [String: UInt64]? {
         let client = ControlClient(address: control)
         guard let status = try? await client.list("/v1/status", of: Control.Status.self).item else {

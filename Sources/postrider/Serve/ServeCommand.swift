@@ -3,7 +3,7 @@ import PostriderOptions
 import PostriderRelay
 import PostriderTransport
 
-/// `postrider serve`: the relay.
+/// `postrider serve`: runs the relay.
 enum ServeCommand: Command {
     static let name = "serve"
     static let summary = "Run the relay."

@@ -4,20 +4,20 @@ import PostriderRelay
 import PostriderStorage
 import PostriderTransport
 
-/// A relay that runs until somebody wants it to end, in good order.
+/// A relay that runs until it is asked to end, and then ends in order.
 struct ServedRelay {
     let relay: Relay
-    /// Nil: its metrics are not served.
+    /// The service of its metrics; nil if they are not served.
     let metrics: MetricsService?
     private let requests: AsyncStream<Termination.Request>
-    /// Where the relay answers, and with it all its shards.
+    /// The control socket, which answers only if all shards do.
     private let control: ControlClient
     private let supervision: Supervision
     private let log: Log
 
-    /// Starts a relay on the store in a directory. It listens when this returns.
+    /// Starts a relay on the store in a directory. It is listening when this returns.
     ///
-    /// - Parameter changes: made to the store before the relay reads it.
+    /// - Parameter changes: changes that are made to the store before the relay reads it.
     static func start(
         _ configuration: RelayConfiguration, dataDirectory: String, metrics: MetricsArguments?,
         changes: [RegistryChange] = [], log: Log
@@ -46,11 +46,11 @@ struct ServedRelay {
             supervision: Supervision(ProcessInfo.processInfo.environment, log: log), log: log)
     }
 
-    /// Says that it is ready, reloads whenever that is wished, waits for the first wish to end, drains, and answers
-    /// the exit code. A second wish cuts the drain short; nothing that was accepted is lost by that.
+    /// Reports readiness, reloads on request, waits for the first request to end, drains, and returns the exit code.
+    /// A second request cuts the drain short; no accepted notification is lost by that.
     ///
-    /// - Parameter reload: reads again what can have changed, and answers what it found, for the log. It changes
-    ///   nothing when it throws.
+    /// - Parameter reload: reads the files again that may have changed, and returns what it found, for the log. It
+    ///   changes nothing if it throws.
     func untilEnd(reload: () throws -> String) async -> Int32 {
         supervision.tell("READY=1")
         let watch = supervision.watch { [control] in (try? await control.request("GET", "/v1/status")) != nil

@@ -3,7 +3,7 @@ import PostriderNotifications
 import PostriderTransport
 import Synchronization
 
-/// The levels of the log as the user writes them.
+/// The levels of the log, in the words of the setting.
 enum LogLevel: String, CaseIterable {
     case error, warning, notice, info, debug
 
@@ -18,7 +18,7 @@ enum LogLevel: String, CaseIterable {
     }
 }
 
-/// The least severe level that is written; it can change while the log is in use.
+/// The least severe level that is written. It can be changed while the log is in use.
 final class LogThreshold: Sendable {
     private let number: Atomic<Int>
 
@@ -31,23 +31,23 @@ final class LogThreshold: Sendable {
     }
 }
 
-/// The log of a service, on stderr. Whoever logs never waits for stderr (``LineWriter``), and a peer cannot flood it
-/// (``Notifications/RepeatFilter``).
+/// The log of a service, on stderr. Code that logs never waits for stderr (``LineWriter``), and a peer cannot flood
+/// the log (``Notifications/RepeatFilter``).
 final class ServiceLog: Sendable {
     private let repeats = Repeats()
     private let threshold: LogThreshold
     private let isJournal: Bool
     private let writer: LineWriter
 
-    /// What was left out. The writer's thread asks for it, too.
+    /// Counts the lines that were left out. It is used by the writer's thread, too.
     private final class Repeats: Sendable {
         let filter = Mutex(RepeatFilter())
     }
 
     /// - Parameters:
-    ///   - threshold: what is less severe is left out.
-    ///   - isJournal: the journal puts a time before each line and reads its severity from `<n>` (`sd-daemon(3)`); for
-    ///     people the line has both in words.
+    ///   - threshold: less severe lines are left out.
+    ///   - isJournal: whether stderr is the journal, which adds the time to each line and reads its severity from
+    ///     `<n>` (`sd-daemon(3)`). Otherwise the line has both as text.
     ///   - write: writes a line; may block.
     init(
         _ threshold: LogThreshold, isJournal: Bool,
@@ -74,7 +74,7 @@ final class ServiceLog: Sendable {
             counter: { LastWords.unwritten.add($0, ordering: .relaxed) })
     }
 
-    /// Starts the log of this process. What ``Console`` has to complain of goes there as well from now on.
+    /// Starts the log of this process. Complaints of ``Console`` are written to it from now on.
     static func start(_ threshold: LogThreshold) throws(TransportError) -> Log {
         let service = try ServiceLog(threshold, isJournal: isJournal)
         Console.useLog(service)
@@ -84,12 +84,12 @@ final class ServiceLog: Sendable {
     /// The log that writes here.
     var log: Log { Log { [self] line in take(line) } }
 
-    /// Has a line written as it is.
+    /// Writes a line unchanged.
     func add(_ text: String) {
         writer.add(text)
     }
 
-    /// Tells what was left out, and waits for a moment until everything is written.
+    /// Logs how many lines were left out, and waits for a moment until everything is written.
     @discardableResult
     func end() -> Bool {
         for line in repeats.filter.withLock({ $0.takeAll() }) { add(line) }
@@ -103,7 +103,7 @@ final class ServiceLog: Sendable {
             (filter.take(line, now: EventLoop.monotonicNanoseconds), filter.nextDue != nil)
         }
         for line in lines { add(line) }
-        // The writer has to know when it is due.
+        // The writer has to learn when the count is due.
         if isRepeat { writer.ring() }
     }
 
@@ -113,12 +113,12 @@ final class ServiceLog: Sendable {
         isJournal ? journalLine(level, text) : Self.line(level, text, at: Date())
     }
 
-    /// Whether stderr goes to the journal: systemd names the device and inode of the socket that it made for it, and
-    /// stderr may have been sent elsewhere since.
+    /// Whether stderr goes to the journal. systemd passes device and inode of the socket that it made for the
+    /// journal; stderr may have been redirected since.
     ///
     /// - Parameters:
-    ///   - stream: `JOURNAL_STREAM`, `8:12345`.
-    ///   - target: what stderr is, as `/proc/self/fd/2` links to it: `socket:[12345]`.
+    ///   - stream: the value of `JOURNAL_STREAM`, such as `8:12345`.
+    ///   - target: the target of the link `/proc/self/fd/2`, such as `socket:[12345]`.
     static func isJournal(stream: String?, target: String?) -> Bool {
         guard let inode = stream?.split(separator: ":").last else { return false }
         return target == "socket:[\(inode)]"

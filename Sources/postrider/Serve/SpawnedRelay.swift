@@ -3,10 +3,10 @@ import Glibc
 import PostriderNotifications
 import PostriderTransport
 
-/// A relay that a load run starts for itself: `postrider dev` in a folder of its own and a process of its own, so that
-/// what it uses can be told from what the load uses.
+/// A relay that a load run starts for itself: `postrider dev` in its own folder and its own process, so that its
+/// resource use can be told from that of the load.
 final class SpawnedRelay: Sendable {
-    /// What it said of itself.
+    /// The values that it printed.
     let values: DevValues
     private let folder: String
     private let isTemporary: Bool
@@ -19,12 +19,12 @@ final class SpawnedRelay: Sendable {
         self.endings = endings
     }
 
-    /// Starts one, and returns when it listens.
+    /// Starts a relay, and returns when it is listening.
     ///
     /// - Parameters:
-    ///   - folder: where its folder is to be; nil: one that is removed afterwards.
-    ///   - settings: options of `postrider dev` besides.
-    ///   - processors: that it may run on, as taskset(1) writes them; nil: all.
+    ///   - folder: its folder; nil for a temporary one.
+    ///   - settings: further options of `postrider dev`.
+    ///   - processors: the processors that it may run on, as taskset(1) writes them; nil for all.
     static func start(
         topics: [Topic], in folder: String?, settings: [String], processors: String?
     ) async throws -> SpawnedRelay {
@@ -34,19 +34,19 @@ final class SpawnedRelay: Sendable {
             ["dev", "--json", "--directory", path, "--provider-port", "0", "--development-port", "0"]
             + ["--device-port", "0", "--capture", "false"] + topics.flatMap { ["--topic", $0.text] }
             + settings
-        // It must not outlive whoever started it, however that ends.
+        // The relay must not outlive this process, however this process ends.
         var command = ["--pdeathsig", "TERM", "--"]
         if let processors { command += ["/usr/bin/taskset", "--cpu-list", processors] }
         command += [program] + options
         let (lines, line) = AsyncStream<String>.makeStream()
         let (endings, ending) = AsyncStream<Int32>.makeStream()
-        // The thread that starts a process is its parent where that matters here: it stays until the end.
+        // PR_SET_PDEATHSIG refers to the thread that starts the process, so this thread stays until the relay ends.
         _ = try Thread.spawn(name: "relay") { [command] in
             ending.yield(Self.run("/usr/bin/setpriv", command, line))
             ending.finish()
             line.finish()
         }
-        // Also for somebody who has given up meanwhile: what was started must be ended.
+        // This is awaited even if the task was cancelled meanwhile, because the process must be ended.
         let text = await Task.detached { await lines.first { $0.hasPrefix("{") } }.value
         guard let text,
             let values = try? JSONDecoder().decode(DevValues.self, from: Data(text.utf8))
@@ -57,10 +57,10 @@ final class SpawnedRelay: Sendable {
         return SpawnedRelay(values, folder: path, isTemporary: folder == nil, endings: endings)
     }
 
-    /// Ends it in good order, or at once where that takes too long, and removes what was temporary.
+    /// Ends the relay in order, or kills it if that takes too long, and removes temporary files.
     ///
-    /// - Returns: whether it was there until then. How it ended tells: what it had open is closed before anybody can
-    ///   see that a killed process is gone.
+    /// - Returns: whether it ran until then, judged by how it ended: a killed process has closed its files before
+    ///   others can see that it is gone.
     func stop() async -> Bool {
         let wasRunning = kill(values.process, 0) == 0
         kill(values.process, SIGTERM)
@@ -68,7 +68,7 @@ final class SpawnedRelay: Sendable {
             try await Task.sleep(for: .seconds(15))
             kill(values.process, SIGKILL)
         }
-        // Somebody who has given up waits for this all the same.
+        // This is awaited even if the task was cancelled.
         let status = await Task.detached { [endings] in await endings.first { _ in true } }.value
         timeout.cancel()
         if isTemporary { try? FileManager.default.removeItem(atPath: folder) }
@@ -76,7 +76,7 @@ final class SpawnedRelay: Sendable {
         return wasRunning
     }
 
-    /// Runs a program to its end, and tells its first line.
+    /// Runs a program to its end, and reports its first line.
     private static func run(
         _ path: String, _ arguments: [String], _ line: AsyncStream<String>.Continuation
     ) -> Int32 {
@@ -92,13 +92,13 @@ final class SpawnedRelay: Sendable {
         }
     }
 
-    /// Unix sockets have short paths, so the folder has a short name.
+    /// Makes a folder with a short name, because the paths of Unix sockets must be short.
     private static func temporaryFolder() -> String {
         let name = "postrider-load-" + String(UInt32.random(in: 0 ... .max), radix: 36)
         return FileManager.default.temporaryDirectory.appending(path: name).path
     }
 
-    /// This program's file.
+    /// The path of this program.
     private static var ownProgram: String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
             ?? CommandLine.arguments[0]

@@ -2,16 +2,17 @@ import FoundationEssentials
 import PostriderNotifications
 import PostriderTransport
 
-/// What a service tells systemd of itself: that it is ready, reloads, stops, and, where it is asked to, that it is
-/// alive (sd_notify(3), sd_watchdog_enabled(3)). For a program that nobody supervises, nothing.
+/// Reports the state of a service to systemd: ready, reloading, stopping and, if the watchdog is on, alive
+/// (sd_notify(3), sd_watchdog_enabled(3)). It does nothing without a supervisor.
 struct Supervision: Sendable {
-    /// Where systemd listens.
+    /// The path of systemd's socket; nil if there is none.
     private let socket: String?
-    /// How often it wants to hear that the program is alive.
+    /// How often systemd expects a sign of life; nil if the watchdog is off.
     private let period: Duration?
     private let log: Log
 
-    /// - Parameter process: this process, for which alone the environment's watchdog is.
+    /// - Parameter process: the number of this process. The watchdog variables in the environment are meant for one
+    ///   process.
     init(
         _ environment: [String: String], process: Int32 = ProcessInfo.processInfo.processIdentifier, log: Log
     ) {
@@ -20,7 +21,7 @@ struct Supervision: Sendable {
         self.log = log
     }
 
-    /// Half of what systemd waits for, as sd_watchdog_enabled(3) advises; nil: it waits for nothing.
+    /// Half of the watchdog's timeout, as sd_watchdog_enabled(3) advises; nil if the watchdog is off.
     static func period(_ environment: [String: String], _ process: Int32) -> Duration? {
         guard let microseconds = environment["WATCHDOG_USEC"].flatMap({ UInt64($0) }), microseconds > 1,
             environment["WATCHDOG_PID"].map({ $0 == String(process) }) ?? true
@@ -28,7 +29,7 @@ struct Supervision: Sendable {
         return .microseconds(Int64(clamping: microseconds / 2))
     }
 
-    /// Tells one state.
+    /// Reports one state.
     ///
     /// - Parameter waits: whether it waits for a supervisor that does not read; see ``Supervisor``.
     func tell(_ state: String, waits: Bool = true) {
@@ -38,14 +39,15 @@ struct Supervision: Sendable {
         }
     }
 
-    /// Tells that the program is alive for as long as `answers` does, until the task is cancelled.
+    /// Reports that the program is alive for as long as `answers` confirms it, until the task is cancelled.
     ///
-    /// - Parameter answers: asks those whose work it is, and returns false, or not at all, where they do not answer.
+    /// - Parameter answers: asks the threads that do the work. It returns false, or does not return, if they do not
+    ///   respond.
     func watch(_ answers: @escaping @Sendable () async -> Bool) -> Task<Void, Never>? {
         guard let period, socket != nil else { return nil }
         return Task {
             while !Task.isCancelled {
-                // A sign of life that nobody reads is worth no thread's waiting: the next one follows.
+                // This does not wait for the supervisor to read, because the next sign of life follows.
                 if await answers() { tell("WATCHDOG=1", waits: false) }
                 try? await Task.sleep(for: period)
             }

@@ -1,25 +1,26 @@
 import Glibc
 import PostriderTransport
 
-/// Signals as something that a command can wait for: SIGTERM and SIGINT, and SIGHUP where it is kept from the process.
+/// Signals that a command can wait for: SIGTERM and SIGINT, and SIGHUP if it is blocked.
 enum Termination {
-    /// What a signal asks for.
+    /// The request that a signal makes.
     enum Request: Equatable {
-        /// To end in good order.
+        /// To end in order.
         case end
-        /// To read the files again that can have changed.
+        /// To read the files again that may have changed.
         case reload
     }
 
     private static let signals = [SIGTERM, SIGINT, SIGHUP]
 
-    /// Keeps the signals from all threads that are still to be started. For `main` only. SIGCHLD is for an agent that
-    /// is the first process of a container; nobody else hears it.
+    /// Blocks the signals in all threads that are started later. Only `main` calls this. SIGCHLD is for an agent that
+    /// is the first process of a container; nothing else uses it.
     static func block(for command: any Command.Type) {
         Signals.block(command.reloads ? signals + [SIGCHLD] : [SIGTERM, SIGINT])
     }
 
-    /// Every request from now on; a thread of its own hears them. For a command that ``Command/endsInGoodOrder``.
+    /// The requests from now on, received on a thread of its own. Only for a command that
+    /// ``Command/endsInGoodOrder``.
     static func requests() throws(TransportError) -> AsyncStream<Request> {
         let (stream, requests) = AsyncStream<Request>.makeStream()
         let hadTerminal = isatty(STDERR_FILENO) == 1
@@ -27,7 +28,8 @@ enum Termination {
             do throws(TransportError) {
                 let loop = try EventLoop()
                 try loop.onSignal(signals) { signal in
-                    // A terminal that was closed sends SIGHUP too: nobody is there who would end this later.
+                    // SIGHUP also means that the terminal was closed. The command ends then, because the user could
+                    // not end it later.
                     let hasLostTerminal = hadTerminal && isatty(STDERR_FILENO) == 0
                     requests.yield(signal == SIGHUP && !hasLostTerminal ? .reload : .end)
                 }

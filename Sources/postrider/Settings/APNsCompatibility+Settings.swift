@@ -1,9 +1,9 @@
 import PostriderRelay
 
 extension APNsCompatibility {
-    /// Takes on what the user has set of it, and leaves the rest.
+    /// Takes over the values that the user has set, and leaves the others unchanged.
     ///
-    /// - Parameter word: what is set of a setting, checked to be one of these words; nil: nothing.
+    /// - Parameter word: returns the value of a setting, checked to be one of these words; nil if it is not set.
     mutating func read(_ word: (Setting, [String]) throws -> String?) rethrows {
         if let word = try word(.strictness, ["strict", "lenient"]) { isStrict = word == "strict" }
         if let word = try word(.storage, StorageDepth.allCases.map(\.rawValue)) {

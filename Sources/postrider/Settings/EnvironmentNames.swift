@@ -1,19 +1,19 @@
 import PostriderYAML
 
-/// The variables of the environment that Postrider's programs read.
+/// The environment variables of Postrider's programs.
 enum EnvironmentNames {
-    /// What all of them begin with.
+    /// The prefix of all of them.
     static let prefix = "POSTRIDER_"
 
-    /// All that mean something: those of every command, and what the agent tells the apps that it starts.
+    /// All variables that have a meaning: those of every command, and those that the agent sets for apps.
     static let known: [String] =
         Setting.allCases.map(\.variable) + AgentSetting.allCases.map { Setting.variable($0.rawValue) } + [
             Settings.fileVariable, AgentSettings.fileVariable, AgentSettings.keyVariable,
             "POSTRIDER_AGENT_SOCKET", "POSTRIDER_TOPIC", "POSTRIDER_LAUNCH_REASON",
         ]
 
-    /// Refuses a variable that is probably a misspelt one of ours. Others with our prefix are left alone: Kubernetes,
-    /// for one, sets `POSTRIDER_PORT` in every process of a namespace where a service has our name.
+    /// Refuses a variable that is probably a misspelt one of ours. Other variables with our prefix are ignored:
+    /// Kubernetes, for example, sets `POSTRIDER_PORT` in every process of a namespace with a service of our name.
     ///
     /// - Throws: ``CommandFailure`` with exit code 2.
     static func refuseMisspelt(in environment: [String: String]) throws(CommandFailure) {

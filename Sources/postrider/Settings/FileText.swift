@@ -1,11 +1,12 @@
 import FoundationEssentials
 import PostriderFileTrust
 
-/// Texts in files, read and written whole.
+/// Reads and writes whole text files.
 enum FileText {
-    /// The text of a file; nil where there is no such file.
+    /// The text of a file; nil if it does not exist.
     ///
-    /// - Throws: ``CommandFailure``, with exit code 2 where the file is not UTF-8: to read it again does not help.
+    /// - Throws: ``CommandFailure``, with exit code 2 if the file is not UTF-8, because reading it again does not
+    ///   help.
     static func readIfThere(_ path: String) throws(CommandFailure) -> String? {
         do {
             return try text(try Data(contentsOf: URL(filePath: path)), path)
@@ -18,7 +19,7 @@ enum FileText {
         }
     }
 
-    /// The text of a file that must be there, and that nobody can change but root and the user of this process.
+    /// The text of a file that must exist, and that only root and the user of this process may be able to change.
     static func readUnchangeable(_ path: String, _ purpose: String) throws(CommandFailure) -> String {
         let bytes: [UInt8]
         do throws(FileAccessError) {
@@ -29,14 +30,14 @@ enum FileText {
         return try text(bytes, path)
     }
 
-    /// The text of a file that must be there; `purpose` begins the sentence about one that is not: `The key`.
+    /// The text of a file that must exist. `purpose` begins the sentence about a missing one: `The key`.
     static func read(_ path: String, _ purpose: String) throws(CommandFailure) -> String {
         if let text = try readIfThere(path) { return text }
         throw CommandFailure("\(purpose) \(path) is not there: give the path of one that is.")
     }
 
-    /// Writes a file that only its owner can read, in place of one that is there; never half of it. It is private
-    /// from its first moment, because the process makes nothing for others (`main.swift`).
+    /// Replaces a file atomically with one that only its owner can read. It is private from its first moment, because
+    /// the process creates no files for others (`main.swift`).
     static func write(_ text: String, to path: String) throws(CommandFailure) {
         do {
             try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
@@ -46,7 +47,7 @@ enum FileText {
         }
     }
 
-    /// The bytes that a configuration, a manifest or another text may have.
+    /// The most bytes of a configuration, a manifest or another text.
     private static let mostBytes = 16 << 20
 
     private static func text(_ bytes: some Collection<UInt8>, _ path: String) throws(CommandFailure) -> String
@@ -58,7 +59,7 @@ enum FileText {
             "\(path):\(wrong + 1): this line is not UTF-8; save the file in that encoding.", exitCode: 2)
     }
 
-    /// Why Foundation could not do something, in our words.
+    /// The reason of an error of Foundation, in our words.
     private static func reason(_ error: any Error) -> String {
         switch (error as? CocoaError)?.code {
         case .fileReadNoPermission?: "this user may not"
@@ -68,7 +69,7 @@ enum FileText {
 }
 
 extension FileAccessError {
-    /// 1 where the system refuses the file, 2 where its owner has to change something first.
+    /// 1 if the system refuses the file, 2 if its owner has to change something first.
     fileprivate var exitCode: Int32 {
         if case .system = self { 1 } else { 2 }
     }

@@ -5,7 +5,7 @@ import PostriderRelay
 import PostriderTransport
 
 extension Settings {
-    /// A program of the operator's, with its arguments; nil: none is set.
+    /// A program of the operator with its arguments; nil if none is set.
     func operatorProgram(_ setting: Setting, control: SocketAddress) throws -> OperatorProgram? {
         let form = "an absolute path, with arguments behind it that have no comma"
         let words = try texts.value(setting, form: form) { text -> [String]? in
@@ -26,7 +26,7 @@ extension Settings {
         return program
     }
 
-    /// Why a program cannot be run, as a sentence; nil if it can, and nobody else can have put it there.
+    /// A sentence that says why a program cannot be run; nil if it can, and no other user can have changed it.
     private static func mistake(in path: String) -> String? {
         do throws(FileAccessError) {
             try FileAccessRule.unchangeable.checkProgram(path)

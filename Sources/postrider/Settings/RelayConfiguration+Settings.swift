@@ -3,17 +3,17 @@ import PostriderRelay
 import PostriderTLS
 
 extension RelayConfiguration {
-    /// The settings of how much a relay takes, whose protocol code it uses, and what it writes down.
+    /// The settings for limits, for the protocol implementations, and for what is recorded.
     static let bounds: [Setting] = [
         .sourceConnections, .sourceRate, .shards, .busyPollingMicroseconds, .pushesPerSecond, .deviceFetches,
         .requestHeaders, .deviceLinks, .tlsRecords, .trace, .traceSample,
     ]
 
-    /// Takes on what the user has set of ``bounds``, and leaves the rest.
+    /// Takes over the values of ``bounds`` that the user has set, and leaves the others unchanged.
     ///
     /// - Parameters:
-    ///   - number: what is set of a setting, checked to be in this range; nil: nothing.
-    ///   - word: what is set of a setting, checked to be one of these words; nil: nothing.
+    ///   - number: returns the value of a setting, checked to be in this range; nil if it is not set.
+    ///   - word: returns the value of a setting, checked to be one of these words; nil if it is not set.
     mutating func readBounds(
         _ number: (Setting, ClosedRange<Int>) throws -> Int?, _ word: (Setting, [String]) throws -> String?
     ) rethrows {

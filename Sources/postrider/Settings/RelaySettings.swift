@@ -13,7 +13,7 @@ extension Settings {
         let logLevel: Log.Level
     }
 
-    /// What the relay is to do; throws at the first mistake.
+    /// The arguments of the relay. It throws at the first mistake.
     func forRelay() throws -> RelayArguments {
         let providers = try internetAddresses(.providerAddress) ?? [SocketAddress("0.0.0.0:2197")]
         let devices = try internetAddresses(.deviceAddress) ?? [SocketAddress("0.0.0.0:5223")]
@@ -63,10 +63,10 @@ extension Settings {
             relay: relay, dataDirectory: dataDirectory, metrics: metrics, logLevel: logLevel?.level ?? .info)
     }
 
-    /// As many shards as there are cores that this process may use.
+    /// The default number of shards: the number of cores that this process may use.
     static var usualShards: Int { min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 256) }
 
-    /// Where the operator's commands connect.
+    /// The address of the control socket.
     func controlAddress() throws -> SocketAddress {
         let form = "unix: and the path of a socket, 107 bytes at most"
         let set = try texts.value(.controlAddress, form: form) { text in
@@ -82,7 +82,7 @@ extension Settings {
         }
     }
 
-    /// What providers push is for nobody to read but who tests on this machine.
+    /// Refuses other addresses than this machine's own, because captures let their readers see what providers push.
     private func requireLoopback(_ addresses: [SocketAddress]) throws {
         let open = addresses.first { address in
             address.host.map { !$0.hasPrefix("127.") && $0 != "::1" } ?? false
@@ -94,7 +94,7 @@ extension Settings {
                 + "[::1] only, or leave it out")
     }
 
-    /// Nobody can listen twice at one address.
+    /// Refuses settings that listen twice on one address.
     private func requireDistinct(_ lists: [(setting: Setting, addresses: [SocketAddress])]) throws {
         var taken: [(setting: Setting, address: SocketAddress)] = []
         for (setting, addresses) in lists {
@@ -112,7 +112,7 @@ extension Settings {
         try texts.value(setting, form: ListenAddresses.form) { try? ListenAddresses.read($0) }
     }
 
-    /// The numbers of groups that are named, or given as numbers, with commas between.
+    /// The numbers of groups that are given by name or number, separated by commas.
     private func groups(_ setting: Setting) throws -> Set<UInt32> {
         let form = "groups of this machine, by name or number, with commas between"
         let groups = try texts.value(setting, form: form) { text in

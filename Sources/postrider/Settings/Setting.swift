@@ -1,7 +1,7 @@
 import PostriderNotifications
 import PostriderOptions
 
-/// One setting of the relay. Its name is the same everywhere: `--data-directory` on the command line,
+/// A setting of the relay. Its name is the same in all sources: `--data-directory` on the command line,
 /// `POSTRIDER_DATA_DIRECTORY` in the environment, `data-directory:` in the configuration file.
 enum Setting: String, SettingName {
     case providerAddress = "provider-address"
@@ -46,16 +46,16 @@ enum Setting: String, SettingName {
 
     static let words: Set<Setting> = [.onPresence]
 
-    /// How closely the relay keeps to Apple (docs/concepts/fidelity.md).
+    /// The settings that say how closely the relay follows APNs (docs/concepts/fidelity.md).
     static let fidelity: [Setting] = [.strictness, .storage, .spellings, .streamLimitRamp]
 
-    /// What the environment calls it.
+    /// The environment variable of the setting.
     var variable: String { Self.variable(rawValue) }
 
-    /// What the command line calls it.
+    /// The command line option of the setting.
     var option: Option { Option(name: rawValue, argument: argument, help: help) }
 
-    /// What the environment calls a setting of this name.
+    /// The environment variable of a setting with this name.
     static func variable(_ name: String) -> String {
         "POSTRIDER_" + name.uppercased().replacing("-", with: "_")
     }

@@ -3,11 +3,12 @@ import PostriderYAML
 
 /// The names of a program's settings, in the order in which they are shown.
 protocol SettingName: Hashable, CaseIterable, RawRepresentable<String> {
-    /// Those that a reload takes on; all others count from the next start on.
+    /// The settings that a reload applies. All others apply from the next start on.
     static var reloaded: Set<Self> { get }
-    /// Those that can be lists: in the configuration file as a list of YAML, elsewhere with commas between.
+    /// The settings that may be lists: a YAML list in the configuration file, and separated by commas elsewhere.
     static var lists: Set<Self> { get }
-    /// Those of ``lists`` whose values are words of any kind; one with a comma would be taken for two.
+    /// Those of ``lists`` whose values are arbitrary words. A word with a comma is refused, because it would be read
+    /// as two.
     static var words: Set<Self> { get }
 }
 
@@ -16,22 +17,22 @@ extension SettingName {
     static var words: Set<Self> { [] }
 }
 
-/// Settings as the user has written them: an option wins over the environment, which wins over the configuration file.
-/// Every value knows where it comes from, so that a mistake in it is told with its place.
+/// The settings as the user has written them. An option takes precedence over the environment, and the environment
+/// over the configuration file. Every value knows its source, so that an error can name it.
 struct SettingTexts<Name: SettingName> {
     private struct Value {
         let text: String
-        /// Makes the error of a sentence that goes on after the value's place.
+        /// Makes an error from a sentence that continues after the value's source.
         let mistake: (String) -> any Error
     }
 
     private var values: [Name: Value] = [:]
-    /// The configuration file that was read, nil if there was none.
+    /// The configuration file that was read; nil if there was none.
     let file: String?
 
-    /// Reads all places; `others` reads what the file holds besides settings of these names.
+    /// Reads all sources. `others` reads what the file contains besides settings with these names.
     ///
-    /// - Throws: ``CommandFailure`` for a file that is no YAML or has a setting that nobody knows.
+    /// - Throws: ``CommandFailure`` for a file that is not YAML or has an unknown setting.
     init(
         options: ParsedOptions, environment: [String: String], file: (path: String, text: String)?,
         others: (YAMLReader) throws(YAMLError) -> Void = { _ in }
@@ -76,14 +77,14 @@ struct SettingTexts<Name: SettingName> {
         }
     }
 
-    /// The mistake of a configuration file that somebody has named and that is not there.
+    /// The error for a named configuration file that does not exist.
     static func absent(_ path: String) -> CommandFailure {
         CommandFailure(
             "The configuration file \(path) is not there; give the path of one that is, or none.",
             exitCode: 2)
     }
 
-    /// The text of a setting, nil where nobody has set it.
+    /// The text of a setting; nil if it is not set.
     subscript(_ name: Name) -> String? { values[name]?.text }
 
     /// The text of a setting that must be set.
@@ -92,7 +93,7 @@ struct SettingTexts<Name: SettingName> {
         return value.text
     }
 
-    /// The mistake of one that must be set and is not.
+    /// The error for a required setting that is not set.
     func missing(_ name: Name) -> CommandFailure {
         let line = file.map { "a line '\(name.rawValue): …' in \($0)" } ?? "a configuration file"
         let variable = Setting.variable(name.rawValue)
@@ -100,7 +101,7 @@ struct SettingTexts<Name: SettingName> {
             "\(name.rawValue) is not set: give --\(name.rawValue), \(variable) or \(line).", exitCode: 2)
     }
 
-    /// A setting as what `read` makes of its text; nil where nobody has set it. Where `read` answers nil the text is
+    /// The value that `read` makes of a setting's text; nil if it is not set. If `read` returns nil, the text is
     /// wrong, and `form` says what it must be.
     func value<Result>(_ name: Name, form: String, _ read: (String) -> Result?) throws -> Result? {
         guard let value = values[name] else { return nil }
@@ -110,14 +111,14 @@ struct SettingTexts<Name: SettingName> {
         return result
     }
 
-    /// A whole number.
+    /// A whole number in this range; nil if it is not set.
     func number(_ name: Name, in range: ClosedRange<Int>) throws -> Int? {
         try value(name, form: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
-    /// One of the cases of `Choice`, told by their raw values.
+    /// A case of `Choice`, given by its raw value; nil if it is not set.
     func choice<Choice: CaseIterable & RawRepresentable<String>>(
         _ name: Name, of type: Choice.Type
     ) throws -> Choice? {
@@ -125,11 +126,11 @@ struct SettingTexts<Name: SettingName> {
         return try value(name, form: "one of \(known)", Choice.init(rawValue:))
     }
 
-    /// `true` or `false`.
+    /// `true` or `false`; nil if it is not set.
     func boolean(_ name: Name) throws -> Bool? { try value(name, form: "true or false") { Bool($0) } }
 
-    /// What a reload has to say of settings that it does not take on, and that were other ones at the start: the end of
-    /// its sentence; empty where there are none.
+    /// The end of a reload's log line, about changed settings that apply only from the next start on; empty if there
+    /// are none.
     func unheeded(since start: SettingTexts) -> String {
         let names = Name.allCases.filter { !Name.reloaded.contains($0) && self[$0] != start[$0] }
         guard !names.isEmpty else { return "" }
@@ -137,7 +138,7 @@ struct SettingTexts<Name: SettingName> {
         return "; \(list) \(names.count == 1 ? "has" : "have") changed, which counts from the next start on"
     }
 
-    /// A mistake in a setting, told with its place.
+    /// An error in a setting that names the value's source.
     func mistake(_ name: Name, _ sentence: String) -> any Error {
         values[name]?.mistake(sentence) ?? CommandFailure("\(name.rawValue) \(sentence)", exitCode: 2)
     }

@@ -1,16 +1,16 @@
 import FoundationEssentials
 import PostriderOptions
 
-/// What the user has set for the relay, and for the operator's commands.
+/// The settings of the relay and of the operator's commands.
 struct Settings {
-    /// What was written, wherever it was.
+    /// The texts of the settings, from all sources.
     let texts: SettingTexts<Setting>
-    /// The configuration file that was read, nil if there was none.
+    /// The configuration file that was read; nil if there was none.
     var file: String? { texts.file }
-    /// Whether somebody said, here or in the environment, which relay is meant; otherwise it is what this machine has.
+    /// Whether the options or the environment select a relay. Otherwise it is the one that this machine has.
     let isChosen: Bool
 
-    /// Where the configuration file is looked for when nobody names one.
+    /// The default configuration file.
     static let usualFile = "/etc/postrider/postrider.yaml"
     /// The option that names the configuration file.
     static let fileOption = Option.file(
@@ -19,10 +19,10 @@ struct Settings {
     /// The variable that names the configuration file.
     static let fileVariable = "POSTRIDER_CONFIG"
 
-    /// Reads all places. An empty variable counts as one that is not there.
+    /// Reads all sources. An empty variable counts as not set.
     ///
-    /// - Parameter readFile: the text of a file, or nil where there is none.
-    /// - Throws: ``CommandFailure`` for a file that is not there, is no YAML or has a setting that nobody knows.
+    /// - Parameter readFile: returns the text of a file; nil if it does not exist.
+    /// - Throws: ``CommandFailure`` for a file that is missing, is not YAML or has an unknown setting.
     init(
         options: ParsedOptions, environment: [String: String], readFile: (String) throws -> String?
     ) throws {
@@ -39,12 +39,12 @@ struct Settings {
             options: options, environment: environment, file: text.map { (path, $0) })
     }
 
-    /// The text of a setting, nil where nobody has set it.
+    /// The text of a setting; nil if it is not set.
     subscript(_ setting: Setting) -> String? { texts[setting] }
 }
 
 extension Settings {
-    /// What the user of this process has set.
+    /// Reads the settings of the user of this process.
     init(options: ParsedOptions) throws {
         try self.init(options: options, environment: ProcessInfo.processInfo.environment) { path in
             try FileText.readIfThere(path)
