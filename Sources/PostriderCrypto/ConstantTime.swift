@@ -1,8 +1,8 @@
-/// Whether two runs of bytes are the same, in a time that depends on their lengths only: for secrets, of
-/// which a stranger may try many and measure how soon each is refused.
+/// Compares two byte sequences in a time that depends only on their lengths. It is for secrets, because a stranger
+/// could try many values and measure how soon each is refused.
 ///
-/// Every byte is looked at, eight at a time: OpenSSL's comparison takes them one by one, which is a thirtieth of what a
-/// push costs.
+/// It compares eight bytes at a time. OpenSSL's CRYPTO_memcmp compares single bytes, which takes a thirtieth of the
+/// time of a push.
 public func constantTimeEquals(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
     guard left.count == right.count else { return false }
     let words = left.count / 8

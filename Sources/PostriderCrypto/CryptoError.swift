@@ -1,29 +1,30 @@
 internal import CPostriderCrypto
 internal import Glibc
 
-/// Why something cryptographic could not be done: one sentence that says what, where (the file, if there is
-/// one) and why, in OpenSSL's own words where it has some. It never carries key material or an error code.
+/// Why a cryptographic operation failed: one sentence that says what failed, where (the file, if there is one) and
+/// why, with OpenSSL's reason if it has one. It never contains key material or an error code.
 public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Whose fault it is.
+    /// The side that caused an error.
     public enum Origin: Sendable {
-        /// A file or an argument given to this side cannot be used.
+        /// This side: a file or an argument is unusable.
         case local
-        /// The peer sent something that TLS or our policy forbids, or refused what we sent.
+        /// The peer: it sent something that TLS or our policy forbids, or rejected what we sent.
         case peer
-        /// The connection underneath broke: reset, or ended in the middle of a handshake.
+        /// The connection: it was reset, or it ended in the middle of a handshake.
         case connection
     }
 
-    /// Whose fault it is.
+    /// The side that caused the error.
     public let origin: Origin
-    /// The sentence.
+    /// The sentence for logs.
     public let description: String
-    /// The alert's name if there was one (``TLSAlert``), otherwise OpenSSL's reason; nil outside of TLS.
+    /// The standard name of the alert if there was one (``TLSAlert``), otherwise OpenSSL's reason; nil outside of
+    /// TLS.
     public let name: String?
-    /// Whether the peer's first bytes were no record of TLS.
+    /// Whether the peer's first bytes were not a TLS record.
     public let isNotTLS: Bool
 
-    /// An error from its parts.
+    /// Creates an error from its parts.
     package init(_ origin: Origin, _ description: String, name: String? = nil, isNotTLS: Bool = false) {
         self.origin = origin
         self.description = description
@@ -31,13 +32,13 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
         self.isNotTLS = isNotTLS
     }
 
-    /// `what` failed in OpenSSL: its reason ends the sentence, and this thread's error queue is empty
-    /// afterwards.
+    /// The error for a failed call of OpenSSL. OpenSSL's reason ends the sentence, and this thread's error queue is
+    /// emptied.
     package static func local(_ what: String) -> CryptoError {
         CryptoError(.local, "\(what): \(ErrorQueue.takeReason())")
     }
 
-    /// `what` failed in a system call that left `code` in errno; `remedy` says what to do, where somebody can.
+    /// The error for a failed system call that left `code` in errno. `remedy` says what to do, if anything helps.
     package static func system(
         _ origin: Origin, _ what: String, _ code: CInt, remedy: String? = nil
     ) -> CryptoError {
@@ -46,13 +47,13 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// OpenSSL's queue of errors, one per thread. It is emptied before a call whose failure will be explained,
-/// and drained by whoever explains it, so that no reason is ever told of the wrong call.
+/// OpenSSL's error queue of this thread. It is emptied before a call whose failure will be explained, and drained by
+/// the code that explains it, so that a reason is never attributed to the wrong call.
 package enum ErrorQueue {
-    /// Clearing goes over every place of the queue; whether it is empty is told at once.
+    /// Empties the queue. ERR_clear_error visits every entry, so it is called only if the queue is not empty.
     package static func clear() { if ERR_peek_error() != 0 { ERR_clear_error() } }
 
-    /// The oldest reason in the queue, which is the root cause; the queue is empty afterwards.
+    /// Returns the oldest reason of the queue, which is the root cause, and empties the queue.
     package static func takeReason() -> String {
         let code = ERR_get_error()
         defer { ERR_clear_error() }

@@ -1,15 +1,15 @@
 internal import CPostriderCrypto
 
-/// Random numbers from OpenSSL's generator, which the kernel seeds: unpredictable, fit for identities and
-/// keys.
+/// Random numbers from OpenSSL's generator, which the kernel seeds. They are unpredictable, and suitable for
+/// identities and keys.
 ///
-/// Small numbers come out of a batch, because asking for eight bytes costs as much as asking for thousands.
-/// Used by one thread at a time: each shard has its own.
+/// Small numbers are taken from a batch, because requesting eight bytes costs as much as requesting thousands. An
+/// object is used by one thread at a time: each shard has its own.
 public final class Entropy {
     private var batch = [UInt64](repeating: 0, count: 512)
     private var position = 512
 
-    /// A source whose first batch is drawn when it is needed.
+    /// Creates a source, which draws its first batch when it is needed.
     public init() {}
 
     /// The next 64 random bits.
@@ -22,7 +22,7 @@ public final class Entropy {
         return batch[position]
     }
 
-    /// `count` random bytes, drawn for the caller alone and kept nowhere else: for keys and secrets.
+    /// `count` random bytes that are drawn for this call and stored nowhere else, for keys and secrets.
     public func bytes(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         unsafe bytes.withUnsafeMutableBytes { unsafe Self.fill($0) }

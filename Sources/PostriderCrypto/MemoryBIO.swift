@@ -1,16 +1,16 @@
 internal import CPostriderCrypto
 
-/// Text on its way into or out of OpenSSL's PEM functions.
+/// A memory buffer that OpenSSL's PEM functions read from or write to.
 @safe struct MemoryBIO: ~Copyable {
     let pointer: OpaquePointer
 
-    /// An empty one, to be written.
+    /// Creates an empty buffer to write to.
     init() {
         guard let pointer = unsafe BIO_new(BIO_s_mem()) else { preconditionFailure("out of memory") }
         unsafe self.pointer = pointer
     }
 
-    /// One to be read, that holds `text`.
+    /// Creates a buffer to read from, which contains `text`.
     init(_ text: String) {
         self.init()
         var text = text
@@ -21,7 +21,7 @@ internal import CPostriderCrypto
 
     deinit { unsafe BIO_free(pointer) }
 
-    /// Everything that was written and not yet read.
+    /// Returns everything that was written and not read yet.
     consuming func takeText() -> String {
         let count = unsafe BIO_ctrl_pending(pointer)
         return unsafe String(unsafeUninitializedCapacity: count) {

@@ -1,19 +1,19 @@
 internal import CPostriderCrypto
 
-/// A SHA-256 digest: 32 bytes, kept as four words so that it hashes and compares without touching the heap.
+/// A SHA-256 digest: 32 bytes, stored as four words so that hashing and comparing it need no heap memory.
 ///
-/// Equality takes the same time wherever two digests differ, so a digest may stand for a secret.
+/// Comparison takes the same time wherever two digests differ, so a digest may stand for a secret.
 public struct SHA256Digest: Hashable, Sendable {
-    /// The bytes as four words; a word holds its eight bytes in memory order (little endian).
+    /// The bytes as four words; a word contains its eight bytes in memory order (little endian).
     public let words: SIMD4<UInt64>
 
     /// The number of bytes in a digest.
     public static let byteCount = 32
 
-    /// A digest from its four words.
+    /// Creates a digest from its four words.
     public init(words: SIMD4<UInt64>) { self.words = words }
 
-    /// A digest from its 32 bytes, or nil when there are not exactly 32.
+    /// Creates a digest from its 32 bytes; nil if there are not exactly 32.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         var words = SIMD4<UInt64>()
@@ -26,7 +26,7 @@ public struct SHA256Digest: Hashable, Sendable {
         (0..<Self.byteCount).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64($0 % 8 * 8)) }
     }
 
-    /// Compares all 32 bytes whatever the first ones say.
+    /// Compares all 32 bytes, even if the first differ.
     public static func == (left: SHA256Digest, right: SHA256Digest) -> Bool {
         let difference = left.words ^ right.words
         return difference[0] | difference[1] | difference[2] | difference[3] == 0
@@ -49,8 +49,8 @@ extension SHA256Digest: CustomStringConvertible {
 
 /// SHA-256 (FIPS 180-4) of bytes in memory.
 public enum SHA256 {
-    /// OpenSSL's implementation, looked up once: the look-up costs more than the digest of a short text.
-    /// An `EVP_MD` is immutable once fetched and may be used on every thread.
+    /// OpenSSL's implementation, fetched once, because fetching costs more than the digest of a short text. An
+    /// `EVP_MD` is immutable once fetched and may be used on every thread.
     static let algorithm = MessageDigest("SHA256")
 
     /// The digest of `bytes`.
@@ -67,11 +67,11 @@ public enum SHA256 {
     }
 }
 
-/// The owner of a digest algorithm that OpenSSL has looked up; it lives as long as the process.
+/// The owner of a digest algorithm that OpenSSL has fetched. It lives as long as the process.
 @safe struct MessageDigest: Sendable {
     nonisolated(unsafe) let pointer: OpaquePointer
 
-    /// - Parameter name: as OpenSSL's default provider calls it.
+    /// - Parameter name: the name of the algorithm in OpenSSL's default provider.
     init(_ name: String) {
         guard let pointer = unsafe EVP_MD_fetch(nil, name, nil) else {
             preconditionFailure("OpenSSL's default provider has \(name)")

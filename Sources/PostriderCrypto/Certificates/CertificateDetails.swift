@@ -1,31 +1,31 @@
 internal import CPostriderCrypto
 
-/// What an X.509 certificate says of its subject, and its extensions.
+/// The subject and the extensions of an X.509 certificate.
 public struct CertificateDetails: Equatable, Sendable {
-    /// An extension, as it lies in the certificate.
+    /// An extension of a certificate.
     public struct Extension: Equatable, Sendable {
-        /// Its object identifier: numbers with dots between.
+        /// The object identifier of the extension: numbers with dots between.
         public let identifier: String
-        /// Its value, DER.
+        /// The value of the extension in DER.
         public let der: [UInt8]
 
-        /// An extension from its parts.
+        /// Creates an extension from its parts.
         public init(identifier: String, der: [UInt8]) {
             self.identifier = identifier
             self.der = der
         }
     }
 
-    /// The first UID of its subject: the topic, in a provider's certificate.
+    /// The first UID of the subject, which is the topic in a provider's certificate; nil if there is none.
     public let userIdentifier: String?
-    /// The first common name of its subject.
+    /// The first common name of the subject; nil if there is none.
     public let commonName: String?
     /// SHA-256 of the whole certificate (DER).
     public let fingerprint: SHA256Digest
-    /// Its extensions in their order, those of an unknown kind as well.
+    /// The extensions in their order, including unknown ones.
     public let extensions: [Extension]
 
-    /// Those of a certificate in DER; nil if the bytes are no certificate.
+    /// Reads a certificate in DER; nil if the bytes are not a certificate.
     public init?(der: [UInt8]) {
         ErrorQueue.clear()
         let certificate = unsafe der.withUnsafeBufferPointer { bytes in
@@ -40,7 +40,7 @@ public struct CertificateDetails: Equatable, Sendable {
         unsafe self.init(reading: certificate)
     }
 
-    /// Those of a certificate in PEM; nil if the text holds none.
+    /// Reads a certificate in PEM; nil if the text contains none.
     public init?(pem: String) {
         let text = MemoryBIO(pem)
         guard let certificate = unsafe PEM_read_bio_X509(text.pointer, nil, nil, nil) else {
@@ -51,7 +51,7 @@ public struct CertificateDetails: Equatable, Sendable {
         unsafe self.init(reading: certificate)
     }
 
-    /// Reads an `X509`, which stays the caller's.
+    /// Reads an `X509`, which the caller still owns.
     private init(reading certificate: OpaquePointer) {
         var words = SIMD4<UInt64>()
         let status = unsafe withUnsafeMutableBytes(of: &words) { output in
@@ -70,7 +70,7 @@ public struct CertificateDetails: Equatable, Sendable {
 
     private static func read(_ entry: OpaquePointer?) -> Extension? {
         var name = [CChar](repeating: 0, count: 128)
-        // With 1: as numbers, also where OpenSSL has a name.
+        // The argument 1 makes OpenSSL write numbers, even if it has a name for the extension.
         let count = unsafe OBJ_obj2txt(&name, CInt(name.count), X509_EXTENSION_get_object(entry), 1)
         guard 0..<CInt(name.count) ~= count, let data = unsafe X509_EXTENSION_get_data(entry),
             let start = unsafe ASN1_STRING_get0_data(data)
@@ -80,8 +80,8 @@ public struct CertificateDetails: Equatable, Sendable {
         return unsafe Extension(identifier: identifier, der: Array(bytes))
     }
 
-    /// The first entry of a kind as text, or nil when there is none, or one with a zero byte inside, which
-    /// some readers would take for its end.
+    /// The first entry of a kind as text; nil if there is none, or if it contains a zero byte, which some readers
+    /// would take for its end.
     private static func firstEntry(of name: OpaquePointer?, _ kind: CInt) -> String? {
         let index = unsafe X509_NAME_get_index_by_NID(name, kind, -1)
         guard index >= 0, let entry = unsafe X509_NAME_get_entry(name, index) else { return nil }

@@ -1,8 +1,8 @@
 internal import CPostriderCrypto
 
-/// A certificate authority for development, and the certificates that it issues: P-256, X.509 version 3.
+/// A certificate authority for development and the certificates that it issues: P-256, X.509 version 3.
 ///
-/// Everything is returned as PEM text and nothing is kept; the caller decides where a private key may lie.
+/// Everything is returned as PEM text and nothing is stored; the caller decides where to store a private key.
 public enum Certificates {
     /// A certificate and its private key (PKCS#8, no passphrase), both PEM.
     public struct Issued: Sendable {
@@ -11,30 +11,30 @@ public enum Certificates {
         /// The private key.
         public let key: String
 
-        /// A certificate and its key from PEM text, for an authority that was kept in files.
+        /// Creates the pair from PEM text, for an authority that was stored in files.
         public init(certificate: String, key: String) {
             self.certificate = certificate
             self.key = key
         }
     }
 
-    /// What kind of key a certificate is for.
+    /// The kind of a certificate's key.
     public enum KeyKind: Sendable {
-        /// On the curve P-256, as everything here unless somebody needs the other.
+        /// ECDSA on the curve P-256, which is the default.
         case p256
         /// RSA with 2,048 bits, for client libraries that load no other (apnotic).
         case rsa2048
     }
 
-    /// What a certificate may be shown as.
+    /// What a certificate is for.
     public enum Usage: Sendable {
-        /// By a server, to its clients.
+        /// It authenticates a server to its clients.
         case server
-        /// By a client, to a server that asks.
+        /// It authenticates a client to a server that requests it.
         case client
     }
 
-    /// A new authority: a self-signed certificate that may sign leaves, and no further authorities.
+    /// Makes a new authority: a self-signed certificate that may sign leaf certificates and no further authorities.
     public static func makeAuthority(commonName: String, validDays: Int) throws(CryptoError) -> Issued {
         let key = Key.generate()
         let certificate = try Draft(
@@ -48,19 +48,19 @@ public enum Certificates {
         return certificate.signed(with: key, key: key)
     }
 
-    /// A new key and a certificate for it.
+    /// Makes a new key and a certificate for it.
     ///
     /// - Parameters:
-    ///   - commonName: the subject's CN, 1 to 64 characters.
-    ///   - userIdentifier: the subject's UID, or nil: the topic, in a provider's certificate.
-    ///   - dnsNames: host names for a server; letters, digits, `.`, `-` and `*`.
-    ///   - ipAddresses: IPv4 or IPv6 addresses for a server, as text.
-    ///   - extensions: others that it is to have, not critical: Apple's, in a provider's certificate.
-    ///   - usage: what it may be shown as.
-    ///   - keyKind: what kind of key is made for it.
-    ///   - validDays: how long it lives, from an hour ago.
-    ///   - authority: who signs it.
-    /// - Throws: a sentence that names the argument that is none.
+    ///   - commonName: the CN of the subject, 1 to 64 characters.
+    ///   - userIdentifier: the UID of the subject, which is the topic in a provider's certificate; nil for none.
+    ///   - dnsNames: host names of a server; letters, digits, `.`, `-` and `*`.
+    ///   - ipAddresses: IPv4 or IPv6 addresses of a server, as text.
+    ///   - extensions: further extensions, not critical, such as Apple's in a provider's certificate.
+    ///   - usage: whether it is for a server or a client.
+    ///   - keyKind: the kind of the new key.
+    ///   - validDays: the validity in days, counted from an hour ago.
+    ///   - authority: the authority that signs it.
+    /// - Throws: a sentence that names the invalid argument.
     public static func issue(
         commonName: String, userIdentifier: String? = nil, dnsNames: [String] = [],
         ipAddresses: [String] = [], extensions: [CertificateDetails.Extension] = [],
@@ -96,7 +96,7 @@ public enum Certificates {
         return certificate.signed(with: signer, key: key)
     }
 
-    /// The names in OpenSSL's notation, in which a comma would begin another name.
+    /// The names in OpenSSL's notation, in which a comma separates names.
     private static func alternativeNames(
         _ dnsNames: [String], _ ipAddresses: [String]
     ) throws(CryptoError) -> String {
@@ -119,7 +119,7 @@ public enum Certificates {
     }
 }
 
-/// A certificate that is being filled in: the owner of an `X509`.
+/// The owner of an `X509` that is being filled in.
 @safe private struct Draft: ~Copyable {
     let pointer: OpaquePointer
 
@@ -133,7 +133,7 @@ public enum Certificates {
         unsafe X509_set_pubkey(pointer, key.pointer)
         unsafe X509_gmtime_adj(X509_getm_notBefore(pointer), -3600)
         unsafe X509_time_adj_ex(X509_getm_notAfter(pointer), CInt(clamping: validDays), 0, nil)
-        // 20 bytes at most and positive (RFC 5280, 4.1.2.2), and not to be foretold.
+        // A serial number has at most 20 bytes, is positive (RFC 5280, section 4.1.2.2), and must be unpredictable.
         let number = unsafe BN_new()
         defer { unsafe BN_free(number) }
         guard unsafe BN_rand(number, 152, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1,
@@ -181,7 +181,7 @@ public enum Certificates {
         precondition(status == 1, "out of memory")
     }
 
-    /// Signs it, and hands it out with its key.
+    /// Signs the certificate and returns it with its key.
     consuming func signed(with signer: Key, key: Key) -> Certificates.Issued {
         let size = unsafe X509_sign(pointer, signer.pointer, EVP_sha256())
         precondition(size > 0, "a P-256 key can sign")

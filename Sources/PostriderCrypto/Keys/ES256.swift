@@ -1,16 +1,15 @@
 internal import CPostriderCrypto
 
-/// ES256 (RFC 7518, 3.4): ECDSA on P-256 with SHA-256, which signs the tokens that providers authenticate
-/// with.
+/// ES256 (RFC 7518, section 3.4): ECDSA on P-256 with SHA-256, which signs provider tokens.
 ///
 /// Keys are immutable values and may be used on every thread.
 public enum ES256 {
-    /// How a P-256 key was used to sign.
+    /// The signature scheme in which a P-256 key was used.
     public enum Scheme: Sendable {
         /// ES256 itself: SHA-256.
         case sha256
         /// SHA-512, with `r` and `s` padded to 66 bytes each as if the curve were P-521. The PHP library pushok signs
-        /// so and says ES512 in the token's header.
+        /// in this way, and writes ES512 into the header of the token.
         case sha512
 
         fileprivate var digest: MessageDigest {
@@ -20,7 +19,7 @@ public enum ES256 {
             }
         }
 
-        /// The DER of a signature in this scheme's encoding; nil if it has another length or padding.
+        /// The DER of a signature in this scheme's encoding; nil if the length or the padding is wrong.
         fileprivate func der(_ signature: Span<UInt8>) -> [UInt8]? {
             switch self {
             case .sha256 where signature.count == 64:
@@ -28,7 +27,7 @@ public enum ES256 {
             case .sha256:
                 return signature.indices.map { signature[$0] }
             case .sha512:
-                // 34 zeros before each half of 32 bytes.
+                // Each half of 32 bytes follows 34 zero bytes.
                 guard signature.count == 132 else { return nil }
                 var raw: [UInt8] = []
                 for index in signature.indices {
@@ -45,13 +44,13 @@ public enum ES256 {
 
     private static let sha512 = MessageDigest("SHA512")
 
-    /// A key that verifies.
+    /// A public key, which verifies signatures.
     public struct PublicKey: Sendable {
         private let key: Key
 
-        /// A key from PEM, SubjectPublicKeyInfo (`BEGIN PUBLIC KEY`).
+        /// Reads a key from PEM, SubjectPublicKeyInfo (`BEGIN PUBLIC KEY`).
         ///
-        /// - Throws: when there is none, or it is not on the curve P-256.
+        /// - Throws: if the text contains no such key, or it is not on the curve P-256.
         public init(pem: String) throws(CryptoError) {
             let key = try Key.publicKey(pem: pem, name: "The text")
             try ES256.check(key)
@@ -60,14 +59,14 @@ public enum ES256 {
 
         fileprivate init(halfOf key: Key) { self.key = key }
 
-        /// The key as PEM, SubjectPublicKeyInfo.
+        /// The key in PEM, SubjectPublicKeyInfo.
         public var pem: String { key.publicPEM }
 
-        /// Whether `signature` was made of `message` with this key's private half.
+        /// Whether `signature` was made of `message` with the private half of this key.
         ///
-        /// In the usual scheme, exactly 64 bytes are `r ‖ s`, each in 1…n−1 (RFC 7518, 3.4). Anything else is DER as
-        /// OpenSSL's tools make it, and only the one canonical encoding: a signature cannot be rewritten into another
-        /// valid one. ``Scheme/sha512`` has one encoding, of 132 bytes.
+        /// With ES256, exactly 64 bytes are `r ‖ s`, each in 1…n−1 (RFC 7518, section 3.4). Any other length is read
+        /// as DER, as OpenSSL's tools write it, and only in its canonical encoding, so that a signature cannot be
+        /// rewritten into another valid one. ``Scheme/sha512`` has only one encoding, of 132 bytes.
         public func isValidSignature(
             _ signature: Span<UInt8>, for message: Span<UInt8>, scheme: Scheme = .sha256
         ) -> Bool {
@@ -85,29 +84,29 @@ public enum ES256 {
         }
     }
 
-    /// A key that signs.
+    /// A private key, which makes signatures.
     public struct PrivateKey: Sendable {
         private let key: Key
 
-        /// A new key.
+        /// Generates a new key.
         public static func generate() -> PrivateKey { PrivateKey(key: Key.generate()) }
 
         private init(key: Key) { self.key = key }
 
-        /// A key from PEM, PKCS#8 (`BEGIN PRIVATE KEY`, what a .p8 file holds) or SEC 1 (`BEGIN EC PRIVATE
-        /// KEY`), without a passphrase.
+        /// Reads a key from PEM without a passphrase: PKCS#8 (`BEGIN PRIVATE KEY`, the content of a .p8 file) or SEC
+        /// 1 (`BEGIN EC PRIVATE KEY`).
         ///
-        /// - Throws: when there is none, or it is not on the curve P-256.
+        /// - Throws: if the text contains no such key, or it is not on the curve P-256.
         public init(pem: String) throws(CryptoError) {
             let key = try Key.privateKey(pem: pem, name: "The text")
             try ES256.check(key)
             self.key = key
         }
 
-        /// The key as PEM, PKCS#8, not encrypted.
+        /// The key in PEM, PKCS#8, not encrypted.
         public var pem: String { key.privatePEM }
 
-        /// The half that verifies.
+        /// The public half of the key.
         public var publicKey: PublicKey { PublicKey(halfOf: key) }
 
         /// The signature of `message`: 64 bytes, `r ‖ s`.
@@ -148,7 +147,7 @@ public enum ES256 {
         return Array(encoded[..<Int(count)])
     }
 
-    /// `r ‖ s` of a DER that OpenSSL just made.
+    /// The `r ‖ s` of a DER signature that OpenSSL made.
     fileprivate static func raw(der: ArraySlice<UInt8>) -> [UInt8] {
         var raw = [UInt8](repeating: 0, count: 64)
         unsafe der.withUnsafeBufferPointer { der in

@@ -2,12 +2,12 @@ internal import CPostriderCrypto
 internal import Glibc
 internal import PostriderFileTrust
 
-/// One asymmetric key, private or public: the owner of an `EVP_PKEY`.
+/// An asymmetric key, private or public: the owner of an `EVP_PKEY`.
 ///
-/// An `EVP_PKEY` is never changed after it was made, its reference count is atomic and its internal caches
-/// are locked by OpenSSL, so one key may sign and verify on many threads.
+/// An `EVP_PKEY` is not changed after it was made, its reference count is atomic, and OpenSSL locks its internal
+/// caches, so one key may be used on many threads.
 @safe package final class Key: Sendable {
-    /// The `EVP_PKEY`, which stays this object's.
+    /// The `EVP_PKEY`, which this object owns.
     nonisolated(unsafe) package let pointer: OpaquePointer
 
     /// Takes ownership of `pointer`.
@@ -15,7 +15,7 @@ internal import PostriderFileTrust
 
     deinit { unsafe EVP_PKEY_free(pointer) }
 
-    /// A new private key.
+    /// Generates a new private key.
     static func generate(_ kind: Certificates.KeyKind = .p256) -> Key {
         let made =
             switch kind {
@@ -28,13 +28,13 @@ internal import PostriderFileTrust
         return unsafe Key(owning: pointer)
     }
 
-    /// A private key from PEM, PKCS#8 or SEC 1. `name` is what an error calls it.
+    /// Reads a private key from PEM, PKCS#8 or SEC 1. Errors call it `name`.
     static func privateKey(pem: String, name: String) throws(CryptoError) -> Key {
         let text = MemoryBIO(pem)
         return try unsafe privateKey(reading: text.pointer, name: name)
     }
 
-    /// A public key from PEM, SubjectPublicKeyInfo. `name` is what an error calls it.
+    /// Reads a public key from PEM, SubjectPublicKeyInfo. Errors call it `name`.
     static func publicKey(pem: String, name: String) throws(CryptoError) -> Key {
         let text = MemoryBIO(pem)
         ErrorQueue.clear()
@@ -44,11 +44,11 @@ internal import PostriderFileTrust
         return unsafe Key(owning: pointer)
     }
 
-    /// A private key from a file that nobody else can read.
+    /// Reads a private key from a file that other users cannot read.
     ///
     /// - Parameters:
-    ///   - path: symbolic links are followed (``FileTrust/FileAccessRule``).
-    ///   - groups: the groups whose members may read it, besides root's.
+    ///   - path: the file; symbolic links are followed (``FileTrust/FileAccessRule``).
+    ///   - groups: groups whose members may read the file, in addition to root's.
     package static func privateKey(
         file path: String, readableBy groups: Set<UInt32> = []
     ) throws(CryptoError) -> Key {

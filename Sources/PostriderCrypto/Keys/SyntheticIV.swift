@@ -1,25 +1,25 @@
 internal import CPostriderCrypto
 
-/// AES-SIV (RFC 5297) of one block: 16 bytes become 32 that reveal nothing but equality, and that nobody can
-/// make or change without the key. Deterministic: it needs no nonce, and the same plaintext gives the same
-/// bytes again.
+/// AES-SIV (RFC 5297) of one block: 16 bytes become 32 bytes that reveal only whether two plaintexts are equal, and
+/// that cannot be made or changed without the key. It is deterministic: it needs no nonce, and the same plaintext
+/// always gives the same bytes.
 ///
-/// Of a plaintext of exactly one block without associated data, the RFC leaves two AES calls:
+/// For a plaintext of exactly one block without associated data, the RFC amounts to two AES calls:
 /// ```
 /// V = AES(K1, P xor CMAC(K1, 0) xor dbl(AES(K1, 0)))                         (section 2.4)
 /// C = P xor AES(K2, V with the top bits of its last two 32-bit words cleared) (section 2.6)
 /// ```
-/// These take a tenth of the time of OpenSSL's general AES-SIV, which makes it fit for every request. Bytes
-/// lie in the vectors as in memory: byte 0 is the lowest of word 0 (little endian).
+/// They take a tenth of the time of OpenSSL's general AES-SIV, so it can be used for every request. The vectors hold
+/// the bytes in memory order: byte 0 is the lowest byte of word 0 (little endian).
 ///
-/// Used by one thread at a time: each shard has its own.
+/// An object is used by one thread at a time: each shard has its own.
 public final class SyntheticIV {
     private let authentication: BlockCipher
     private let encryption: BlockCipher
-    /// CMAC(K1, 0) xor dbl(AES(K1, 0)), which depends on the key alone.
+    /// CMAC(K1, 0) xor dbl(AES(K1, 0)), which depends only on the key.
     private let mask: SIMD2<UInt64>
 
-    /// Keys the two ciphers: K1 is the first half of `key`, K2 the second (section 2.2).
+    /// Sets the keys of the two ciphers: K1 is the first half of `key`, K2 the second (section 2.2).
     ///
     /// - Parameter key: 64 bytes (AES-256), or 32 (AES-128, the size of the RFC's examples).
     public init(key: [UInt8]) throws(CryptoError) {
@@ -32,13 +32,13 @@ public final class SyntheticIV {
         mask = authentication.encrypt(subkey) ^ subkey
     }
 
-    /// The synthetic IV V, 16 bytes, then the 16 bytes of the ciphertext C.
+    /// Encrypts the plaintext: returns the synthetic IV V of 16 bytes, then the 16 bytes of the ciphertext C.
     public func seal(_ plaintext: SIMD2<UInt64>) -> SIMD4<UInt64> {
         let initial = authentication.encrypt(plaintext ^ mask)
         return SIMD4(lowHalf: initial, highHalf: plaintext ^ keyStream(initial))
     }
 
-    /// The plaintext, or nil when these bytes were not sealed with this key. Takes the same time either way.
+    /// Decrypts and verifies; nil if the bytes were not sealed with this key. It takes the same time in both cases.
     public func open(_ sealed: SIMD4<UInt64>) -> SIMD2<UInt64>? {
         let plaintext = sealed.highHalf ^ keyStream(sealed.lowHalf)
         let difference = authentication.encrypt(plaintext ^ mask) ^ sealed.lowHalf
@@ -58,7 +58,7 @@ public final class SyntheticIV {
     }
 }
 
-/// AES on single blocks: the owner of an `EVP_CIPHER_CTX` that is keyed once.
+/// AES on single blocks: the owner of an `EVP_CIPHER_CTX` whose key is set once.
 @safe private final class BlockCipher {
     private let pointer: OpaquePointer
 
