@@ -1,10 +1,10 @@
 internal import CPostriderSSL
 
-/// The names that RFC 8446, section 6, and IANA's registry "TLS Alerts" have for alerts.
+/// The names of alerts in RFC 8446, section 6, and in IANA's registry "TLS Alerts".
 enum TLSAlert {
     /// The standard name, such as `bad_record_mac`; "alert 201" if the number has none.
     static func name(of number: UInt8) -> String {
-        // OpenSSL 3.0 does not name these.
+        // OpenSSL 3.0 has no names for these.
         switch number {
         case 86: return "inappropriate_fallback"
         case 109: return "missing_extension"

@@ -3,9 +3,10 @@ internal import Glibc
 public import PostriderCrypto
 public import PostriderTransport
 
-/// From a stream's first byte to its keys, which OpenSSL takes care of.
+/// The handshake, from a stream's first byte to its keys. OpenSSL performs it.
 extension TLSStream {
-    /// OpenSSL reports a secret: a line of the key log, without its end (SSL_CTX_set_keylog_callback(3)).
+    /// Takes a secret that OpenSSL reports: a line of the key log without its line break
+    /// (SSL_CTX_set_keylog_callback(3)).
     func take(keyLogLine line: UnsafePointer<CChar>) {
         guard let secrets, case .library(let pointer) = engine else { return }
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: TrafficSecrets.randomBytes) { random in
@@ -18,9 +19,9 @@ extension TLSStream {
         }
     }
 
-    /// Does what can be done of the handshake without waiting.
+    /// Continues the handshake as far as possible without blocking.
     ///
-    /// - Throws: the sentence for the log; the peer was sent the alert, if the socket took it.
+    /// - Throws: the sentence for the log. The peer was sent the alert if the socket took it.
     public func handshake(using ciphers: AEADContexts) throws(CryptoError) -> Step {
         precondition(!isBroken, "a handshake that failed is not repeated")
         ErrorQueue.clear()
@@ -38,9 +39,9 @@ extension TLSStream {
         }
     }
 
-    /// Frees what only a handshake needs, 13 KiB, if records can go on without OpenSSL's stream: to be called when
-    /// the handshake is complete, and what was negotiated has been asked for. Where they cannot, nothing changes: a
-    /// client's stream, TLS 1.2, ``TLSRecords/openssl``.
+    /// Frees the 13 KiB that only a handshake needs, if records can go on without OpenSSL's stream. Call it when the
+    /// handshake is complete and its results have been read. Otherwise nothing changes: for a client's stream, TLS
+    /// 1.2, and ``TLSRecords/openssl``.
     public func leaveHandshake(using ciphers: AEADContexts) {
         guard case .library(let pointer) = engine else { return }
         defer { secrets = nil }
@@ -48,13 +49,13 @@ extension TLSStream {
             engine = .records(RecordStream(layer, descriptor: descriptor))
             unsafe SSL_free(pointer)
         } else {
-            // What follows is read as much at a time as there is.
+            // From now on each read takes as much as the socket has.
             unsafe CSSL_set_read_ahead(pointer, 1)
         }
     }
 
-    /// The record layer that follows a handshake; nil if the stream has to stay with OpenSSL: it is a client's, or of
-    /// TLS 1.2, or OpenSSL has read something behind the handshake, or has not reported the secrets.
+    /// Makes the record layer for the time after a handshake; nil if the stream has to stay with OpenSSL: it is a
+    /// client's or uses TLS 1.2, or OpenSSL has read bytes after the handshake, or has not reported the secrets.
     private static func records(
         of pointer: OpaquePointer, _ secrets: TrafficSecrets?, _ ciphers: AEADContexts
     ) -> RecordLayer? {
@@ -67,22 +68,22 @@ extension TLSStream {
             suite, contentLimit: contentLimit(of: pointer), ciphers.derivation)
     }
 
-    /// The most content of a record in bytes. A client may have asked for less than TLS allows (max_fragment_length,
-    /// RFC 6066, section 4), which OpenSSL grants. Of the extensions that it grants, no other obliges the records.
+    /// The most content of a record in bytes. A client may have negotiated less than TLS allows (max_fragment_length,
+    /// RFC 6066, section 4), which OpenSSL grants. OpenSSL grants no other extension that affects records.
     private static func contentLimit(of pointer: OpaquePointer) -> Int {
         let code = unsafe SSL_SESSION_get_max_fragment_length(SSL_get_session(pointer))
         return 1...4 ~= code ? 256 << Int(code) : RecordLayer.mostContent
     }
 
-    /// OpenSSL goes through a step of a handshake: the first one, or in TLS 1.3 a change of keys at any time.
+    /// OpenSSL performs a step of a handshake: the first one, or in TLS 1.3 a KeyUpdate at any time.
     func takesHandshakeStep() {
         guard let steps = idleSteps else { return }
         idleSteps = steps + 1
-        // The one way to have a read end from within: the rest of the input is taken for the peer's last.
+        // This is the only way to end a read from inside of it: OpenSSL then treats the rest of the input as ended.
         if isRestless { unsafe SSL_set_shutdown(pointer, SSL_RECEIVED_SHUTDOWN) }
     }
 
-    /// Sets the name that the server's certificate must carry.
+    /// Sets the name for which the server's certificate must be valid.
     func expect(_ serverName: String) throws(CryptoError) {
         guard !serverName.isEmpty, !serverName.utf8.contains(0) else {
             throw CryptoError(.local, "A TLS client needs the name of its server")

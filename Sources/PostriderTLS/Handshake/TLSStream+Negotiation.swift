@@ -2,9 +2,9 @@ internal import CPostriderSSL
 internal import PostriderCrypto
 public import PostriderTransport
 
-/// What came of a handshake: to be asked until it is left.
+/// The results of a handshake. They can be read until `leaveHandshake(using:)`.
 extension TLSStream {
-    /// The protocol that ALPN settled on, or nil.
+    /// The protocol that ALPN selected; nil if there is none.
     public var negotiatedProtocol: String? {
         var start: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -13,13 +13,13 @@ extension TLSStream {
         return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
     }
 
-    /// The version that was negotiated, as "TLSv1.3".
+    /// The negotiated version, such as "TLSv1.3".
     public var version: String { unsafe String(cString: SSL_get_version(pointer)) }
 
-    /// The suite that was negotiated, as "TLS_AES_128_GCM_SHA256".
+    /// The negotiated cipher suite, such as "TLS_AES_128_GCM_SHA256".
     public var cipher: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(pointer))) }
 
-    /// The peer's certificate, or nil when it showed none. Each call copies it anew.
+    /// The peer's certificate; nil if it presented none. Each call copies it.
     public var peerCertificate: PeerCertificate? {
         guard let certificate = unsafe SSL_get0_peer_certificate(pointer) else { return nil }
         let isVerified = unsafe SSL_get_verify_result(pointer) == X509_V_OK
@@ -35,8 +35,8 @@ extension TLSStream {
 // MARK: - Why there is none
 
 extension TLSStream {
-    /// OpenSSL's reason with the standard name of the alert, and when it is the peer's certificate, what is wrong with
-    /// it and what to do.
+    /// OpenSSL's reason with the standard name of the alert. If the peer's certificate is the cause, it says what is
+    /// wrong with it and what to do.
     func reason() -> String {
         let text = ErrorQueue.takeReason()
         let verdict = unsafe SSL_get_verify_result(pointer)

@@ -1,7 +1,7 @@
 internal import PostriderCrypto
 public import PostriderTransport
 
-/// What a connection of PostriderTransport asks of TLS.
+/// The interface through which a connection of PostriderTransport uses TLS.
 extension TLSStream: TLSSession {
     /// See ``TLSStream/leastRoom``.
     public var leastRoom: Int { Self.leastRoom }
@@ -18,7 +18,7 @@ extension TLSStream: TLSSession {
         }
     }
 
-    /// What was negotiated; then the handshake is left, see ``TLSStream/leaveHandshake(using:)``.
+    /// Returns what was negotiated, and then leaves the handshake: see ``TLSStream/leaveHandshake(using:)``.
     public func finishHandshake(using workspace: any TLSWorkspace) -> TLSAgreement {
         let agreement = TLSAgreement(negotiatedProtocol: negotiatedProtocol, certificate: peerCertificate)
         leaveHandshake(using: Self.contexts(workspace))
@@ -67,7 +67,7 @@ extension AEADContexts: TLSWorkspace {
 }
 
 extension TLSContext: TLSProvider {
-    /// A server's stream.
+    /// Makes a server's stream.
     public func accept(_ descriptor: Int32) throws(TLSFailure) -> any TLSSession {
         do throws(CryptoError) {
             return try TLSStream(accepting: descriptor, context: self)
@@ -76,7 +76,7 @@ extension TLSContext: TLSProvider {
         }
     }
 
-    /// A client's stream.
+    /// Makes a client's stream.
     public func connect(_ descriptor: Int32, serverName: String) throws(TLSFailure) -> any TLSSession {
         do throws(CryptoError) {
             return try TLSStream(context: self, descriptor: descriptor, serverName: serverName)
@@ -87,7 +87,7 @@ extension TLSContext: TLSProvider {
 }
 
 extension TLSFailure {
-    /// The same failure without this module's type.
+    /// Converts the error to the transport's own type.
     fileprivate init(_ error: CryptoError) {
         let origin: Origin =
             switch error.origin {

@@ -3,22 +3,21 @@ internal import Glibc
 public import PostriderCrypto
 public import PostriderTransport
 
-/// TLS over one non-blocking, connected socket. It is used by one thread at a time, and may move with its
-/// connection.
+/// TLS on one non-blocking, connected socket. It is used by one thread at a time, and may move with its connection.
 ///
-/// OpenSSL makes the handshake. A server's stream of TLS 1.3 goes on without it once ``leaveHandshake(using:)`` was
-/// called: its records are then sealed and opened by a ``RecordLayer``, with OpenSSL's ciphers. Every other stream
-/// stays with OpenSSL; so does each one of a context with ``TLSRecords/openssl``.
+/// OpenSSL performs the handshake. After ``leaveHandshake(using:)``, a server's stream of TLS 1.3 continues without
+/// OpenSSL's stream: a ``RecordLayer`` encrypts and decrypts its records, with OpenSSL's ciphers. Every other stream
+/// stays with OpenSSL, and so does every stream of a context with ``TLSRecords/openssl``.
 ///
-/// The socket stays its owner's, who closes it after this object is gone or done. OpenSSL reads and writes it
-/// with `read` and `write`, so the process ignores SIGPIPE.
+/// The owner of the socket closes it after this object is released or done. OpenSSL uses `read` and `write` on the
+/// socket, so the process must ignore SIGPIPE.
 @safe public final class TLSStream {
-    /// How far a handshake went.
+    /// The result of one step of a handshake.
     public typealias Step = TLSStep
-    /// How far a read or a write went.
+    /// The result of a read or a write.
     public typealias Transfer = TLSTransfer
 
-    /// Who reads and writes the socket.
+    /// The implementation that reads and writes the socket.
     @safe enum Engine {
         case library(OpaquePointer)
         case records(RecordStream)
@@ -27,23 +26,24 @@ public import PostriderTransport
     let context: TLSContext
     let descriptor: Int32
     var engine: Engine
-    /// The secrets that OpenSSL reports of a server's handshake, until the handshake is left; nil if they are not
-    /// wanted.
+    /// The secrets that OpenSSL reports during a server's handshake, until the handshake is left; nil if they are not
+    /// needed.
     var secrets: TrafficSecrets?
-    /// Set when OpenSSL must not be asked anything more of this connection.
+    /// Whether the connection is broken, so that OpenSSL must not be called for it any more.
     var isBroken = false
     /// The last alert that OpenSSL has sent or received.
     var lastAlert: (name: String, isSent: Bool)?
-    /// Steps of handshakes since the peer last sent something that counts; nil before the first one is complete.
+    /// The number of handshake steps since the peer last sent content; nil before the first handshake is complete.
     var idleSteps: Int?
-    /// A new key is up to three steps. Honest peers change theirs once in millions of records; one that does it all
-    /// the time would keep this thread inside of one read for as long as it sends.
+    /// The most handshake steps without content; a KeyUpdate takes up to three. Honest peers update their key once in
+    /// millions of records. A peer that floods us with KeyUpdates would keep this thread inside of one read for as
+    /// long as it sends.
     private static let mostIdleSteps = 100
 
-    /// The side that began, before its handshake. Allocates, and fails on a server name that is no name.
+    /// Makes a client's stream, before its handshake. It allocates, and fails if the server name is not a valid name.
     ///
-    /// - Parameter serverName: what the server's certificate must carry: a host name (also sent as SNI) or the text of
-    ///   an IP address.
+    /// - Parameter serverName: the name for which the server's certificate must be valid: a host name (also sent as
+    ///   SNI) or the text of an IP address.
     /// - Precondition: `context` is a client's.
     public init(context: TLSContext, descriptor: Int32, serverName: String) throws(CryptoError) {
         precondition(context.role == .client, "a client's stream needs a client's context")
@@ -55,7 +55,7 @@ public import PostriderTransport
         try expect(serverName)
     }
 
-    /// The side that shows a certificate, before its handshake. Allocates.
+    /// Makes a server's stream, before its handshake. It allocates.
     ///
     /// - Precondition: `context` is a server's.
     public init(accepting descriptor: Int32, context: TLSContext) throws(CryptoError) {
@@ -77,7 +77,7 @@ public import PostriderTransport
     }
 
     private func begin() throws(CryptoError) {
-        // Unretained: OpenSSL calls back only while it is called from here.
+        // The reference is unretained, because OpenSSL calls back only during calls from here.
         guard unsafe SSL_set_ex_data(pointer, 0, Unmanaged.passUnretained(self).toOpaque()) == 1,
             unsafe SSL_set_fd(pointer, descriptor) == 1
         else {
@@ -89,18 +89,18 @@ public import PostriderTransport
         if case .library(let pointer) = engine { unsafe SSL_free(pointer) }
     }
 
-    /// The stream behind an `SSL` that OpenSSL calls back with.
+    /// The stream of an `SSL` that OpenSSL passes to a callback.
     static func behind(_ ssl: OpaquePointer?) -> TLSStream? {
         guard let stream = unsafe SSL_get_ex_data(ssl, 0) else { return nil }
         return unsafe Unmanaged<TLSStream>.fromOpaque(stream).takeUnretainedValue()
     }
 
-    /// Whether records are sealed and opened without OpenSSL's stream: nobody at either end can tell. For tests.
+    /// Whether records are handled without OpenSSL's stream, which neither end can observe. For tests.
     var hasLeftOpenSSL: Bool {
         if case .records = engine { true } else { false }
     }
 
-    /// OpenSSL's stream.
+    /// OpenSSL's `SSL`.
     ///
     /// - Precondition: the handshake has not been left.
     var pointer: OpaquePointer {
@@ -110,14 +110,14 @@ public import PostriderTransport
         return unsafe pointer
     }
 
-    /// Bytes of room that a read needs: a record of full length.
+    /// The least size of a read buffer in bytes: a record of full length.
     public static let leastRoom = RecordLayer.mostBytes
 
     /// Reads into the start of `buffer`.
     ///
-    /// Read until it wants something, or come back while ``hasBufferedInput``: TLS may hold what the socket
-    /// no longer shows.
-    /// - Precondition: `buffer` has ``leastRoom``.
+    /// Call it until it returns ``Transfer/wantsRead`` or ``Transfer/wantsWrite``, or call it again while
+    /// ``hasBufferedInput`` is true: TLS may hold bytes that the socket no longer reports.
+    /// - Precondition: `buffer` has ``leastRoom`` bytes.
     public func read(
         into buffer: inout MutableSpan<UInt8>, using ciphers: AEADContexts
     ) throws(CryptoError) -> Transfer {
@@ -140,10 +140,10 @@ public import PostriderTransport
         }
     }
 
-    /// Writes the start of `bytes`; no bytes are written at once.
+    /// Writes the start of `bytes`. If `bytes` is empty, it returns at once.
     ///
-    /// After ``Transfer/wantsRead`` or ``Transfer/wantsWrite`` the next write begins with the same bytes
-    /// (they may have moved in memory and more may follow): a part of them is encrypted already.
+    /// After ``Transfer/wantsRead`` or ``Transfer/wantsWrite`` the next write must begin with the same bytes (they
+    /// may have moved in memory, and more may follow), because some of them are encrypted already.
     public func write(_ bytes: Span<UInt8>, using ciphers: AEADContexts) throws(CryptoError) -> Transfer {
         guard !bytes.isEmpty else { return .bytes(0) }
         switch engine {
@@ -162,8 +162,8 @@ public import PostriderTransport
         }
     }
 
-    /// Whether bytes of the peer are waiting here, or an end that was not told, out of the poller's sight. They may be
-    /// a part of a record, so a read can still want more.
+    /// Whether this object holds bytes of the peer, or an end that was not reported, which the poller cannot see. The
+    /// bytes may be part of a record, so a read may still want more.
     public var hasBufferedInput: Bool {
         switch engine {
         case .library(let pointer): unsafe SSL_has_pending(pointer) == 1
@@ -171,8 +171,7 @@ public import PostriderTransport
         }
     }
 
-    /// Tells the peer that we will write nothing more (close_notify), if the socket takes it now. Waits for
-    /// nothing.
+    /// Sends close_notify if the socket takes it now. It does not block.
     public func shutdown(using ciphers: AEADContexts) {
         switch engine {
         case .library(let pointer):
@@ -185,8 +184,8 @@ public import PostriderTransport
         }
     }
 
-    /// This thread does not use the stream any more: it ends, or goes to another thread. The next
-    /// ``AEADContexts/forgetKeys()`` overwrites what is left of its keys among the contexts of this one.
+    /// Tells the stream that this thread does not use it any more, because it ends or moves to another thread. The
+    /// next ``AEADContexts/forgetKeys()`` overwrites copies of its keys in this thread's contexts.
     public func release(using ciphers: AEADContexts) {
         if case .records = engine { ciphers.noteOldKey() }
     }
@@ -203,8 +202,7 @@ public import PostriderTransport
         }
     }
 
-    /// Why OpenSSL did not do all of something: to be continued, or the end. `code` is errno right after the
-    /// call.
+    /// Returns what OpenSSL waits for, or throws why it failed. `code` is errno right after the call.
     func interruption(_ status: CInt, _ code: CInt, _ what: String) throws(CryptoError)
         -> Interruption
     {

@@ -1,12 +1,12 @@
 internal import CPostriderSSL
 internal import PostriderCrypto
 
-/// The certificates that a server or a client shows, in the order in which its file has them. It looks at what an
-/// `SSL_CTX` holds, and lives no longer than that.
+/// The certificates that a server or a client presents, in the order of its file. It refers to data of an `SSL_CTX`
+/// and must not outlive it.
 @safe struct CertificateChain {
     private let certificates: [OpaquePointer]
 
-    /// The certificates of a context.
+    /// Reads the certificates of a context.
     init(of context: OpaquePointer) {
         var certificates = unsafe [OpaquePointer]()
         if let own = unsafe SSL_CTX_get0_certificate(context) { unsafe certificates.append(own) }
@@ -18,11 +18,11 @@ internal import PostriderCrypto
         unsafe self.certificates = certificates
     }
 
-    /// What is wrong with the order: TLS wants our own certificate first, and behind each the one that issued it
-    /// (RFC 5246, 7.4.2; clients of TLS 1.3 need not mind, but many do).
+    /// What is wrong with the order of the certificates. TLS wants our own certificate first, and after each the one
+    /// that issued it (RFC 5246, section 7.4.2; TLS 1.3 lets clients ignore the order, but many do not).
     ///
-    /// - Returns: the rest of a sentence that begins with the file; nil if the order is right, or if the key belongs to
-    ///   none of the certificates.
+    /// - Returns: the rest of a sentence that begins with the file; nil if the order is right, or if the key belongs
+    ///   to none of the certificates.
     func mistakeInOrder(for key: Key) -> String? {
         let own = unsafe certificates.firstIndex { certificate in
             ErrorQueue.clear()

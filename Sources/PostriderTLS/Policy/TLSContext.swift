@@ -2,36 +2,37 @@ internal import CPostriderSSL
 internal import Glibc
 public import PostriderCrypto
 
-/// What all TLS connections of one listener or one client have in common: the policy, our certificate and
-/// whom we trust. It is made once, never changed, and may be used on every thread; to reload certificates,
-/// make a new one.
+/// The configuration that all TLS connections of one listener or one client share: the policy, our certificate, and
+/// the certificates that we trust. It is immutable and may be used on every thread; to reload certificates, make a
+/// new one.
 ///
-/// The policy is the same for both sides: TLS 1.2 and 1.3 with AEAD suites, ephemeral X25519 or P-256 and
-/// signatures over SHA-2 only; no renegotiation, no compression, no early data (a replayed push is a duplicate).
+/// The policy is the same for both sides: TLS 1.2 and 1.3, only with AEAD suites, ephemeral X25519 or P-256, and
+/// SHA-2 signatures; no renegotiation, no compression, and no early data (a replayed push is a duplicate).
 ///
-/// Nothing is resumed, by tickets or from a cache: a ticket would outlive the certificate that was checked and the
-/// configuration it was issued under, its keys would be a secret that undoes forward secrecy, and what it saves is
-/// one ECDSA signature of a connection that then stays open for hours.
+/// There is no session resumption, neither by tickets nor from a cache. A ticket would outlive the verified
+/// certificate and the configuration under which it was issued, its keys would be a secret that defeats forward
+/// secrecy, and it would save only one ECDSA signature for a connection that then stays open for hours.
 @safe public final class TLSContext: Sendable {
-    /// What a server wants to see of its clients.
+    /// Whether a server requests certificates of its clients.
     public enum ClientCertificates: Sendable {
-        /// Nothing.
+        /// It requests no certificate.
         case none
-        /// A certificate, if the client has one. It is checked against the certificates in `trustFile` (PEM),
-        /// the result is recorded in ``PeerCertificate/isVerified``, and the handshake succeeds either way: a
-        /// provider with a bad certificate is told so in HTTP/2, where its library can understand it.
+        /// It requests a certificate, which a client need not have. The certificate is verified against those in
+        /// `trustFile` (PEM), and the result is in ``PeerCertificate/isVerified``. The handshake succeeds in any
+        /// case, because a provider with a bad certificate gets the reason by HTTP/2, where its library can
+        /// understand it.
         case requested(trustFile: String)
     }
 
     enum Role: Sendable { case server, client }
 
-    /// An `SSL_CTX`. OpenSSL counts references to it atomically and only reads it once connections are made
-    /// from it; nothing here writes to it after `server` or `client` returned it.
+    /// The `SSL_CTX`. OpenSSL counts its references atomically and only reads it once connections are made from it;
+    /// this module does not change it after `server` or `client` has returned.
     nonisolated(unsafe) let pointer: OpaquePointer
     let role: Role
-    /// Who protects the records behind a server's handshake.
+    /// The implementation of the record layer after a server's handshake.
     let records: TLSRecords
-    /// Our protocols as TLS writes them, each after a byte with its length (RFC 7301, 3.1).
+    /// Our ALPN protocols in TLS encoding, each preceded by a byte with its length (RFC 7301, section 3.1).
     private let protocols: [UInt8]
 
     private init(_ role: Role, alpn: [String], records: TLSRecords = .openssl) throws(CryptoError) {
@@ -53,20 +54,20 @@ public import PostriderCrypto
 
     deinit { unsafe SSL_CTX_free(pointer) }
 
-    /// A server's side.
+    /// Makes the context of a server.
     ///
     /// - Parameters:
-    ///   - certificateChainFile: PEM, our certificate first, then those between it and the root.
-    ///   - privateKeyFile: PEM without a passphrase; a regular file, perhaps behind links, that nobody can read but
-    ///     root, the user of this process, and the members of root's group and of `keyReaders`.
+    ///   - certificateChainFile: PEM with our certificate first, followed by the intermediate certificates.
+    ///   - privateKeyFile: PEM without a passphrase: a regular file (symbolic links are followed) that can be read
+    ///     only by root, the user of this process, and members of root's group and of `keyReaders`.
     ///   - keyReaders: numbers of groups.
-    ///   - alpn: the protocols we speak. A client that offers only others gets the fatal alert
-    ///     `no_application_protocol` (RFC 7301, 3.2).
-    ///   - allowsMissingALPN: whether a client that offers none at all is served (else: the same alert).
-    ///   - clientCertificates: whether to ask for a certificate.
-    ///   - records: who protects the records of TLS 1.3 behind the handshake.
-    /// - Throws: a sentence that names the file that is missing, unreadable, open to others, malformed or
-    ///   does not belong to the other one.
+    ///   - alpn: the supported protocols. A client that offers only others gets the fatal alert
+    ///     `no_application_protocol` (RFC 7301, section 3.2).
+    ///   - allowsMissingALPN: whether a client without ALPN is served; otherwise it gets the same alert.
+    ///   - clientCertificates: whether to request a certificate.
+    ///   - records: the implementation of the record layer for TLS 1.3 after the handshake.
+    /// - Throws: a sentence that names the file that is missing, unreadable, accessible to other users or malformed,
+    ///   or that does not belong to the other file.
     public static func server(
         certificateChainFile: String, privateKeyFile: String, keyReaders: Set<UInt32> = [], alpn: [String],
         allowsMissingALPN: Bool, clientCertificates: ClientCertificates, records: TLSRecords = .own
@@ -86,15 +87,15 @@ public import PostriderCrypto
         return context
     }
 
-    /// A client's side. The server's certificate must lead to a trusted one and carry the name that the
-    /// ``TLSStream`` is made for; else the handshake fails.
+    /// Makes the context of a client. The handshake fails unless the server's certificate chains to a trusted one,
+    /// and is valid for the name with which the ``TLSStream`` is made.
     ///
     /// - Parameters:
-    ///   - trustFile: PEM with the certificates to trust; nil: those of the operating system.
+    ///   - trustFile: PEM with the trusted certificates; nil for those of the operating system.
     ///   - alpn: the protocols to offer, the preferred one first.
-    ///   - certificateChainFile: our own certificate for a server that asks, or nil.
+    ///   - certificateChainFile: our own certificate for a server that requests one; nil for none.
     ///   - privateKeyFile: the key of that certificate; given if and only if there is one.
-    /// - Throws: as a server's side does.
+    /// - Throws: the same errors as for a server.
     public static func client(
         trustFile: String?, alpn: [String], certificateChainFile: String? = nil, privateKeyFile: String? = nil
     ) throws(CryptoError) -> TLSContext {
@@ -122,7 +123,8 @@ public import PostriderCrypto
         return context
     }
 
-    /// When the certificate expires, in seconds since 1970; nil: there is none, or its time cannot be read.
+    /// When the certificate expires, in seconds since 1970; nil if there is no certificate, or its time cannot be
+    /// read.
     public var certificateExpiry: Int? {
         guard let certificate = unsafe SSL_CTX_get0_certificate(pointer) else { return nil }
         var expiry = unsafe tm()
@@ -130,24 +132,25 @@ public import PostriderCrypto
         return unsafe timegm(&expiry)
     }
 
-    /// Why no client takes a server's certificate, as far as it tells by itself; nil: nothing is wrong with it.
+    /// Why clients would reject this server certificate, as far as the certificate alone tells; nil if nothing is
+    /// wrong.
     ///
-    /// - Parameter seconds: the time, since 1970; that of the call if it is not given.
+    /// - Parameter seconds: the time in seconds since 1970; the current time if it is nil.
     /// - Returns: the rest of a sentence that begins with the certificate.
     public func mistakeInCertificate(at seconds: Int? = nil) -> String? {
         guard let certificate = unsafe SSL_CTX_get0_certificate(pointer) else { return nil }
         var now = seconds ?? time(nil)
-        // Of a time that cannot be read, 0.
+        // X509_cmp_time returns 0 for a time that cannot be read.
         if unsafe X509_cmp_time(X509_get0_notAfter(certificate), &now) < 0 { return "has expired" }
         if unsafe X509_cmp_time(X509_get0_notBefore(certificate), &now) > 0 { return "is not valid yet" }
-        // Looked at by OpenSSL's clients, too: what it may be used for, where it says so at all.
+        // OpenSSL's clients check this, too: the permitted uses, if the certificate restricts them.
         guard unsafe X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) == 1 else {
             return "is not for a server"
         }
         return nil
     }
 
-    /// What certificates and handshakes may be signed with.
+    /// The signature algorithms that are permitted in certificates and handshakes.
     private static let signatures =
         "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512"
         + ":RSA+SHA256:RSA+SHA384:RSA+SHA512"
@@ -157,18 +160,20 @@ public import PostriderCrypto
             CSSL_OP_NO_TICKET | CSSL_OP_NO_COMPRESSION | CSSL_OP_NO_RENEGOTIATION
             | CSSL_OP_IGNORE_UNEXPECTED_EOF
         _ = unsafe SSL_CTX_set_options(pointer, options)
-        // Idle connections keep no record buffers, nor do handshakes that wait, of which there may be thousands; a
-        // write that was cut short may be repeated from elsewhere; what is sent as our chain is what the file says.
+        // Idle connections and waiting handshakes, of which there may be thousands, keep no record buffers; a write
+        // that was cut short may be repeated from another address; the certificates that are sent are exactly those
+        // of the file.
         let modes =
             CLong(SSL_MODE_RELEASE_BUFFERS) | CLong(SSL_MODE_ENABLE_PARTIAL_WRITE)
             | CLong(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | CLong(SSL_MODE_NO_AUTO_CHAIN)
         unsafe CSSL_CTX_set_mode(pointer, modes)
         unsafe CSSL_CTX_disable_session_cache(pointer)
         unsafe SSL_CTX_set_security_level(pointer, 2)
-        // One system call per run of records in place of two per record. A server reads no further than to the end of
-        // its handshake: what follows may be read by somebody else (`TLSStream.leaveHandshake`).
+        // With read-ahead, a run of records takes one system call instead of two per record. A server does not read
+        // beyond the end of its handshake, because another record layer may read what follows
+        // (`TLSStream.leaveHandshake`).
         unsafe CSSL_CTX_set_read_ahead(pointer, role == .client ? 1 : 0)
-        // No early data, should there ever be something to resume.
+        // This disables early data even if resumption should ever be added.
         _ = unsafe SSL_CTX_set_max_early_data(pointer, 0)
         _ = unsafe SSL_CTX_set_recv_max_early_data(pointer, 0)
         let suites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
@@ -223,7 +228,8 @@ public import PostriderCrypto
         }
     }
 
-    /// OpenSSL says of a missing file only that it is missing; this says which one and why.
+    /// Checks that a file is readable. OpenSSL only reports that a file is missing; this error says which one and
+    /// why.
     private static func checkReadable(_ path: String, _ name: String) throws(CryptoError) {
         guard unsafe access(path, R_OK) == 0 else {
             throw .system(
@@ -234,8 +240,9 @@ public import PostriderCrypto
 
     private func requestCertificate() {
         unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
-        // No list of the names that we trust is sent: with one, a client whose certificate is not of them
-        // would send none, and could not be told what is wrong. The first thing found wrong stays recorded.
+        // The list of names that we trust is not sent. With such a list, a client whose certificate has another
+        // issuer would send none, and could not be told what is wrong. The first error that verification finds is
+        // recorded.
         unsafe SSL_CTX_set_cert_verify_callback(
             pointer,
             { chain, _ in
@@ -246,7 +253,7 @@ public import PostriderCrypto
             }, nil)
     }
 
-    /// Has OpenSSL report the traffic secrets to their stream. Nothing of them is kept here, or written.
+    /// Makes OpenSSL report the traffic secrets to their stream. They are not stored or written here.
     private func hearSecrets() {
         unsafe SSL_CTX_set_keylog_callback(
             pointer,
@@ -257,13 +264,13 @@ public import PostriderCrypto
     }
 
     private func selectProtocol(allowsMissingALPN: Bool) {
-        // The callbacks get this object unretained: each TLSStream keeps its context as long as its SSL.
+        // The callbacks get this object unretained, because each TLSStream keeps its context as long as its SSL.
         unsafe SSL_CTX_set_alpn_select_cb(
             pointer,
             { _, chosen, chosenCount, offered, offeredCount, context in
                 guard let context = unsafe context else { preconditionFailure("the context was given") }
                 let ours = unsafe Unmanaged<TLSContext>.fromOpaque(context).takeUnretainedValue().protocols
-                // The client's list goes first, so that what is chosen points into it and outlives this call.
+                // The client's list is the first argument, so that the result points into it and outlives this call.
                 return unsafe ours.withUnsafeBufferPointer { ours in
                     var name: UnsafeMutablePointer<UInt8>?
                     let verdict = unsafe SSL_select_next_proto(

@@ -1,8 +1,8 @@
-/// Who protects the records of a server's TLS 1.3 connections behind the handshake: the setting `tls-records`.
+/// The record layer of a server's TLS 1.3 connections after the handshake: the setting `tls-records`.
 ///
-/// TLS 1.2 and clients use OpenSSL's record layer in any case.
+/// TLS 1.2 and clients always use OpenSSL's record layer.
 public enum TLSRecords: String, Sendable, CaseIterable {
-    /// ``RecordLayer``, with OpenSSL's ciphers: 13 KiB less for each connection.
+    /// ``RecordLayer`` with OpenSSL's ciphers, which saves 13 KiB per connection.
     case own
     /// OpenSSL's record layer.
     case openssl

@@ -1,25 +1,26 @@
 internal import CPostriderSSL
 internal import PostriderCrypto
 
-/// What all TLS streams of one thread share: OpenSSL's contexts of the AEAD ciphers, and room for a record.
+/// What all TLS streams of one thread share: OpenSSL's contexts of the AEAD ciphers, and a buffer for a record.
 ///
-/// A context gets its key anew for each record, which takes a third of a microsecond. Contexts of its own, for both
-/// directions, would cost each stream two kilobytes, which are in no cache when a record arrives; a key is 16 bytes.
+/// A context gets its key anew for each record, which takes a third of a microsecond. If each stream had its own
+/// contexts for both directions, they would take two kilobytes that are in no cache when a record arrives; a key is
+/// 16 bytes.
 ///
-/// So a context holds the key of its last record, which is also in its stream. When that stream ends, its key must go
-/// here as well: see ``forgetKeys()``.
+/// So a context holds the key of its last record, which its stream holds, too. When that stream ends, its key must be
+/// erased here as well: see ``forgetKeys()``.
 @safe public final class AEADContexts {
-    /// A record of full length, and one in front of it that announces a new key.
+    /// A record of full length, and a KeyUpdate record before it.
     private static let roomBytes = RecordLayer.mostBytes + 64
 
-    /// Of each suite one that opens, then one that seals.
+    /// For each suite a context that decrypts, then one that encrypts.
     private var contexts = unsafe InlineArray<6, OpaquePointer?>(repeating: nil)
-    /// OpenSSL's name of a suite's cipher.
+    /// Returns OpenSSL's name of a suite's cipher.
     private let cipherName: (RecordSuite) -> String
     let derivation = KeyDerivation()
     /// Whether a context may hold a key that no stream has any more.
     private var holdsOldKey = false
-    /// Where records are sealed before they are sent. Its content lasts for one call.
+    /// The buffer in which records are sealed before they are sent. Its content is valid during one call.
     let room: UnsafeMutableBufferPointer<UInt8>
 
     private enum Direction: CInt {
@@ -27,20 +28,21 @@ internal import PostriderCrypto
         case sealing = 1
     }
 
-    /// A record, and the context that has its key.
+    /// A record, and the context with its key.
     @safe private struct Work {
         let context: OpaquePointer
         let head: UnsafeMutablePointer<UInt8>
         let content: UnsafeMutablePointer<UInt8>
         let count: Int
-        /// Behind the content.
+        /// The tag, after the content.
         var tag: UnsafeMutablePointer<UInt8> { unsafe content + count }
     }
 
-    /// Makes room. The contexts are made when they are used.
+    /// Allocates the buffer. The contexts are made on first use.
     public convenience init() { self.init(cipherName: \.cipherName) }
 
-    /// - Parameter cipherName: which cipher a suite has. Tests name one that does not exist, to see a call fail.
+    /// - Parameter cipherName: returns the cipher of a suite. Tests name one that does not exist, to make a call
+    ///   fail.
     init(cipherName: @escaping (RecordSuite) -> String) {
         self.cipherName = cipherName
         unsafe room = .allocate(capacity: Self.roomBytes)
@@ -52,12 +54,12 @@ internal import PostriderCrypto
         unsafe room.deallocate()
     }
 
-    /// Notes that a key has come to its end whose copy may be here: its stream ended, was given to another thread, or
+    /// Records that a key has ended of which a context may hold a copy: its stream ended, moved to another thread, or
     /// got its next key.
     func noteOldKey() { holdsOldKey = true }
 
-    /// Frees the contexts if one of them may hold a key that came to its end; OpenSSL overwrites what it frees of them.
-    /// To be called once a turn, and before a thread waits.
+    /// Frees the contexts if one of them may hold a key that has ended; OpenSSL overwrites their memory. Call it once
+    /// a turn, and before a thread waits.
     public func forgetKeys() {
         guard holdsOldKey else { return }
         holdsOldKey = false
@@ -71,7 +73,7 @@ internal import PostriderCrypto
         }
     }
 
-    /// Seals a record that lies where it is to be: behind its head (section 5.2) its content, and room for the tag.
+    /// Seals a record in place: the buffer has its header (section 5.2), its content, and room for the tag.
     func seal(
         _ record: UnsafeMutableBufferPointer<UInt8>, _ key: inout TrafficKey, _ suite: RecordSuite
     ) throws(RecordViolation) {
@@ -86,9 +88,9 @@ internal import PostriderCrypto
         guard isSealed else { throw .failedCall("EVP_EncryptUpdate") }
     }
 
-    /// Opens a whole record where it lies.
+    /// Opens a whole record in place.
     ///
-    /// - Returns: whether it was sealed with this key as the next record. If not, what is in its place means nothing.
+    /// - Returns: whether it was sealed with this key as the next record. If not, its bytes are meaningless.
     func open(
         _ record: UnsafeMutableBufferPointer<UInt8>, _ key: inout TrafficKey, _ suite: RecordSuite
     ) throws(RecordViolation) -> Bool {
@@ -106,7 +108,7 @@ internal import PostriderCrypto
         return isGenuine
     }
 
-    /// Gives a context the key and the nonce of the next record.
+    /// Sets key and nonce of the next record in a context.
     private func begin(
         _ direction: Direction, _ record: UnsafeMutableBufferPointer<UInt8>, _ key: inout TrafficKey,
         _ suite: RecordSuite
@@ -128,7 +130,7 @@ internal import PostriderCrypto
         if let context = unsafe contexts[index] { return unsafe context }
         guard let context = unsafe EVP_CIPHER_CTX_new() else { throw .failedCall("EVP_CIPHER_CTX_new") }
         let cipher = unsafe EVP_CIPHER_fetch(nil, cipherName(suite), nil)
-        // The context counts its reference to the cipher.
+        // The context holds its own reference to the cipher.
         defer { unsafe EVP_CIPHER_free(cipher) }
         guard unsafe cipher != nil,
             unsafe EVP_CipherInit_ex2(context, cipher, nil, nil, direction.rawValue, nil) == 1

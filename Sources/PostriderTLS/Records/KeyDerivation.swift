@@ -1,9 +1,9 @@
 internal import CPostriderSSL
 
 /// HKDF-Expand-Label of TLS 1.3 (RFC 8446, section 7.1) without a context, computed by OpenSSL's `TLS13-KDF`
-/// (EVP_KDF-TLS13_KDF(7)). Used by one thread at a time.
+/// (EVP_KDF-TLS13_KDF(7)). It is used by one thread at a time.
 @safe final class KeyDerivation {
-    /// An `EVP_KDF_CTX`, made when it is needed first.
+    /// The `EVP_KDF_CTX`, made on first use.
     private var context: OpaquePointer?
 
     deinit { unsafe EVP_KDF_CTX_free(context) }
@@ -11,14 +11,14 @@ internal import CPostriderSSL
     /// Derives as many bytes as `output` has from a secret. `output` must not overlap the secret.
     ///
     /// - Parameters:
-    ///   - label: without the prefix "tls13 ".
+    ///   - label: the label without the prefix "tls13 ".
     ///   - digest: OpenSSL's name of the suite's hash.
     func expand(
         _ secret: UnsafeMutableBufferPointer<UInt8>, _ label: StaticString, digest: StaticString,
         into output: UnsafeMutableBufferPointer<UInt8>
     ) throws(RecordViolation) {
         let context = try unsafe prepared()
-        // The context copies the secret; this overwrites its copy (EVP_KDF(3): reset to the state before use).
+        // The context copies the secret; this overwrites the copy (EVP_KDF(3): reset to the state before use).
         defer { unsafe EVP_KDF_CTX_reset(context) }
         var mode = EVP_KDF_HKDF_MODE_EXPAND_ONLY
         let status = unsafe withUnsafeMutableBytes(of: &mode) { mode in
@@ -38,14 +38,14 @@ internal import CPostriderSSL
     private func prepared() throws(RecordViolation) -> OpaquePointer {
         if let context = unsafe context { return unsafe context }
         let function = unsafe EVP_KDF_fetch(nil, "TLS13-KDF", nil)
-        // The context counts its reference to the function.
+        // The context holds its own reference to the function.
         defer { unsafe EVP_KDF_free(function) }
         guard let made = unsafe EVP_KDF_CTX_new(function) else { throw .failedCall("EVP_KDF_CTX_new") }
         unsafe context = made
         return unsafe made
     }
 
-    /// A parameter (OSSL_PARAM(3)) that points to its value.
+    /// A parameter (OSSL_PARAM(3)) that refers to its value.
     private static func parameter(
         _ name: StaticString, _ kind: CInt, _ value: UnsafeMutableRawPointer?, _ count: Int
     ) -> OSSL_PARAM {

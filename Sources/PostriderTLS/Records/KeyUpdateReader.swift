@@ -1,19 +1,19 @@
-/// Reads KeyUpdate messages, the only ones of a handshake that may come after it: `24 | 0 0 1 | request`, where the
-/// request is 0 or 1 (RFC 8446, section 4.6.3).
+/// Reads KeyUpdate messages, the only handshake messages that may arrive after the handshake: `24 | 0 0 1 | request`,
+/// where the request is 0 or 1 (RFC 8446, section 4.6.3).
 ///
-/// A peer may cut a message into several records, but must end a KeyUpdate at the end of a record (section 5.1).
+/// A peer may split a message among several records, but must end a KeyUpdate at the end of a record (section 5.1).
 struct KeyUpdateReader {
-    /// How many bytes of a message have come. Those before the last one are known: the reader has checked them.
+    /// The number of bytes received of a message. Their values need not be stored, because they were checked.
     private var received: UInt8 = 0
 
-    /// Whether a message has begun that has not ended.
+    /// Whether a message has begun and not ended.
     var isInsideMessage: Bool { received > 0 }
 
-    /// Takes the content of a record.
+    /// Reads the content of a record.
     ///
-    /// - Returns: whether the peer wants us to change our key as well; nil if the message goes on.
+    /// - Returns: whether the peer requests that we update our key as well; nil if the message is not complete.
     mutating func take(_ content: UnsafeBufferPointer<UInt8>) throws(RecordViolation) -> Bool? {
-        // Section 5.4.
+        // Empty handshake records are forbidden (section 5.4).
         guard !content.isEmpty else {
             throw RecordViolation(.unexpectedMessage, "an empty record of a handshake message")
         }

@@ -1,5 +1,5 @@
-/// The record layer of a server's TLS 1.3 connection behind its handshake (RFC 8446, section 5): it opens and seals
-/// records, follows KeyUpdates and reads alerts. No I/O.
+/// The record layer of a server's TLS 1.3 connection after its handshake (RFC 8446, section 5): it opens and seals
+/// records, follows KeyUpdates and reads alerts. It has no I/O.
 ///
 /// ```
 /// kind 23 (1) | 3 3 (2) | length (2) | sealed: content (≤ 16,384) | its kind (1) | zeros | tag (16)
@@ -7,33 +7,33 @@
 /// An `SSL` object keeps 13 KiB of handshake state; these records need two keys. OpenSSL has derived the traffic
 /// secrets and computes every cipher.
 ///
-/// Besides content, only alerts and KeyUpdates may arrive: a server that asks for no certificate after the handshake
-/// and sends no ticket gets nothing else. It cannot be copied, like the keys in it.
+/// Besides content, only alerts and KeyUpdates may arrive, because a server that requests no certificate after the
+/// handshake and sends no ticket gets nothing else. It cannot be copied, like the keys in it.
 struct RecordLayer: ~Copyable {
-    /// Bytes of the head of a record: kind, version, length.
+    /// The bytes of a record header: kind, version, length.
     static let headBytes = 5
-    /// The most content of a record, if nothing smaller was negotiated (section 5.1).
+    /// The most bytes of content in a record, unless less was negotiated (section 5.1).
     static let mostContent = 16_384
     /// The most bytes of a record (section 5.2).
     static let mostBytes = headBytes + mostContent + 256
-    /// How many records may come between two with content. Honest peers change their key once in millions of records;
-    /// one that does nothing else would keep a thread busy for as long as it sends.
+    /// The most records between two with content. Honest peers update their key once in millions of records. A peer
+    /// that floods us with KeyUpdates would keep a thread busy for as long as it sends.
     static let mostIdleRecords = 32
 
-    /// What a record may hold (section 5.1).
+    /// The content types of records (section 5.1).
     private enum Kind {
         static let alert: UInt8 = 21
         static let handshake: UInt8 = 22
         static let content: UInt8 = 23
     }
 
-    /// What came of a record.
+    /// The result of opening a record.
     enum Arrival: Equatable {
-        /// These bytes of it, now in the clear.
+        /// Content: the range of the decrypted bytes.
         case content(Range<Int>)
-        /// Nothing for anybody but this layer.
+        /// Nothing for the caller.
         case nothing
-        /// The peer will send nothing more.
+        /// The peer has sent close_notify.
         case end
     }
 
@@ -45,14 +45,14 @@ struct RecordLayer: ~Copyable {
     private var sending: TrafficKey
     private var idleRecords = 0
     private var keyUpdates = KeyUpdateReader()
-    /// Whether the peer has asked for a key of ours that is new, too.
+    /// Whether the peer has requested a KeyUpdate that we have not sent yet.
     private var owesKeyUpdate = false
 
-    /// Begins with the first record of each side that is no handshake's.
+    /// Starts with the first record of each side after the handshake.
     ///
     /// - Parameters:
     ///   - contentLimit: the most content of a record in bytes, as negotiated (RFC 6066, section 4).
-    ///   - mostRecords: so many are sealed with one key.
+    ///   - mostRecords: the most records that are sealed with one key.
     init(
         _ suite: RecordSuite, receiving: consuming TrafficKey, sending: consuming TrafficKey,
         contentLimit: Int = RecordLayer.mostContent, mostRecords: UInt64 = RecordSuite.mostRecords
@@ -67,13 +67,13 @@ struct RecordLayer: ~Copyable {
 
     // MARK: - Receiving
 
-    /// Opens the record at the front of `bytes`, where it lies. Nil: it is not all there.
+    /// Opens the record at the front of `bytes` in place. Returns nil if it is not complete.
     mutating func open(
         _ bytes: UnsafeMutableBufferPointer<UInt8>, _ ciphers: AEADContexts
     ) throws(RecordViolation) -> (bytes: Int, arrival: Arrival)? {
         guard bytes.count >= Self.headBytes else { return nil }
         let length = unsafe Int(bytes[3]) << 8 | Int(bytes[4])
-        // The version says nothing (section 5.1). Nothing in the clear belongs behind the handshake.
+        // The version is ignored (section 5.1). A plaintext record is forbidden after the handshake.
         guard unsafe bytes[0] == Kind.content else {
             throw RecordViolation(.unexpectedMessage, "a record that is not encrypted")
         }
@@ -86,7 +86,7 @@ struct RecordLayer: ~Copyable {
             throw RecordViolation(
                 .badRecordMAC, "a record fails authentication: it was changed on its way, or comes again")
         }
-        // Content, its kind and the padding have a bound together (section 5.4).
+        // Content, its kind and the padding have a common limit (section 5.4).
         guard length - RecordSuite.tagBytes <= Self.mostContent + 1 else {
             throw RecordViolation(.recordOverflow, "a record is padded beyond what TLS allows")
         }
@@ -124,7 +124,7 @@ struct RecordLayer: ~Copyable {
             if let isRequest = try unsafe keyUpdates.take(bytes) {
                 try receiving.advance(ciphers.derivation)
                 ciphers.noteOldKey()
-                // However often it asks before we say something: one new key answers all.
+                // One KeyUpdate of ours answers any number of requests.
                 if isRequest { owesKeyUpdate = true }
             }
             return .nothing
@@ -142,7 +142,7 @@ struct RecordLayer: ~Copyable {
 
     /// Takes an alert (section 6). Its level is ignored; every alert ends the stream, except for `user_canceled`.
     private mutating func takeAlert(_ alert: UnsafeBufferPointer<UInt8>) throws(RecordViolation) -> Arrival {
-        // Section 5.4 has an alert of its own for one without a byte.
+        // An empty alert has its own error (section 5.4).
         guard !alert.isEmpty else { throw RecordViolation(.unexpectedMessage, "an empty alert record") }
         guard alert.count == 2 else {
             throw RecordViolation(.decodeError, "an alert of \(alert.count) bytes")
@@ -159,8 +159,8 @@ struct RecordLayer: ~Copyable {
 
     // MARK: - Sending
 
-    /// Seals content of at most ``contentLimit`` bytes, behind a new key where one is due. Answers how many bytes of
-    /// `room` are to be sent; it has ``mostBytes`` and 64 more.
+    /// Seals at most ``contentLimit`` bytes of content, after a KeyUpdate if one is due. Returns how many bytes of
+    /// `room` are to be sent; `room` must have ``mostBytes`` and 64 more.
     mutating func seal(
         _ content: UnsafeBufferPointer<UInt8>, into room: UnsafeMutableBufferPointer<UInt8>,
         _ ciphers: AEADContexts

@@ -2,23 +2,23 @@ internal import Glibc
 internal import PostriderCrypto
 internal import PostriderTransport
 
-/// A ``RecordLayer`` on one socket. Between two calls it keeps only the beginning of a record whose rest has not
-/// arrived, and the rest of a record that the socket did not take.
+/// A ``RecordLayer`` on one socket. Between two calls it keeps only the beginning of an incomplete record, and the
+/// rest of a record that the socket did not take.
 final class RecordStream {
     private let descriptor: Int32
     private var layer: RecordLayer
-    /// The beginning of a record.
+    /// The beginning of an incomplete record.
     private var received: [UInt8] = []
-    /// What is to be sent before anything else, from `unsentStart` on, and how much content is in it.
+    /// Bytes that must be sent before anything else, from `unsentStart` on, and the amount of content in them.
     private var unsent: [UInt8] = []
     private var unsentStart = 0
     private var unsentContent = 0
-    /// What was wrong behind content that was already handed out; the next read throws it.
+    /// An error after content that was already returned. The next read throws it.
     private var violation: RecordViolation?
     /// Whether the peer's close_notify or the end of the connection was read.
     private var hasEnded = false
     private var isBroken = false
-    /// Whether the last read had less room than there was to be read.
+    /// Whether the last read's buffer was too small for all available input.
     private var hasMore = false
 
     init(_ layer: consuming RecordLayer, descriptor: Int32) {
@@ -26,7 +26,7 @@ final class RecordStream {
         self.descriptor = descriptor
     }
 
-    /// Whether a read would return something although the socket may have nothing to read.
+    /// Whether a read would return something even though the socket may have nothing to read.
     var hasBufferedInput: Bool { hasMore || violation != nil || hasEnded }
 
     /// See ``TLSStream/read(into:using:)``.
@@ -68,7 +68,7 @@ final class RecordStream {
         }
     }
 
-    /// Opens all whole records, and moves their content to the front. A violation is kept for the next read.
+    /// Opens all complete records, and moves their content to the front. An error is kept for the next read.
     private func open(
         _ bytes: UnsafeMutableBufferPointer<UInt8>, _ ciphers: AEADContexts
     ) -> (opened: Int, content: Int) {
@@ -139,7 +139,7 @@ final class RecordStream {
         }
     }
 
-    /// Sends close_notify, unless a record is only sent in part; what the socket does not take is dropped.
+    /// Sends close_notify, unless a record was sent only in part. What the socket does not take is dropped.
     func shutdown(_ ciphers: AEADContexts) {
         guard !isBroken else { return }
         say(.closeNotify, ciphers)
@@ -147,7 +147,7 @@ final class RecordStream {
 
     private struct SendError: Error { let number: CInt }
 
-    /// How much the socket took.
+    /// Sends bytes, and returns how many the socket took.
     private static func send(_ bytes: UnsafeBufferPointer<UInt8>, to descriptor: Int32) -> Result<
         Int, SendError
     > {
@@ -168,7 +168,7 @@ final class RecordStream {
         _ = unsafe Self.send(UnsafeBufferPointer(rebasing: ciphers.room[..<sealed]), to: descriptor)
     }
 
-    /// Ends the stream: the peer gets the alert, if one can be sealed and the socket takes it.
+    /// Ends the stream: sends the alert, if it can be sealed and the socket takes it.
     private func fail(
         _ violation: RecordViolation, _ ciphers: AEADContexts, _ what: String
     ) -> CryptoError {

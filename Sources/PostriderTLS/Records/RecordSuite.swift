@@ -1,16 +1,16 @@
-/// A cipher suite of TLS 1.3 (RFC 8446, B.4) that the policy allows.
+/// A cipher suite of TLS 1.3 (RFC 8446, B.4) that the policy permits.
 enum RecordSuite: Int, CaseIterable {
     case aes128GCM
     case aes256GCM
     case chaCha20Poly1305
 
-    /// Bytes of the authentication tag at the end of a record; the same in all three suites.
+    /// The bytes of the authentication tag at the end of a record, the same in all three suites.
     static let tagBytes = 16
-    /// After so many records a sender changes its key. With AES-GCM, 2^24.5 full records give an attacker an advantage
-    /// of 2^-57 (RFC 8446, section 5.5); ChaCha20-Poly1305 has no such bound, and the change costs it nothing.
+    /// A sender updates its key after this many records. With AES-GCM, 2^24.5 full records give an attacker an
+    /// advantage of 2^-57 (RFC 8446, section 5.5). ChaCha20-Poly1305 has no such limit, and an update costs little.
     static let mostRecords: UInt64 = 1 << 24
 
-    /// The suite with this number in IANA's registry; nil if it is not one of the three.
+    /// Finds the suite with this number in IANA's registry; nil if it is not one of the three.
     init?(identifier: UInt16) {
         switch identifier {
         case 0x1301: self = .aes128GCM
@@ -29,7 +29,7 @@ enum RecordSuite: Int, CaseIterable {
         }
     }
 
-    /// OpenSSL's name of the hash that keys are derived with.
+    /// OpenSSL's name of the hash for key derivation.
     var digestName: StaticString {
         switch self {
         case .aes128GCM, .chaCha20Poly1305: "SHA2-256"
@@ -37,7 +37,7 @@ enum RecordSuite: Int, CaseIterable {
         }
     }
 
-    /// Bytes of a traffic secret: as many as the hash has.
+    /// The bytes of a traffic secret, which is as long as the hash.
     var secretBytes: Int {
         switch self {
         case .aes128GCM, .chaCha20Poly1305: 32
@@ -45,7 +45,7 @@ enum RecordSuite: Int, CaseIterable {
         }
     }
 
-    /// Bytes of a key.
+    /// The bytes of a key.
     var keyBytes: Int {
         switch self {
         case .aes128GCM: 16

@@ -1,6 +1,6 @@
 internal import PostriderCrypto
 
-/// Why the records of a stream cannot go on: the alert that ends it, and the end of a sentence for the log.
+/// Why a stream must end: the alert to send, and the end of a sentence for the log.
 struct RecordViolation: Error, Equatable {
     /// The alerts that we send (RFC 8446, section 6).
     enum Alert: UInt8 {
@@ -12,7 +12,7 @@ struct RecordViolation: Error, Equatable {
         case decodeError = 50
         case internalError = 80
 
-        /// Whether the stream ends in order.
+        /// Whether the alert ends the stream in order.
         var isWarning: Bool { self == .closeNotify }
     }
 
@@ -24,23 +24,23 @@ struct RecordViolation: Error, Equatable {
     /// The standard name of the alert, ours or the peer's.
     let name: String
 
-    /// A call of OpenSSL failed that fails only where memory is short, or the library is broken. It ends this stream
-    /// alone.
+    /// The error for a failed OpenSSL call that fails only if memory is short or the library is broken. It ends only
+    /// this stream.
     static func failedCall(_ name: String) -> RecordViolation {
         RecordViolation(.internalError, "OpenSSL's \(name) failed (\(ErrorQueue.takeReason()))")
     }
 
-    /// Whether the peer is not at fault.
+    /// Whether this side is at fault.
     var isOurs: Bool { alert == .internalError }
 
-    /// A rule of TLS was broken, and the peer gets this alert.
+    /// Creates the error for a broken rule of TLS; the peer gets this alert.
     init(_ alert: Alert, _ sentence: String) {
         self.alert = alert
         name = TLSAlert.name(of: alert.rawValue)
         self.sentence = "\(sentence) (\(name))"
     }
 
-    /// The peer sent a fatal alert.
+    /// Creates the error for a fatal alert that the peer sent.
     init(receivedAlert number: UInt8) {
         alert = nil
         name = TLSAlert.name(of: number)

@@ -2,14 +2,14 @@ internal import CPostriderSSL
 
 /// Memory for key material, which is overwritten before it is freed.
 ///
-/// The bytes stay at one place on the heap from the beginning to the end. Swift moves values, those that cannot be
-/// copied as well, by copying their bytes, and does not clear the place that they leave: a key that lay in the value
-/// itself could not be overwritten for certain.
+/// The bytes stay at one address on the heap for their whole life. Swift moves values, including those that cannot be
+/// copied, by copying their bytes, and does not clear the old location, so a key inside of the value itself could not
+/// be overwritten reliably.
 @safe struct SecretBytes: ~Copyable {
     let count: Int
     private let start: UnsafeMutablePointer<UInt8>
 
-    /// So many zeros. `OPENSSL_malloc` fails only where the process is out of memory.
+    /// Allocates `count` zero bytes. `OPENSSL_malloc` fails only if the process is out of memory.
     init(count: Int) {
         guard let memory = unsafe CRYPTO_zalloc(count, #fileID, #line) else {
             preconditionFailure("out of memory")

@@ -1,10 +1,10 @@
-/// What one side protects its records with: a traffic secret, and the key and the initialization vector that follow
-/// from it (RFC 8446, section 7.3).
+/// The keys with which one side protects its records: a traffic secret, and the key and the initialization vector
+/// that are derived from it (RFC 8446, section 7.3).
 ///
-/// It cannot be copied: two copies would protect two records with the same nonce, which breaks AES-GCM. All bytes of
-/// it lie in one ``SecretBytes``, which overwrites them when the key ends.
+/// It cannot be copied: two copies would protect two records with the same nonce, which breaks AES-GCM. All of its
+/// bytes are in one ``SecretBytes``, which overwrites them when the key ends.
 @safe struct TrafficKey: ~Copyable {
-    /// Bytes of the longest secret, that of a suite with SHA-384.
+    /// The bytes of the longest secret, which is that of a suite with SHA-384.
     static let mostSecretBytes = 48
 
     private static let keyPlace = 48..<80
@@ -13,10 +13,10 @@
 
     private let memory = SecretBytes(count: 104)
     private let suite: RecordSuite
-    /// How many records were protected with this key.
+    /// The number of records that were protected with this key.
     private(set) var records: UInt64 = 0
 
-    /// The key that follows from a secret, of which it takes a copy.
+    /// Derives the key from a secret, which is copied.
     init(
         _ secret: UnsafeMutableBufferPointer<UInt8>, _ suite: RecordSuite, _ derivation: KeyDerivation
     ) throws(RecordViolation) {
@@ -26,13 +26,13 @@
         try derive(derivation)
     }
 
-    /// The key, for the tests that compare it with published ones.
+    /// The key, for tests that compare it with published ones.
     var key: UnsafeMutableBufferPointer<UInt8> {
         unsafe memory[Self.keyPlace.lowerBound..<Self.keyPlace.lowerBound + suite.keyBytes]
     }
 
-    /// The nonce of the next record: its number, mixed into the initialization vector (section 5.3). No two records get
-    /// the same. The bytes are valid until the next call.
+    /// Returns the nonce of the next record: its number xor the initialization vector (section 5.3). No two records
+    /// get the same. The bytes are valid until the next call.
     mutating func takeNonce() -> UnsafeMutableBufferPointer<UInt8> {
         let nonce = unsafe memory[Self.noncePlace]
         _ = unsafe nonce.update(fromContentsOf: memory[Self.ivPlace])
@@ -43,7 +43,7 @@
         return unsafe nonce
     }
 
-    /// Goes on to the next key, from which the present one cannot be computed (section 7.2).
+    /// Replaces the key by the next one, from which it cannot be computed (section 7.2).
     mutating func advance(_ derivation: KeyDerivation) throws(RecordViolation) {
         let next = SecretBytes(count: suite.secretBytes)
         let (from, to) = unsafe (memory[0..<suite.secretBytes], next[0..<suite.secretBytes])

@@ -1,26 +1,27 @@
-/// The two secrets that protect the records behind a server's handshake of TLS 1.3 (RFC 8446, section 7.1), from the
-/// moment at which OpenSSL reports them until the record layer has its keys.
+/// The two secrets that protect the records after a server's TLS 1.3 handshake (RFC 8446, section 7.1), from the time
+/// at which OpenSSL reports them until the record layer has its keys.
 ///
-/// OpenSSL reports them as lines in the format of NSS' key log, to the callback that SSL_CTX_set_keylog_callback(3)
-/// documents: a label, the client's random, and the secret, in hexadecimal digits with one blank between them. They are
-/// written nowhere, and their memory is overwritten when this object ends.
+/// OpenSSL reports them as lines in the NSS key log format to the callback that SSL_CTX_set_keylog_callback(3)
+/// documents: a label, the client's random, and the secret, as hexadecimal digits separated by blanks. They are not
+/// written to any file, and their memory is overwritten when this object is released.
 @safe final class TrafficSecrets {
-    /// Bytes of the random in a ClientHello.
+    /// The bytes of the random in a ClientHello.
     static let randomBytes = 32
 
     private struct Secret: ~Copyable {
         let label: StaticString
         let memory = SecretBytes(count: TrafficKey.mostSecretBytes)
-        /// 0: it has not been reported.
+        /// The length of the secret in bytes; 0 if it was not reported.
         var count = 0
     }
 
     private var client = Secret(label: "CLIENT_TRAFFIC_SECRET_0")
     private var server = Secret(label: "SERVER_TRAFFIC_SECRET_0")
-    /// Whether a line of one of the two labels was not what the format says. Then nothing is used of them.
+    /// Whether a line with one of the two labels was malformed. None of the secrets is used then.
     private var isMalformed = false
 
-    /// The records that these secrets protect; nil if one of them is missing, or not as long as the suite's hash.
+    /// Makes the record layer with these secrets; nil if one of them is missing, or has another length than the
+    /// suite's hash.
     func records(
         _ suite: RecordSuite, contentLimit: Int, _ derivation: KeyDerivation
     ) -> RecordLayer? {
@@ -32,9 +33,9 @@
         return RecordLayer(suite, receiving: receiving, sending: sending, contentLimit: contentLimit)
     }
 
-    /// Takes a line, without its end, and keeps what it holds if it is one of the two secrets.
+    /// Reads a line without its line break, and keeps its secret if it is one of the two.
     ///
-    /// - Parameter random: the client's random of this very handshake.
+    /// - Parameter random: the client's random of this handshake.
     func take(line: UnsafeBufferPointer<UInt8>, random: UnsafeBufferPointer<UInt8>) {
         guard let blank = unsafe line.firstIndex(of: UInt8(ascii: " ")) else { return }
         let label = unsafe UnsafeBufferPointer(rebasing: line[..<blank])
@@ -46,8 +47,8 @@
         }
     }
 
-    /// Reads the random and the secret of a line. False: the line is malformed, or of another handshake, or the secret
-    /// is known already.
+    /// Reads random and secret of a line. Returns false if the line is malformed or of another handshake, or if the
+    /// secret is known already.
     private static func read(
         _ rest: UnsafeBufferPointer<UInt8>, _ random: UnsafeBufferPointer<UInt8>,
         into secret: inout Secret
@@ -69,7 +70,7 @@
         return true
     }
 
-    /// The byte that two hexadecimal digits spell.
+    /// The value of two hexadecimal digits; nil if they are not.
     private static func byte(_ digits: UnsafeBufferPointer<UInt8>, at place: Int) -> UInt8? {
         guard let high = unsafe nibble(digits[place]), let low = unsafe nibble(digits[place + 1]) else {
             return nil
