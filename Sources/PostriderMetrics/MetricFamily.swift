@@ -1,31 +1,32 @@
-/// One metric with all its label values, as Prometheus reads it ("Text-based format", version 0.0.4).
+/// A metric with all its label values, in Prometheus' model ("Text-based format", version 0.0.4).
 public struct MetricFamily: Sendable {
-    /// What Prometheus calls a metric's type.
+    /// The type of a metric.
     public enum Kind: String, Sendable {
-        /// Only rises, from 0 at the start of the process. Its name ends in `_total`.
+        /// The value only rises, from 0 at the start of the process. The name ends in `_total`.
         case counter
-        /// Rises and falls.
+        /// The value rises and falls.
         case gauge
-        /// Durations in buckets. Its name ends in `_seconds`.
+        /// Durations in buckets. The name ends in `_seconds`.
         case histogram
     }
 
     /// A label and its value.
     public typealias Label = (name: String, value: String)
 
-    /// A number of a sample, which is written as it is.
+    /// The value of a sample.
     public enum Value: Sendable {
         /// A whole number.
         case integer(Int64)
-        /// A whole number that may need all of its bits.
+        /// A whole number that may exceed an `Int64`.
         case unsigned(UInt64)
         /// A fraction.
         case fraction(Double)
     }
 
-    /// One line: the name's ending (`_bucket`, `_sum`, `_count`; empty for all but histograms), labels and value.
+    /// One sample: the suffix of its name (`_bucket`, `_sum`, `_count`; empty except in histograms), labels and
+    /// value.
     public struct Sample: Sendable {
-        /// What follows the family's name.
+        /// The suffix after the name of the family.
         public let suffix: String
         /// The labels.
         public let labels: [Label]
@@ -33,16 +34,16 @@ public struct MetricFamily: Sendable {
         public let value: Value
     }
 
-    /// The name, unit last: `postrider_push_response_seconds`.
+    /// The name, which ends with the unit: `postrider_push_response_seconds`.
     public let name: String
-    /// One sentence.
+    /// One sentence that describes the metric.
     public let help: String
     /// The type.
     public let kind: Kind
-    /// The lines.
+    /// The samples.
     public private(set) var samples: [Sample] = []
 
-    /// A family without samples.
+    /// Creates a family without samples.
     public init(_ name: String, _ kind: Kind, _ help: String) {
         precondition((kind == .counter) == name.hasSuffix("_total"), "the name of a counter ends in _total")
         self.name = name
@@ -64,7 +65,7 @@ public struct MetricFamily: Sendable {
         return family
     }
 
-    /// A gauge with one value that is a fraction: seconds, most of the time.
+    /// A gauge with one fractional value, mostly in seconds.
     public static func gauge(_ name: String, _ value: Double, _ help: String) -> MetricFamily {
         var family = MetricFamily(name, .gauge, help)
         family.add(value)
@@ -80,7 +81,7 @@ public struct MetricFamily: Sendable {
     /// Adds a sample.
     public mutating func add(_ value: Double, _ labels: Label...) { add(.fraction(value), labels) }
 
-    /// Adds the samples of a histogram: its buckets, each with all that are below it, its sum and its count.
+    /// Adds the samples of a histogram: its buckets (cumulative), its sum and its count.
     public mutating func add(_ histogram: Histogram, _ labels: Label...) {
         precondition(kind == .histogram, "only a histogram has buckets")
         var cumulated: UInt64 = 0

@@ -1,9 +1,9 @@
 /// Prometheus' text format, version 0.0.4 ("Exposition formats", "Text-based format").
 public enum PrometheusText {
-    /// The media type of such a text.
+    /// The media type of the format.
     public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// The text of families, whose names differ. One without samples is left out: its help alone says nothing.
+    /// The text of metric families with different names. A family without samples is left out.
     public static func text(of families: [MetricFamily]) -> String {
         var text = ""
         for family in families where !family.samples.isEmpty {
@@ -38,7 +38,7 @@ public enum PrometheusText {
         }
     }
 
-    /// Nanoseconds as seconds, exactly and without trailing zeros, as the label `le` has them.
+    /// Nanoseconds as seconds, exact and without trailing zeros, for the label `le`.
     static func seconds(_ nanoseconds: UInt64) -> String {
         let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         guard rest > 0 else { return "\(whole)" }
@@ -48,7 +48,7 @@ public enum PrometheusText {
         return "\(whole).\(digits)"
     }
 
-    /// A text on one line: a backslash, a line feed and, in the value of a label, a quote are escaped.
+    /// Escapes backslashes, line feeds and, in label values, quotes.
     private static func escaped(_ text: String, quotes: Bool) -> String {
         guard text.utf8.contains(where: { $0 == 0x5C || $0 == 0x0A || (quotes && $0 == 0x22) }) else {
             return text
