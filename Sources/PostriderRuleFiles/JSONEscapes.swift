@@ -1,10 +1,10 @@
 import PostriderNotifications
 
-/// JSON is YAML but for one thing: a character beyond U+FFFF is two escapes in JSON (RFC 8259, section 7), and YAML
-/// knows neither of them.
+/// The one difference between JSON and YAML that matters here: JSON writes a character beyond U+FFFF as two escapes,
+/// a surrogate pair (RFC 8259, section 7), which YAML does not permit.
 enum JSONEscapes {
-    /// A text in which pairs of such escapes have become YAML's one, `\U` and eight digits. A text that is not JSON is
-    /// as it was. Lines stay where they are.
+    /// Replaces surrogate pairs of JSON by YAML's escape `\U` with eight digits. A text that is not JSON is returned
+    /// unchanged. Line numbers stay the same.
     static func yaml(_ text: String) -> String {
         let bytes = Array(text.utf8)
         let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
@@ -33,7 +33,7 @@ enum JSONEscapes {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The unit of the escape that begins here; nil: none does.
+    /// The UTF-16 unit of the escape at this index; nil if there is none.
     private static func unit(at start: Int, _ bytes: [UInt8]) -> UInt16? {
         guard start + 6 <= bytes.count, bytes[start] == UInt8(ascii: "\\"),
             bytes[start + 1] == UInt8(ascii: "u")

@@ -40,7 +40,7 @@ extension RuleCondition {
 
     private static func topic(_ reader: YAMLReader) throws(YAMLError) -> TextPattern? {
         guard let text = try reader.string("topic") else { return nil }
-        // Whatever an asterisk stands for, the rest must be such as topics are made of.
+        // Apart from asterisks, the text must consist of characters that topics may have.
         guard Topic(text.replacing("*", with: "a")) != nil else {
             throw reader.error(
                 "topic",
@@ -77,7 +77,7 @@ extension RuleCondition {
         return headers
     }
 
-    /// Names as RFC 9110, section 5.6.2 has them, as far as HTTP/2 allows.
+    /// Whether the text is a field name (RFC 9110, section 5.6.2) in lower case, as HTTP/2 requires.
     private static func isFieldName(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in

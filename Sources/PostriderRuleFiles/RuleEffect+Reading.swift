@@ -3,16 +3,16 @@ import PostriderNotifications
 import PostriderRules
 import PostriderYAML
 
-/// How a connection ends that a rule closes.
+/// How a rule closes a connection.
 private enum Closing: String, CaseIterable {
-    /// TLS's close_notify, then the end.
+    /// With TLS's close_notify.
     case clean
-    /// The end, as if a cable were cut.
+    /// Without it, as if a cable were cut.
     case abrupt
 }
 
 extension RuleEffect {
-    /// - Parameter lasts: whether the rule holds for a time only.
+    /// - Parameter lasts: whether the rule applies only for a limited time.
     init(_ reader: YAMLReader, lasts: Bool) throws(YAMLError) {
         self.init()
         delay = try Self.delay(reader)
@@ -53,7 +53,7 @@ extension RuleEffect {
         return found.first?.outcome ?? .pass
     }
 
-    /// Something that is done or not: `false` is as if it were not there.
+    /// A setting that is `true` or `false`; a missing one is `false`.
     private static func flag(_ reader: YAMLReader, _ name: String) throws(YAMLError) -> Bool {
         try reader.boolean(name) ?? false
     }
@@ -93,7 +93,7 @@ extension RuleEffect {
         return Goaway(time, code: try errorCode(full, "code") ?? ErrorCode.noError, reason: reason)
     }
 
-    /// The names of the error codes that RFC 9113, section 7 defines.
+    /// The names of the error codes in RFC 9113, section 7.
     private static let codes = (0...13).map { ErrorCode.name($0) }
 
     private static func errorCode(_ reader: YAMLReader, _ name: String) throws(YAMLError) -> UInt32? {

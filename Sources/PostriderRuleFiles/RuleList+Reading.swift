@@ -3,11 +3,11 @@ public import PostriderRules
 public import PostriderYAML
 
 extension RuleList {
-    /// The list that a text holds, which is YAML or JSON (docs/reference/rules.md).
+    /// Reads a list of rules from YAML or JSON (docs/reference/rules.md).
     ///
-    /// - Parameter file: what errors call the text.
-    /// - Throws: one sentence with file and line for the first thing that is wrong: a name that is not a setting,
-    ///   values that contradict each other, a rule that can never match.
+    /// - Parameter file: the name of the text in errors.
+    /// - Throws: one sentence with file and line for the first mistake: an unknown setting, contradicting values, or
+    ///   a rule that can never match.
     public static func reading(_ text: String, file: String) throws(YAMLError) -> RuleList {
         let reader = try YAMLReader.reading(text: JSONEscapes.yaml(text), file: file)
         var list = RuleList()
@@ -18,7 +18,7 @@ extension RuleList {
         }
         var rules: [(rule: PushRule, reader: YAMLReader)] = []
         for reader in readers { rules.append((try PushRule(reader), reader)) }
-        // Names that there are none of come first: they are why the rest looks wrong.
+        // Unknown names are reported first, because they are the cause of other errors.
         try reader.finish()
         for (index, (rule, reader)) in rules.enumerated() {
             if let name = rule.name, let other = rules[..<index].firstIndex(where: { $0.rule.name == name }) {
@@ -35,7 +35,7 @@ extension RuleList {
 }
 
 extension PushRule {
-    /// Whether no push ever gets past it.
+    /// Whether every push that reaches the rule matches it.
     fileprivate var takesEverything: Bool { condition.isEverything && lastsMilliseconds == nil }
 
     fileprivate init(_ reader: YAMLReader) throws(YAMLError) {

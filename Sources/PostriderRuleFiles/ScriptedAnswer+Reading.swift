@@ -3,7 +3,7 @@ import PostriderRules
 import PostriderYAML
 
 extension ScriptedAnswer {
-    /// The answer that a rule dictates; nil: it dictates none.
+    /// Reads the answer that a rule dictates; nil if it dictates none.
     init?(_ reader: YAMLReader, lasts: Bool) throws(YAMLError) {
         let status = try reader.integer("status", in: 400...599)
         let reason = try reader.string("reason")
@@ -63,7 +63,7 @@ extension ScriptedAnswer {
         return (status, usual.rawValue)
     }
 
-    /// The reason that goes with a status by itself; nil: there are several, or none.
+    /// The only rejection with a status; nil if there are several or none.
     private static func usual(for status: Int) -> Rejection? {
         switch status {
         case 410: .unregistered
@@ -75,7 +75,7 @@ extension ScriptedAnswer {
         }
     }
 
-    /// The rejection of a reason's name, which must go with the status if there is one.
+    /// The rejection with a reason's name, which must fit the status if there is one.
     @discardableResult
     static func check(
         _ reason: String, _ reader: YAMLReader, _ name: String, status: Int?
@@ -105,7 +105,7 @@ extension ScriptedAnswer {
 
     private static func retryAfter(_ reader: YAMLReader, lasts: Bool) throws(YAMLError) -> RetryAfter? {
         guard try reader.string("retryAfter") == "rest" else {
-            // It has no smaller unit than seconds.
+            // `retry-after` has a resolution of one second.
             return try reader.milliseconds("retryAfter", in: 0...Limits.ruleMilliseconds)
                 .map { .seconds(($0 + 999) / 1000) }
         }

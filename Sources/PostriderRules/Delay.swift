@@ -1,17 +1,17 @@
 import Glibc
 
-/// How long an answer is held back: always the same, or drawn for each push.
+/// How long an answer is delayed: a constant, or a random time for each push.
 public enum Delay: Sendable, Equatable {
-    /// So many milliseconds.
+    /// A constant number of milliseconds.
     case fixed(Int)
-    /// Any number of milliseconds between two, each as likely.
+    /// Uniformly distributed between two numbers of milliseconds.
     case uniform(ClosedRange<Int>)
-    /// Mostly short and sometimes long, with this mean in milliseconds (the exponential distribution).
+    /// Exponentially distributed with this mean in milliseconds.
     case exponential(mean: Int)
-    /// Around a mean, in milliseconds (the normal distribution), and never below 0.
+    /// Normally distributed with this mean and standard deviation in milliseconds, but never below 0.
     case normal(mean: Int, deviation: Int)
 
-    /// Milliseconds for one push; at most `most`.
+    /// Draws the milliseconds for one push; at most `most`.
     public func draw(from random: inout some RandomNumberGenerator, most: Int) -> Int {
         let milliseconds: Double
         switch self {
@@ -20,7 +20,7 @@ public enum Delay: Sendable, Equatable {
         case .exponential(let mean):
             milliseconds = -Double(mean) * log(1 - Double.random(in: 0..<1, using: &random))
         case .normal(let mean, let deviation):
-            // Box and Muller, "A note on the generation of random normal deviates".
+            // This is the Box-Muller transform ("A note on the generation of random normal deviates").
             let radius = (-2 * log(1 - Double.random(in: 0..<1, using: &random))).squareRoot()
             let angle = 2 * Double.pi * Double.random(in: 0..<1, using: &random)
             milliseconds = Double(mean) + Double(deviation) * radius * cos(angle)

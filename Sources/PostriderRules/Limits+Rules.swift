@@ -1,14 +1,14 @@
 public import PostriderNotifications
 
 extension Limits {
-    /// Rules of one list. With the longest conditions about 8 KiB each: 2 MiB.
+    /// The most rules of a list. With the longest conditions, each takes about 8 KiB: 2 MiB in total.
     public static let rules = 256
-    /// Tokens, connections or identities for which one rule counts on its own (`per`). Beyond that the counts begin
-    /// anew. At about 300 bytes each: 3 MiB a rule.
+    /// The most tokens, connections or identities for which one rule keeps separate counts (`per`). Beyond that, the
+    /// counts restart. Each takes about 300 bytes: 3 MiB per rule.
     public static let ruleCounts = 10_000
-    /// Device tokens that rules have unregistered; beyond that the one that was first is good again. At about 300
-    /// bytes each: 3 MiB.
+    /// The most device tokens that rules have unregistered; beyond that, the first one becomes valid again. Each
+    /// takes about 300 bytes: 3 MiB in total.
     public static let unregisteredTokens = 10_000
-    /// Milliseconds that a rule may hold an answer back, stall its body or last: an hour.
+    /// The most milliseconds for which a rule may delay an answer, stall its body or apply: one hour.
     public static let ruleMilliseconds = 60 * 60 * 1000
 }

@@ -1,20 +1,21 @@
 public import PostriderJSON
 
-/// What one member of a payload must be.
+/// A condition on one member of a payload.
 public struct PayloadCondition: Sendable, Equatable {
-    /// Where it lies: names of members, and the numbers of elements from 0 on. `aps.alert.title` has three.
+    /// The path to the member: names of members, and indices of array elements from 0. `aps.alert.title` has three
+    /// parts.
     public let path: [String]
-    /// What it must look like; nil: it must be missing or `null`.
+    /// The pattern that the value must match; nil if the member must be missing or `null`.
     public let value: TextPattern?
 
-    /// A condition from its parts.
+    /// Creates a condition from its parts.
     public init(path: [String], value: TextPattern?) {
         self.path = path
         self.value = value
     }
 
-    /// Whether a payload fulfils it. Numbers and booleans are compared as JSON writes them; an object or array is
-    /// there, and looks like nothing but `*`.
+    /// Whether a payload fulfils the condition. Numbers and booleans are compared in their JSON form; an object or an
+    /// array matches only `*`.
     public func matches(_ payload: JSONValue) -> Bool {
         guard let found = Self.value(at: path[...], in: payload), found != .null else { return value == nil }
         guard let value else { return false }

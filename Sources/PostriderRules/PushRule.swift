@@ -1,31 +1,31 @@
 public import PostriderNotifications
 
-/// Rules in the order in which each push is held against them, and the seed of what they draw.
+/// A list of rules in the order in which each push is compared with them, and the seed of their random numbers.
 public struct RuleList: Sendable, Equatable {
-    /// What probabilities and delays are drawn from: the same list with the same seed draws the same.
+    /// The seed of probabilities and delays: the same list with the same seed draws the same numbers.
     public var seed: UInt64
-    /// The first one that matches a push decides about it.
+    /// The rules. The first one that matches a push decides about it.
     public var rules: [PushRule]
 
-    /// A list from its parts.
+    /// Creates a list from its parts.
     public init(seed: UInt64 = 0, rules: [PushRule] = []) {
         self.seed = seed
         self.rules = rules
     }
 }
 
-/// Which pushes a rule is about, and what the relay does to them.
+/// A rule: which pushes it applies to, and what the relay does with them.
 public struct PushRule: Sendable, Equatable {
-    /// What reports call it.
+    /// The name of the rule in reports; nil for none.
     public var name: String?
-    /// Which pushes.
+    /// The condition for a push.
     public var condition: RuleCondition
-    /// How long the rule holds, in milliseconds from its first match on; nil: for good.
+    /// For how long the rule applies, in milliseconds from its first match; nil for no limit.
     public var lastsMilliseconds: Int?
-    /// What is done.
+    /// What the relay does.
     public var effect: RuleEffect
 
-    /// A rule from its parts.
+    /// Creates a rule from its parts.
     public init(
         name: String? = nil, condition: RuleCondition = RuleCondition(), lastsMilliseconds: Int? = nil,
         effect: RuleEffect
@@ -37,44 +37,44 @@ public struct PushRule: Sendable, Equatable {
     }
 }
 
-/// What must hold for a push that a rule is about. What is nil or empty holds for every push.
+/// The condition of a rule. Properties that are nil or empty match every push.
 public struct RuleCondition: Sendable, Equatable {
-    /// What a rule counts on its own for ``RuleCondition/ordinals``.
+    /// What a rule counts separately for ``RuleCondition/ordinals``.
     public enum Scope: String, CaseIterable, Sendable {
-        /// Each device token.
+        /// Pushes of each device token.
         case token
-        /// Each connection of a provider.
+        /// Pushes of each connection of a provider.
         case connection
-        /// Each `apns-id`: what is sent again with the same one counts on.
+        /// Pushes with each `apns-id`, so that retries with the same one are counted.
         case id
     }
 
-    /// The device token, in lower case.
+    /// The pattern for the device token in lower case.
     public var token: TextPattern?
-    /// The topic.
+    /// The pattern for the topic.
     public var topic: TextPattern?
-    /// `apns-push-type`.
+    /// The push type: `apns-push-type`.
     public var pushType: PushType?
-    /// Header fields by their names; nil: the field must be missing.
+    /// Patterns for header fields by their names; nil if the field must be missing.
     public var headers: [(name: String, value: TextPattern?)] = []
-    /// Members of the payload.
+    /// Conditions on members of the payload.
     public var payload: [PayloadCondition] = []
     /// The number of the provider's connection since the relay started, from 1 on.
     public var connection: Int?
-    /// Which of the pushes for which all of the above holds.
+    /// Which of the pushes that fulfil all of the above.
     public var ordinals: Ordinals?
-    /// What these are counted by; nil: all together.
+    /// How the pushes are counted for `ordinals`; nil for all together.
     public var scope: Scope?
-    /// How likely it is for a push for which all of the above holds; nil: certain.
+    /// The probability with which a push that fulfils all of the above matches; nil for always.
     public var probability: Double?
 
-    /// What holds for every push.
+    /// Creates a condition that every push fulfils.
     public init() {}
 
-    /// Whether it holds for every push, always.
+    /// Whether the condition has no restriction.
     public var isEverything: Bool { self == RuleCondition() }
 
-    /// Whether two conditions are the same.
+    /// Compares two conditions.
     public static func == (left: Self, right: Self) -> Bool {
         left.token == right.token && left.topic == right.topic && left.pushType == right.pushType
             && left.headers.elementsEqual(right.headers) { $0 == $1 } && left.payload == right.payload
@@ -83,16 +83,16 @@ public struct RuleCondition: Sendable, Equatable {
     }
 }
 
-/// Which pushes of a row, counted from 1.
+/// A selection of pushes by their number, counted from 1.
 public enum Ordinals: Sendable, Equatable {
-    /// From one to another.
+    /// From one number to another.
     case range(ClosedRange<Int>)
-    /// This one and all after it.
+    /// This number and all later ones.
     case from(Int)
-    /// Each whose number is a multiple.
+    /// All multiples of this number.
     case every(Int)
 
-    /// Whether the push with this number is one of them.
+    /// Whether the push with this number is selected.
     public func contains(_ number: Int) -> Bool {
         switch self {
         case .range(let range): range.contains(number)

@@ -2,24 +2,24 @@ import PostriderJSON
 public import PostriderNotifications
 import PostriderSeededRandom
 
-/// What rules look at in a push.
+/// The properties of a push that rules use.
 public struct PushFacts: Sendable {
     /// The device token, in lower case.
     public var token: String
     /// The topic.
     public var topic: String
-    /// `apns-push-type`; nil: the provider sent none.
+    /// The push type (`apns-push-type`); nil if the provider sent none.
     public var pushType: PushType?
-    /// The header fields in the order of the wire.
+    /// The header fields in the order in which they were sent.
     public var headers: [(name: String, value: String)]
     /// The body.
     public var payload: [UInt8]
-    /// The `apns-id`, as it is in the answer.
+    /// The `apns-id` of the answer.
     public var identity: String
     /// The number of the provider's connection, from 1 on.
     public var connection: Int
 
-    /// Facts from their parts.
+    /// Creates the facts from their parts.
     public init(
         token: String, topic: String, pushType: PushType?, headers: [(name: String, value: String)],
         payload: [UInt8], identity: String, connection: Int
@@ -34,31 +34,32 @@ public struct PushFacts: Sendable {
     }
 }
 
-/// What a rule says about one push.
+/// The decision of a rule about one push.
 public struct RuleDecision: Sendable, Equatable {
-    /// The rule's number in its list, from 1 on.
+    /// The rule's position in its list, from 1 on.
     public var rule: Int
     /// The rule's name.
     public var name: String?
-    /// What comes of the push. With ``RuleEffect/Outcome/unregister`` this is the answer that it gets.
+    /// What happens to the push. With ``RuleEffect/Outcome/unregister`` this is the answer that it gets.
     public var outcome: RuleEffect.Outcome
-    /// Milliseconds before that.
+    /// The delay of the outcome in milliseconds.
     public var delayMilliseconds = 0
-    /// A GOAWAY beside it.
+    /// A GOAWAY that is sent as well; nil for none.
     public var goaway: Goaway?
 }
 
-/// A list of rules at work: it decides about pushes in the order of their arrival, and counts.
+/// A list of rules in use. It decides about pushes in the order of their arrival, and counts matches.
 public struct RuleBook: Sendable {
     /// How often a rule has matched.
     public struct Count: Sendable, Equatable {
-        /// The rule's number in its list, from 1 on.
+        /// The rule's position in its list, from 1 on.
         public var rule: Int
         /// The rule's name.
         public var name: String?
-        /// Pushes for which its conditions held, but for `nth`, `probability` and the time for which it holds.
+        /// The number of pushes that fulfilled its conditions, apart from `nth`, `probability` and the time for which
+        /// it applies.
         public var considered: Int
-        /// Pushes that it decided about.
+        /// The number of pushes that it decided about.
         public var matched: Int
     }
 
@@ -68,34 +69,35 @@ public struct RuleBook: Sendable {
         var matched = 0
         var firstMatch: Moment?
         var random: SplitMix64
-        /// How many each token, connection or identity has had.
+        /// The number of pushes of each token, connection or identity.
         var scopes: [String: Int] = [:]
     }
 
     private var rows: [Row]
-    /// Tokens that rules have unregistered: when, and by which rule.
+    /// Tokens that rules have unregistered, with the time and the index of the rule.
     private var unregistered: [String: (since: Moment, row: Int)] = [:]
     private var unregisteredInOrder: [String] = []
-    /// Whether any rule looks into payloads.
+    /// Whether any rule has conditions on payloads.
     private let readsPayloads: Bool
 
-    /// The rules of a list, none of which has matched.
+    /// Creates a rule book from a list. No rule has matched yet.
     public init(_ list: RuleList) {
         rows = list.rules.enumerated().map { index, rule in
-            // Each draws from numbers of its own: a rule that is added behind does not change what the others draw.
+            // Each rule has its own random numbers, so that adding a rule at the end does not change what the others
+            // draw.
             Row(rule: rule, random: SplitMix64(seed: list.seed ^ UInt64(index + 1) &* 0xD1B5_4A32_D192_ED03))
         }
         readsPayloads = list.rules.contains { !$0.condition.payload.isEmpty }
     }
 
-    /// How often each rule has matched, in their order.
+    /// The counts of all rules, in their order.
     public var counts: [Count] {
         rows.enumerated().map { index, row in
             Count(rule: index + 1, name: row.rule.name, considered: row.considered, matched: row.matched)
         }
     }
 
-    /// What the first rule that matches says about a push; nil: none does.
+    /// The decision of the first rule that matches a push; nil if none does.
     public mutating func decide(_ push: PushFacts, at now: Moment) -> RuleDecision? {
         if let (since, row) = unregistered[push.token] {
             return RuleDecision(
@@ -143,7 +145,7 @@ public struct RuleBook: Sendable {
             timestamp: since.milliseconds)
     }
 
-    /// Whether all holds for a push that does not depend on those before it.
+    /// Whether a push fulfils the conditions that do not depend on earlier pushes.
     private static func holds(_ condition: RuleCondition, for push: PushFacts, _ payload: JSONValue?) -> Bool
     {
         if let token = condition.token, !token.matches(push.token) { return false }
@@ -165,7 +167,7 @@ public struct RuleBook: Sendable {
 }
 
 extension RuleBook.Row {
-    /// Counts a push for which the conditions hold: whether it is one that the rule decides about.
+    /// Counts a push that fulfils the conditions, and returns whether the rule decides about it.
     fileprivate mutating func takes(_ push: PushFacts, at now: Moment) -> Bool {
         if let lasts = rule.lastsMilliseconds, let firstMatch,
             now >= firstMatch.advanced(byMilliseconds: Int64(lasts))
@@ -184,7 +186,7 @@ extension RuleBook.Row {
         return true
     }
 
-    /// Which push of its token, connection, identity or of all this is.
+    /// The number of the push among those of its token, connection or identity, or among all.
     private mutating func number(of push: PushFacts) -> Int {
         let scope: String
         switch rule.condition.scope {
@@ -198,7 +200,8 @@ extension RuleBook.Row {
         return scopes[scope, default: 0]
     }
 
-    /// Whole seconds until the rule no longer holds, rounded up: whoever waits for them comes when it is over.
+    /// Whole seconds until the rule no longer applies, rounded up, so that a provider that waits for them returns
+    /// after its end.
     fileprivate func secondsLeft(at now: Moment) -> Int {
         guard let lasts = rule.lastsMilliseconds, let firstMatch else { return 0 }
         let left = firstMatch.milliseconds + Int64(lasts) - now.milliseconds

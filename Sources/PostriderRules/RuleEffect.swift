@@ -1,29 +1,29 @@
-/// What the relay does to a push that a rule matches.
+/// What the relay does with a push that a rule matches.
 public struct RuleEffect: Sendable, Equatable {
-    /// What comes of the push.
+    /// What happens to the push.
     public enum Outcome: Sendable, Equatable {
-        /// What comes of it without the rule.
+        /// The push is handled as without the rule.
         case pass
-        /// It is answered so, and goes nowhere.
+        /// The push gets this answer, and is not delivered.
         case answer(ScriptedAnswer)
-        /// It is answered with 200, and lost.
+        /// The push gets the status 200, and is not delivered.
         case lose
-        /// Its token is unregistered from now on: 410, for this push and those after it.
+        /// The device token is unregistered: this push and later ones get the status 410.
         case unregister
-        /// Its stream is reset with this code (RFC 9113, section 7).
+        /// The stream of the push is reset with this error code (RFC 9113, section 7).
         case reset(UInt32)
-        /// Its connection is closed without an answer: with TLS's close_notify, or as if a cable were cut.
+        /// The connection is closed without an answer, with TLS's close_notify or without it.
         case close(notifies: Bool)
     }
 
-    /// What comes of the push.
+    /// What happens to the push.
     public var outcome: Outcome
-    /// How long it is held back before that; nil: not at all.
+    /// The delay before that; nil for none.
     public var delay: Delay?
-    /// A GOAWAY beside it; nil: none.
+    /// A GOAWAY that is sent as well; nil for none.
     public var goaway: Goaway?
 
-    /// An effect from its parts.
+    /// Creates an effect from its parts.
     public init(_ outcome: Outcome = .pass, delay: Delay? = nil, goaway: Goaway? = nil) {
         self.outcome = outcome
         self.delay = delay
@@ -31,13 +31,13 @@ public struct RuleEffect: Sendable, Equatable {
     }
 }
 
-/// An answer as a rule dictates it.
+/// An answer that a rule dictates.
 public struct ScriptedAnswer: Sendable, Equatable {
-    /// What `retry-after` says (RFC 9110, section 10.2.3).
+    /// The value of `retry-after` (RFC 9110, section 10.2.3).
     public enum RetryAfter: Sendable, Equatable {
-        /// So many seconds.
+        /// This many seconds.
         case seconds(Int)
-        /// The seconds until the rule no longer holds.
+        /// The seconds until the rule no longer applies.
         case rest
     }
 
@@ -45,22 +45,22 @@ public struct ScriptedAnswer: Sendable, Equatable {
     public enum Stall: Sendable, Equatable {
         /// Until the provider gives up.
         case forever
-        /// So many milliseconds.
+        /// This many milliseconds.
         case milliseconds(Int)
     }
 
-    /// The HTTP status; not 200.
+    /// The HTTP status. It is not 200.
     public var status: Int
     /// The reason in the body.
     public var reason: String
-    /// The `timestamp` in the body of a 410, in milliseconds since the epoch; nil: the moment of the answer.
+    /// The `timestamp` in the body of a 410, in milliseconds since 1970; nil for the time of the answer.
     public var timestamp: Int64?
-    /// The `retry-after` field; nil: none.
+    /// The value of `retry-after`; nil for none.
     public var retryAfter: RetryAfter?
-    /// Whether half of the body is sent, and its end held back; nil: all is sent at once.
+    /// For how long the second half of the body is held back; nil to send it at once.
     public var stall: Stall?
 
-    /// An answer from its parts.
+    /// Creates an answer from its parts.
     public init(
         status: Int, reason: String, timestamp: Int64? = nil, retryAfter: RetryAfter? = nil,
         stall: Stall? = nil
@@ -73,25 +73,25 @@ public struct ScriptedAnswer: Sendable, Equatable {
     }
 }
 
-/// A GOAWAY that a rule has the relay send (RFC 9113, section 6.8). The connection is closed when its open pushes are
-/// answered.
+/// A GOAWAY that a rule makes the relay send (RFC 9113, section 6.8). The connection is closed when its open pushes
+/// are answered.
 public struct Goaway: Sendable, Equatable {
-    /// When it leaves.
+    /// When the GOAWAY is sent.
     public enum Time: String, CaseIterable, Sendable {
         /// Before the push is answered.
         case before
-        /// After that.
+        /// After the push is answered.
         case after
     }
 
-    /// When it leaves.
+    /// When the GOAWAY is sent.
     public var time: Time
-    /// Its error code.
+    /// The error code.
     public var code: UInt32
-    /// The reason in its debug data, as APNs writes one (`{"reason":"Shutdown"}`); nil: there is none.
+    /// The reason in the debug data, in the form of APNs (`{"reason":"Shutdown"}`); nil for none.
     public var reason: String?
 
-    /// A GOAWAY from its parts.
+    /// Creates a GOAWAY from its parts.
     public init(_ time: Time, code: UInt32 = 0, reason: String? = nil) {
         self.time = time
         self.code = code

@@ -1,21 +1,21 @@
-/// What a text must look like: itself, or with `*` for any number of characters, none included.
+/// A pattern for texts, in which `*` stands for any number of characters, including none.
 public struct TextPattern: Sendable, Equatable {
-    /// As it was written.
+    /// The pattern as it was written.
     public let text: String
-    /// The parts between the asterisks; one part: the text itself.
+    /// The parts between the asterisks.
     private let parts: [[UInt8]]
 
-    /// The pattern of a text.
+    /// Creates a pattern from its text.
     public init(_ text: String) {
         self.text = text
         parts = text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(
             Array.init)
     }
 
-    /// Whether it has no asterisk.
+    /// Whether the pattern has no asterisk.
     public var isLiteral: Bool { parts.count == 1 }
 
-    /// Whether a text looks like this. Upper and lower case differ.
+    /// Whether a text matches the pattern. The comparison is case-sensitive.
     public func matches(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard let first = parts.first, let last = parts.last, parts.count > 1 else {
@@ -26,7 +26,7 @@ public struct TextPattern: Sendable, Equatable {
         else { return false }
         var rest = bytes[first.count..<bytes.count - last.count]
         for part in parts.dropFirst().dropLast() where !part.isEmpty {
-            // The first place is the best: what follows has the most room then.
+            // The first match is the best, because it leaves the most text for the remaining parts.
             guard let start = Self.place(of: part, in: rest) else { return false }
             rest = rest[(start + part.count)...]
         }
