@@ -1,20 +1,20 @@
 public import PostriderNotifications
 
 extension CalendarMoment {
-    /// The zone that it is about.
+    /// The time zone of the moment.
     ///
     /// - Parameter device: the device's zone, for a moment that names none.
-    /// - Returns: nil: there is no zone of the name that it has.
+    /// - Returns: nil if the named zone does not exist.
     public func timeZone(onDeviceIn device: ZoneRules) -> ZoneRules? {
         guard let zone else { return device }
         return ZoneDirectory().rules(named: zone)
     }
 
-    /// The first moment after another at which clock and calendar say this; nil: there is none.
+    /// The first matching moment after `moment`; nil if there is none.
     func first(after moment: Moment, in zone: ZoneRules) -> Moment? {
         let after = Int(moment.milliseconds.flooredQuotient(by: 1000))
         let local = after + zone.offset(at: after)
-        // Clocks that were put back may still have a time of the day before.
+        // After clocks were set back, local times of the day before may occur again.
         let floor = local - Self.longestShift
         var day = CivilDay(number: floor.flooredQuotient(by: Self.daySeconds))
         if let year, year > day.year { day = CivilDay(firstOf: year) }
@@ -28,14 +28,14 @@ extension CalendarMoment {
         return nil
     }
 
-    /// The longest time by which a clock is put forward or back for the time of year.
+    /// The longest shift of a clock at the begin or end of summer time, in seconds.
     private static let longestShift = 3 * 3600
     private static let daySeconds = 86_400
-    /// Days after which a day that has not come never does. The rarest, a 29th of February on one weekday, comes after
-    /// 40 years at most.
+    /// The search ends after this many days. The rarest day, a 29th of February on one weekday, comes after at most
+    /// 40 years.
     private static let searchedDays = 41 * 366
 
-    /// Whether its moments may lie on a day.
+    /// Whether the date matches.
     private func includes(_ date: CivilDay) -> Bool {
         let namesTime = hour != nil || minute != nil || second != nil
         let isAnyDay = namesTime || day != nil || weekday != nil
@@ -46,11 +46,11 @@ extension CalendarMoment {
             && (weekdayOrdinal == nil || weekdayOrdinal == date.weekdayOrdinal)
     }
 
-    /// The earliest of its moments on a day after `after`, looking at times of the clock from `floor` on.
+    /// The earliest matching moment on a day that is later than `after`, among local times from `floor` on.
     ///
-    /// As Foundation's `Calendar.nextDate(after:matching:matchingPolicy: .nextTime)`: a named time that the clocks skip
-    /// comes when they have been put forward. A pattern without an hour has no time to make up for: the next hour has
-    /// its own.
+    /// This follows Foundation's `Calendar.nextDate(after:matching:matchingPolicy: .nextTime)`: a time that the
+    /// clocks skip is replaced by the moment at which they were set forward. A pattern without an hour needs no
+    /// replacement, because the next hour has a match of its own.
     private func earliest(on day: CivilDay, after: Int, from floor: Int, _ zone: ZoneRules) -> Int? {
         let midnight = day.number * Self.daySeconds
         let namesSmaller = (minute: minute != nil || second != nil, second: second != nil)
@@ -60,7 +60,7 @@ extension CalendarMoment {
         for hour in hours where midnight + hour * 3600 + 3599 >= floor {
             for minute in minutes {
                 let local = midnight + hour * 3600 + minute * 60 + (second ?? 0)
-                // Later times of the clock come later, but for those of a clock that was put back.
+                // Later local times come later, except after clocks were set back.
                 if let best, local > best.local + Self.longestShift { return best.moment }
                 let moment =
                     switch zone.moments(showing: local) {
@@ -80,22 +80,22 @@ extension CalendarMoment {
 }
 
 extension ZoneRules {
-    /// When the clocks show a local time.
+    /// When clocks show a local time.
     enum Showing: Equatable {
-        /// At these moments, in order: one, or two where the clocks are put back.
+        /// At these moments, in order: one, or two if the clocks are set back.
         case shown([Int])
-        /// Never: they are put forward over it at the moment `until`, perhaps over its whole day (Pacific/Apia had no
-        /// 2011-12-30).
+        /// Never: the clocks are set forward over it at the moment `until`. They may skip the whole day (Pacific/Apia
+        /// had no 2011-12-30).
         case skipped(until: Int, isWholeDay: Bool)
     }
 
-    /// When the clocks show a local time.
+    /// When clocks in this zone show a local time.
     func moments(showing local: Int) -> Showing {
         let (before, behind) = (offset(at: local - 86_400), offset(at: local + 86_400))
         guard before != behind else { return .shown([local - before]) }
         let shown = [local - before, local - behind].filter { $0 + offset(at: $0) == local }.sorted()
         guard shown.isEmpty else { return .shown(shown) }
-        // Put forward in between: halving finds the first moment with the new offset.
+        // The clocks are set forward in between. A binary search finds the first moment with the new offset.
         var (old, new) = (local - behind, local - before)
         while new - old > 1 {
             let middle = old + (new - old) / 2
@@ -108,7 +108,7 @@ extension ZoneRules {
 }
 
 extension BinaryInteger {
-    /// The quotient rounded down, where `/` rounds towards zero.
+    /// The quotient rounded down; `/` rounds towards zero.
     func flooredQuotient(by divisor: Self) -> Self {
         self / divisor - (self % divisor < 0 ? 1 : 0)
     }

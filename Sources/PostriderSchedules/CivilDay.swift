@@ -1,4 +1,4 @@
-/// One day of the Gregorian calendar, by its distance from 1970-01-01.
+/// A day of the Gregorian calendar, identified by its distance from 1970-01-01.
 struct CivilDay: Hashable {
     /// Days since 1970-01-01.
     let number: Int
@@ -6,15 +6,15 @@ struct CivilDay: Hashable {
     let month: Int
     let day: Int
 
-    /// From 1, Sunday, to 7, Saturday. The first day of 1970 was a Thursday.
+    /// The weekday from 1, Sunday, to 7, Saturday. 1970-01-01 was a Thursday.
     var weekday: Int { (((number + 4) % 7) + 7) % 7 + 1 }
 
-    /// The how many-th day with its weekday this is in its month.
+    /// The position of this day among the days of its month with the same weekday, from 1.
     var weekdayOrdinal: Int { (day - 1) / 7 + 1 }
 
-    /// The day of this number.
+    /// Finds the day with this number.
     init(number: Int) {
-        // A year too late or too early at most, as leap days are spread.
+        // The estimate is off by at most a year, because leap days are not spread evenly.
         var year = 1970 + Int((Double(number) / 365.2425).rounded(.down))
         while Self.firstDay(of: year) > number { year -= 1 }
         while Self.firstDay(of: year + 1) <= number { year += 1 }
@@ -27,7 +27,7 @@ struct CivilDay: Hashable {
         self.init(number: number, year: year, month: month, day: rest + 1)
     }
 
-    /// The first day of a year.
+    /// Creates the first day of a year.
     init(firstOf year: Int) { self.init(number: Self.firstDay(of: year), year: year, month: 1, day: 1) }
 
     private init(number: Int, year: Int, month: Int, day: Int) {
@@ -46,7 +46,7 @@ struct CivilDay: Hashable {
             ? CivilDay(number: number + 1, year: year, month: month + 1, day: 1) : CivilDay(firstOf: year + 1)
     }
 
-    /// The days before a year, since 1970: one more for each leap year that has passed.
+    /// The days from 1970-01-01 to the first day of a year, including leap days.
     private static func firstDay(of year: Int) -> Int {
         365 * (year - 1970) + leapYears(before: year) - leapYears(before: 1970)
     }

@@ -1,12 +1,12 @@
 public import PostriderNotifications
 
 extension Trigger {
-    /// When it is due for the first time.
+    /// When the trigger is first due.
     ///
     /// - Parameters:
     ///   - scheduledAt: when it was scheduled.
     ///   - zone: the device's zone.
-    /// - Returns: nil: never, because the moment has passed, the day never comes or the zone is unknown.
+    /// - Returns: nil for never: the moment has passed, the day does not exist or the zone is unknown.
     public func firstMoment(scheduledAt: Moment, onDeviceIn zone: ZoneRules) -> Moment? {
         switch self {
         case .interval(let milliseconds, _): scheduledAt.advanced(byMilliseconds: milliseconds)
@@ -15,7 +15,7 @@ extension Trigger {
         }
     }
 
-    /// Why ``firstMoment(scheduledAt:onDeviceIn:)`` finds nothing.
+    /// Why ``firstMoment(scheduledAt:onDeviceIn:)`` returns nil.
     public func absence(scheduledAt: Moment, onDeviceIn zone: ZoneRules) -> TriggerFlaw {
         guard case .calendar(let calendar, _) = self else {
             return TriggerFlaw(.at, "the moment has passed")
@@ -31,9 +31,9 @@ extension Trigger {
         return TriggerFlaw(calendar.day == nil ? .calendar : .day, "no such day ever comes")
     }
 
-    /// The first of its moments after another.
+    /// The first due moment after `moment`.
     ///
-    /// - Parameter series: one of the moments at which it was due, or was scheduled: intervals are counted from it.
+    /// - Parameter series: a moment at which the trigger was due or was scheduled. Intervals are counted from it.
     func moment(after moment: Moment, series: Moment, onDeviceIn device: ZoneRules) -> Moment? {
         switch self {
         case .interval(let milliseconds, _):
@@ -50,22 +50,22 @@ extension Trigger {
     }
 }
 
-/// What becomes of a local notification whose moment has come, perhaps long ago.
+/// Decides about a local notification that became due, perhaps long ago.
 ///
-/// One moment is delivered: the newest that has come, if it is not later than what is allowed. Those before it were
-/// missed and are not made up for; so is the newest where it is too late.
+/// At most one moment is delivered: the newest past one, if it is not too late. Earlier ones were missed and are not
+/// delivered, and neither is the newest if it is too late.
 public struct Settlement: Hashable, Sendable {
-    /// The moment that is delivered now.
+    /// The moment that is delivered now; nil for none.
     public let delivered: Moment?
-    /// The newest moment that had come, where it is too late to deliver it.
+    /// The newest past moment if it is too late to deliver it; nil otherwise.
     public let missed: Moment?
-    /// When it is due next; nil: never again.
+    /// When the trigger is next due; nil for never.
     public let next: Moment?
 
-    /// Settles a trigger that was `due` at or before `now`.
+    /// Decides about a trigger that was `due` at or before `now`.
     ///
     /// - Parameters:
-    ///   - lateness: milliseconds after a moment during which it is still delivered.
+    ///   - lateness: how long after a moment it may still be delivered, in milliseconds.
     ///   - zone: the device's zone.
     public init(
         of trigger: Trigger, due: Moment, now: Moment, lateness: Int64, onDeviceIn zone: ZoneRules
@@ -78,8 +78,8 @@ public struct Settlement: Hashable, Sendable {
         next = trigger.repeats ? trigger.moment(after: now, series: due, onDeviceIn: zone) : nil
     }
 
-    /// The newest moment up to now. It is looked for in steps back that double, then by halving: from an old moment
-    /// forward there may be a million.
+    /// The newest moment that is not after `now`. It searches back in doubling steps and then by bisection, because
+    /// from an old moment forward there may be a million.
     private static func newest(
         of trigger: Trigger, due: Moment, now: Moment, onDeviceIn zone: ZoneRules
     ) -> Moment {

@@ -1,8 +1,7 @@
-/// The offset of a zone by a rule that holds for every year: the form of the `TZ` environment variable
-/// (POSIX.1-2024, 8.3) with the extensions of time zone files (RFC 9636, 3.3.1), such as
-/// "CET-1CEST,M3.5.0,M10.5.0/3".
+/// A rule for the offset of a zone in every year, in the form of the `TZ` environment variable (POSIX.1-2024, 8.3)
+/// with the extensions of time zone files (RFC 9636, section 3.3.1), such as "CET-1CEST,M3.5.0,M10.5.0/3".
 struct PosixZone: Sendable, Equatable {
-    /// Seconds that the clocks are ahead of Greenwich, but for summer time.
+    /// The offset from UTC in standard time, in seconds.
     private let standard: Int
     private let summer: Summer?
 
@@ -12,23 +11,23 @@ struct PosixZone: Sendable, Equatable {
         let end: YearlyMoment
     }
 
-    /// A time of the clock on a day of every year.
+    /// A local time on a day of every year.
     private struct YearlyMoment: Equatable {
         let day: YearlyDay
-        /// Seconds after midnight; may be negative, or more than a day.
+        /// Seconds after midnight. The number may be negative or exceed a day.
         let time: Int
     }
 
     fileprivate enum YearlyDay: Equatable {
-        /// From 1 to 365; a 29th of February is never counted.
+        /// From 1 to 365, without counting a 29th of February.
         case julian(Int)
         /// From 0 to 365.
         case ordinal(Int)
-        /// The `week`-th day with that weekday (0: Sunday) in a month; the fifth is the last.
+        /// The `week`-th day with that weekday (0 is Sunday) in a month; 5 means the last.
         case weekday(month: Int, week: Int, weekday: Int)
     }
 
-    /// - Returns: nil: the text has another form.
+    /// - Returns: nil if the text has another form.
     init?(_ text: String) {
         var parser = Parser(rest: text.utf8.map { $0 }[...])
         guard parser.skipName(), let west = parser.time(most: 24) else { return nil }
@@ -52,7 +51,8 @@ struct PosixZone: Sendable, Equatable {
     func offset(at moment: Int) -> Int {
         guard let summer else { return standard }
         let year = CivilDay(number: (moment + standard).flooredQuotient(by: 86_400)).year
-        // A rule's moment may lie in the year beside its own: a summer that never ends ends a day after December.
+        // A transition of a neighbouring year may count, too: a summer time that never ends has its end a day after
+        // December.
         var newest: (moment: Int, offset: Int)?
         for year in year - 1...year + 1 {
             for (change, from, to) in [
@@ -60,7 +60,7 @@ struct PosixZone: Sendable, Equatable {
             ] {
                 let changes = change.day.number(in: year) * 86_400 + change.time - from
                 guard changes <= moment else { continue }
-                // Where summer begins as the last one ends, it is summer.
+                // If summer time begins at the moment at which it ends, it is always summer time.
                 guard let last = newest else {
                     newest = (changes, to)
                     continue
@@ -75,7 +75,7 @@ struct PosixZone: Sendable, Equatable {
 }
 
 extension PosixZone.YearlyDay {
-    /// Days since 1970-01-01.
+    /// The days since 1970-01-01.
     fileprivate func number(in year: Int) -> Int {
         let first = CivilDay(firstOf: year).number
         switch self {
@@ -104,7 +104,7 @@ extension PosixZone {
             return true
         }
 
-        /// Skips an abbreviation: at least three letters, or digits and signs between angle brackets.
+        /// Skips an abbreviation: at least three letters, or digits and signs in angle brackets.
         mutating func skipName() -> Bool {
             if skip("<") {
                 guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else { return false }
@@ -126,7 +126,7 @@ extension PosixZone {
             return range.contains(value) ? value : nil
         }
 
-        /// `[+-]hh[:mm[:ss]]`, in seconds.
+        /// Reads `[+-]hh[:mm[:ss]]` as seconds.
         ///
         /// - Parameter most: the most hours.
         mutating func time(most: Int) -> Int? {
@@ -145,7 +145,7 @@ extension PosixZone {
             return isNegative ? -seconds : seconds
         }
 
-        /// `,day[/time]`: two in the night where there is no time.
+        /// Reads `,day[/time]`. The default time is 02:00.
         mutating func yearlyMoment() -> YearlyMoment? {
             guard skip(","), let day = day() else { return nil }
             guard skip("/") else { return YearlyMoment(day: day, time: 7200) }

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// The time zones of this machine: the files that its distribution's package of time zones (`tzdata`) brings.
+/// The time zones of this machine: the files of its distribution's time zone package (`tzdata`).
 ///
-/// Files are read anew each time, so that a new version of the package holds from then on.
+/// Files are read each time, so that a new version of the package takes effect at once.
 public struct ZoneDirectory: Sendable {
     private let zones: String
     private let configuration: String
@@ -15,20 +15,20 @@ public struct ZoneDirectory: Sendable {
         self.configuration = configuration
     }
 
-    /// More bytes than a zone file has.
+    /// The most bytes that are read of a zone file; none has as many.
     private static let mostBytes = 1 << 20
 
-    /// The zone of a name: "Europe/Berlin", "UTC", or a fixed distance from Greenwich such as "GMT+0200", which
-    /// Foundation writes for `TimeZone(secondsFromGMT:)`.
+    /// The zone with a name: "Europe/Berlin", "UTC", or a fixed offset such as "GMT+0200", as Foundation writes it
+    /// for `TimeZone(secondsFromGMT:)`.
     ///
-    /// - Returns: nil: this machine knows none.
+    /// - Returns: nil if this machine has no such zone.
     public func rules(named identifier: String) -> ZoneRules? {
-        // An app chooses the name: it must not lead out of the folder.
+        // An app chooses the name, which must not lead out of the folder.
         guard Self.isPlain(identifier) else { return nil }
         return Self.fixed(identifier) ?? rules(in: "\(zones)/\(identifier)", named: identifier)
     }
 
-    /// The zone that this machine is in: Greenwich's, if it does not say.
+    /// The zone of this machine; GMT if it has none.
     public var current: ZoneRules {
         let file = "\(configuration)/localtime"
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: file),
@@ -37,7 +37,7 @@ public struct ZoneDirectory: Sendable {
         {
             return rules
         }
-        // Some images have a copy of the file instead of a link, and its name beside it (Debian's `timezone`).
+        // Some images have a copy of the file instead of a link, and its name in Debian's file `timezone`.
         let name = Self.bytes(of: "\(configuration)/timezone").map { String(decoding: $0, as: UTF8.self) }
         if let name = name?.split(whereSeparator: \.isWhitespace).first,
             let rules = rules(named: String(name))
@@ -51,7 +51,7 @@ public struct ZoneDirectory: Sendable {
         Self.bytes(of: file).flatMap { ZoneFile.rules(named: identifier, $0) }
     }
 
-    /// Whether a name is one or several words between slashes, and no way to another folder.
+    /// Whether a name consists of words separated by slashes and cannot lead to another folder.
     private static func isPlain(_ identifier: String) -> Bool {
         identifier.utf8.count <= 255
             && identifier.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { word in
@@ -68,7 +68,7 @@ public struct ZoneDirectory: Sendable {
             }
     }
 
-    /// "GMT" or "UTC", or "GMT" with a sign and `h`, `hh`, `hhmm` or `hhmmss`.
+    /// Reads "GMT" or "UTC", or "GMT" with a sign and `h`, `hh`, `hhmm` or `hhmmss`.
     private static func fixed(_ identifier: String) -> ZoneRules? {
         if identifier == "GMT" || identifier == "UTC" { return ZoneRules(identifier, offset: 0) }
         guard identifier.hasPrefix("GMT"), let sign = identifier.dropFirst(3).first,
@@ -89,7 +89,7 @@ public struct ZoneDirectory: Sendable {
     }
 
     private static func bytes(of file: String) -> [UInt8]? {
-        // A pipe that somebody put there must not be waited for.
+        // Opening a named pipe instead of a file would block.
         let resolved = URL(filePath: file).resolvingSymlinksInPath().path
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: resolved),
             attributes[.type] as? FileAttributeType == .typeRegular,

@@ -1,13 +1,13 @@
 /// Reads a time zone file (TZif, RFC 9636).
 ///
-/// A file has a header and a block of data with times of 32 bits. From version 2 on, another header and block follow
-/// with times of 64 bits, and a line that says what holds after the last of them.
+/// A file has a header and a data block with 32-bit times. From version 2 on, another header and block with 64-bit
+/// times follow, and a footer with the rule after the last time.
 struct ZoneFile {
     private var bytes: ArraySlice<UInt8>
 
-    /// The rules that a file holds.
+    /// Reads the rules from the bytes of a file.
     ///
-    /// - Returns: nil: the bytes are no such file, or its times count leap seconds, which no clock of ours does.
+    /// - Returns: nil if the bytes are not such a file, or if its times count leap seconds, which our clocks do not.
     static func rules(named identifier: String, _ bytes: [UInt8]) -> ZoneRules? {
         var file = ZoneFile(bytes: bytes[...])
         guard let first = file.header() else { return nil }
@@ -24,7 +24,7 @@ struct ZoneFile {
         }
     }
 
-    /// RFC 9636, 3.1.
+    /// The header of a block (RFC 9636, section 3.1).
     private struct Header {
         let version: Int
         let utIndicators: Int
@@ -41,7 +41,7 @@ struct ZoneFile {
         }
     }
 
-    /// RFC 9636, 3.2, as far as it says when which offset holds.
+    /// The part of a data block (RFC 9636, section 3.2) that defines offsets and their transitions.
     private struct Block {
         let offsets: [Int]
         let transitions: [ZoneRules.Transition]
@@ -57,7 +57,7 @@ struct ZoneFile {
         return bytes.prefix(count)
     }
 
-    /// A signed number of so many bytes, the most significant first.
+    /// The big-endian signed number of these bytes.
     private static func number(_ bytes: some Collection<UInt8>) -> Int {
         let value = bytes.reduce(0) { $0 << 8 | UInt64($1) }
         let unused = 64 - 8 * bytes.count
@@ -90,7 +90,7 @@ struct ZoneFile {
         let offsets = stride(from: types.startIndex, to: types.endIndex, by: 6).map {
             Self.number(types[$0..<$0 + 4])
         }
-        // RFC 9636, 3.2: more than a day, with room, is no zone's offset.
+        // The limits of RFC 9636, section 3.2.
         guard offsets.allSatisfy({ -89_999...93_599 ~= $0 }) else { return nil }
         var transitions: [ZoneRules.Transition] = []
         for (index, kind) in kinds.enumerated() {
@@ -102,7 +102,7 @@ struct ZoneFile {
         return Block(offsets: offsets, transitions: transitions)
     }
 
-    /// The line between two line feeds at the end (RFC 9636, 3.3).
+    /// The line between two line feeds at the end (RFC 9636, section 3.3).
     private mutating func footer() -> String? {
         let newline = UInt8(ascii: "\n")
         guard bytes.first == newline, let end = bytes.dropFirst().firstIndex(of: newline) else { return nil }
