@@ -1,21 +1,21 @@
 public import PostriderTransport
 
-/// Why a request has no answer. None of these is the server's verdict on the request: that is a response.
+/// Why a request has no response. A response with an error status is not an error of this type.
 public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// No connection came about; nothing was sent.
+    /// The connection could not be established, and nothing was sent.
     case notConnected(CloseReason)
-    /// The connection ended; the server may have worked the request off or not.
+    /// The connection ended. It is unknown whether the server has processed the request.
     case disconnected(CloseReason)
-    /// The server takes no further requests on this connection and did not touch this one: it may be made
-    /// again on another.
+    /// The server accepts no further requests on this connection and did not process this one, so it can be repeated
+    /// on another connection.
     case unprocessed
-    /// The server gave the request up, with this error code (RFC 9113, section 7).
+    /// The server reset the request's stream with this error code (RFC 9113, section 7).
     case reset(errorCode: UInt32)
-    /// There was no answer in time.
+    /// There was no response in time.
     case timedOut
-    /// The answer is larger than this client takes.
+    /// The response has more bytes than this client accepts.
     case responseTooLarge(limit: Int)
-    /// The client holds as many requests as it may.
+    /// The client has as many requests as it may have.
     case overloaded
 
     /// One sentence without a full stop.

@@ -3,13 +3,13 @@ import PostriderHTTP2
 import PostriderNotifications
 public import PostriderTransport
 
-/// Why a device is not enrolled.
+/// Why a device could not be enrolled.
 public enum EnrolmentError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The relay did not answer.
     case unanswered(ClientError)
-    /// The relay refuses: the status says of what kind, the sentence why.
+    /// The relay has refused. The status is gRPC's; the text is the relay's sentence.
     case refused(GRPCStatus, String)
-    /// The relay's answer cannot be understood.
+    /// The relay's response is malformed.
     case malformed(CourierError)
 
     /// One sentence without a full stop.
@@ -26,13 +26,12 @@ public enum EnrolmentError: Error, Equatable, Sendable, CustomStringConvertible 
 }
 
 extension DeviceClient {
-    /// Enrols a device, over a connection of its own. `completion` is called once, after this call has
-    /// returned.
+    /// Enrols a device over a connection of its own. `completion` is called once, after this call has returned.
     /// - Parameters:
-    ///   - key: the enrolment key that the operator handed out.
-    ///   - name: what the device calls itself, for the operator's eyes.
-    ///   - tags: words by which the operator groups devices.
-    ///   - timeoutMilliseconds: for all of it.
+    ///   - key: the enrolment key from the operator.
+    ///   - name: the name of the device, for the operator.
+    ///   - tags: tags by which the operator groups devices.
+    ///   - timeoutMilliseconds: the limit for the whole enrolment.
     public static func enrol(
         at relay: Server, key: String, name: String, tags: [String] = [], on loop: EventLoop,
         timeoutMilliseconds: Int = 20_000,
@@ -45,7 +44,7 @@ extension DeviceClient {
         var body: [UInt8] = []
         MessageFraming.frame(EnrollRequest(enrolmentKey: key, name: name, tags: tags), into: &body)
         do throws(ClientError) {
-            // The completion keeps the client.
+            // The completion keeps the client alive.
             try client.send(head, body: body, timeoutMilliseconds: timeoutMilliseconds) { result in
                 client.close()
                 completion(result.mapError(EnrolmentError.unanswered).flatMap(enrolment))
@@ -77,7 +76,7 @@ extension DeviceClient {
 }
 
 extension RequestClient.Response {
-    /// How gRPC explains its status; nil where it does not.
+    /// The text of `grpc-message`; nil if it is missing.
     var grpcMessage: String? {
         (trailers ?? head).value(of: "grpc-message").map { GRPCMessage.decode($0.span) }
     }

@@ -1,18 +1,18 @@
 public import PostriderCourier
 
-// What the links of a client tell of the network paths that they took.
+// What the links of a client learn about the network paths that they use.
 extension DeviceClient {
     /// Seconds between PINGs on a path.
     func keepaliveSeconds(on path: String, granted: Int) -> Int { paths[path].seconds(granted: granted) }
 
-    /// A PING after so many seconds of silence was answered.
+    /// A PING after this many seconds of silence was answered.
     func pathBore(_ path: String, silentSeconds: Int, granted: Int) {
         let before = paths[path].seconds(granted: granted)
         guard paths[path].answered(afterSeconds: silentSeconds, granted: granted) else { return }
         tellKeepalive(path, before, nil, granted)
     }
 
-    /// A link was cut in silence.
+    /// A link was cut after a silence.
     func pathWasCut(_ path: String, _ cut: PathKeepalive.Cut, granted: Int) {
         let before = paths[path].seconds(granted: granted)
         guard paths[path].cut(cut, granted: granted) else { return }
@@ -26,15 +26,15 @@ extension DeviceClient {
     }
 }
 
-/// A device sends PINGs more or less often than it did, over one network path.
+/// A device has changed the interval between its PINGs on one network path.
 public struct KeepaliveChange: Hashable, Sendable, CustomStringConvertible {
-    /// The addresses of both ends.
+    /// The two addresses of the path.
     public let path: String
     /// Seconds between PINGs so far.
     public let before: Int
     /// Seconds between PINGs from now on.
     public let seconds: Int
-    /// How the link was cut; nil if the path has borne the interval and a longer one is tried.
+    /// How the link was cut; nil if the interval has held, and a longer one is tried.
     public let cut: PathKeepalive.Cut?
 
     /// One sentence without a full stop.

@@ -2,42 +2,42 @@ public import PostriderCourier
 public import PostriderNotifications
 public import PostriderTransport
 
-/// The device's end of its relay: holds the link, and comes back whenever it is lost.
+/// A device's connection to its relay, which reconnects whenever it is lost.
 ///
 ///     stopped ──start()──▶ connecting ──welcome──▶ connected
 ///        ▲                  ▲      │                  │
 ///        │                  │      ▼                  ▼
 ///        └──final end──── waiting (back-off with jitter, always)
 ///
-/// It belongs to the thread of its loop. Dropping it cuts the link without goodbye.
+/// It belongs to the thread of its loop. Releasing it cuts the link without a goodbye.
 public final class DeviceClient {
-    /// Who the device is, to whom it talks, and how patient it is.
+    /// The identity of the device, its relay, and the timeouts.
     public struct Configuration: Sendable {
         /// The relay.
         public var relay: Server
-        /// What the enrolment gave.
+        /// The device identity from the enrolment.
         public var identity: DeviceIdentity
-        /// What the enrolment gave, 32 bytes.
+        /// The device secret from the enrolment, 32 bytes.
         public var secret: [UInt8]
-        /// Program and version, for the operator's eyes.
+        /// Program and version, for the operator.
         public var agent: String
-        /// The wished seconds between PINGs; 0 leaves it to the relay.
+        /// The wished seconds between PINGs; 0 leaves the choice to the relay.
         public var keepaliveSeconds: UInt32 = 0
-        /// A number that this process drew when it started, the same for all of its links; 0 leaves it out.
+        /// A random number that this process drew when it started, the same for all of its links; 0 if there is none.
         public var processInstance: UInt64 = 0
-        /// Whether the client comes back, ever later, when another connection of its identity has taken its place or
-        /// keeps it; else that end is final.
+        /// Whether the client reconnects, with growing delays, after another connection of its identity has replaced
+        /// it or was preferred. If false, that ends the client.
         public var returnsWhenReplaced = false
-        /// For the connection to each address of the relay. Milliseconds.
+        /// The limit for the TCP connection to each address of the relay, in milliseconds.
         public var connectMilliseconds = 10_000
-        /// From the connection to the welcome. Milliseconds.
+        /// The limit from the connection to the welcome, in milliseconds.
         public var welcomeMilliseconds = 15_000
-        /// How long a PING may stay unanswered before the relay is taken for dead. Milliseconds.
+        /// How long a PING may stay unanswered before the link is considered dead, in milliseconds.
         public var pongMilliseconds = 20_000
-        /// How long a goodbye may take. Milliseconds.
+        /// The limit for a goodbye, in milliseconds.
         public var goodbyeMilliseconds = 2_000
 
-        /// A configuration from what has no default.
+        /// Creates a configuration from the values that have no default.
         public init(relay: Server, identity: DeviceIdentity, secret: [UInt8], agent: String) {
             self.relay = relay
             self.identity = identity
@@ -50,7 +50,7 @@ public final class DeviceClient {
         case stopped
         case linked(DeviceConnection)
         case waiting
-        /// Saying goodbye.
+        /// The client has said goodbye and waits for the end.
         case stopping(DeviceConnection)
     }
 
@@ -67,15 +67,16 @@ public final class DeviceClient {
     private var whenStopped: [() -> Void] = []
     /// What is known of the network paths that were used.
     var paths = PathKeepalives()
-    /// How often in a row another connection took this one's place.
+    /// How many times in succession another connection replaced this one.
     private var replacements = 0
     private lazy var pause = loop.makeTimer { [unowned self] in connect() }
 
-    /// A client that does nothing before ``start()``.
+    /// Creates a client, which does nothing before ``start()``.
     /// - Parameters:
-    ///   - topics: registered as soon as the link is up, each in its environment; others stay as the relay has them.
-    ///   - random: 64 random bits each time, for the jitter.
-    ///   - delegate: must outlive the client.
+    ///   - topics: topics to register as soon as the link is up, each in its environment. The relay keeps other
+    ///     registrations.
+    ///   - random: returns 64 random bits, for the jitter.
+    ///   - delegate: it must outlive the client.
     public init(
         _ configuration: Configuration, topics: [String: Environment] = [:], on loop: EventLoop,
         backoff: Backoff = Backoff(), random: @escaping () -> UInt64, delegate: any DeviceClientDelegate
@@ -95,20 +96,20 @@ public final class DeviceClient {
         }
     }
 
-    /// Whether the relay has let the device in and the link is up.
+    /// Whether the link is up: the relay has accepted the device.
     public var isConnected: Bool {
         if case .linked(let connection) = state { connection.isOpen } else { false }
     }
 
-    /// Connects, and from now on comes back until ``stop(for:_:)`` or a final end.
+    /// Connects, and reconnects from now on until ``stop(for:_:)`` or a final end.
     public func start() {
         if case .stopped = state { connect() }
     }
 
-    /// Says goodbye if there is a link, and comes back no more. `whenStopped` is called once, when nothing is
-    /// left of it; before this call returns if nothing was there.
+    /// Says goodbye if there is a link, and does not reconnect. `whenStopped` is called once, when the link is gone;
+    /// if there is no link, it is called before this call returns.
     ///
-    /// - Parameter reason: why, as the relay is told.
+    /// - Parameter reason: the reason that the relay is given.
     public func stop(
         for reason: Goodbye.Reason = .shutdown, _ whenStopped: @escaping () -> Void = {}
     ) {
@@ -126,18 +127,18 @@ public final class DeviceClient {
         }
     }
 
-    /// Tells the relay something, and returns whether it was sent now.
+    /// Sends a message to the relay, and returns whether it was sent now.
     ///
-    /// - `register`, `unregister`: if there is no link, the next welcome is followed by it. What was asked for last
-    ///   counts, and is asked for again on every link. A topic has one environment at a time.
-    /// - `reception`: how the device wants to be sent what waits for it, now and on every link.
-    /// - `subscribe`, `unsubscribe`: a subscription ends with its link. Ask again whenever
-    ///   ``DeviceClientDelegate/linkDidConnect(_:)`` is called, with the last broadcast that was made safe.
-    /// - `fetch`: the device is awake and wants what is held back. With every new link that comes without being asked
-    ///   for.
-    /// - `report`: what became of notifications.
+    /// - `register`, `unregister`: without a link, they are sent after the next welcome. The last request for a topic
+    ///   counts, and is repeated on every link. A topic has one environment at a time.
+    /// - `reception`: how the device wants to get its notifications, on this link and every later one.
+    /// - `subscribe`, `unsubscribe`: a subscription ends with its link. Subscribe again whenever
+    ///   ``DeviceClientDelegate/linkDidConnect(_:)`` is called, with the last broadcast that was stored.
+    /// - `fetch`: the device is awake and wants the notifications that the relay holds back. They arrive on every new
+    ///   link without it.
+    /// - `report`: what happened to notifications.
     ///
-    /// The client itself says `hello` and `goodbye`; for `acknowledge` there is ``acknowledge(_:over:)``.
+    /// The client itself sends `hello` and `goodbye`; acknowledgements are sent by ``acknowledge(_:over:)``.
     @discardableResult
     public func send(_ message: DeviceMessage) -> Bool {
         switch message {
@@ -157,8 +158,8 @@ public final class DeviceClient {
         return if case .linked(let connection) = state { connection.send(message) } else { false }
     }
 
-    /// Acknowledges deliveries that the device has made safe, each once. Of a link that has ended nothing can
-    /// be acknowledged: they come again.
+    /// Acknowledges deliveries that the device has stored, each once. Deliveries of a link that has ended cannot be
+    /// acknowledged; they are delivered again.
     public func acknowledge(_ deliveries: [UInt64], over link: LinkNumber) {
         switch state {
         case .linked(let connection), .stopping(let connection):
@@ -178,7 +179,7 @@ public final class DeviceClient {
 
     // MARK: What the connection tells
 
-    /// Something came on the link.
+    /// Handles an event of the link.
     func heard(_ event: DeviceLink.Event, over link: LinkNumber) {
         switch event {
         case .welcomed(let welcome, send: _): delegate.linkDidConnect(welcome)
@@ -195,8 +196,8 @@ public final class DeviceClient {
         }
     }
 
-    /// Milliseconds before which a client that was replaced does not come back, so that two machines with one identity
-    /// do not throw each other out all the time.
+    /// The milliseconds for which a client that was replaced must wait, so that two machines with one identity do not
+    /// replace each other all the time.
     private func replacedMilliseconds(_ end: LinkEnd, upMilliseconds: Int) -> UInt32 {
         let pause = Limits.replacedPauseMilliseconds
         if upMilliseconds >= pause.most { replacements = 0 }
@@ -205,7 +206,7 @@ public final class DeviceClient {
         return UInt32(min(pause.least << min(replacements, 20), pause.most))
     }
 
-    /// The connection is gone. `upMilliseconds`: since the welcome.
+    /// The connection has ended. `upMilliseconds` is the time since the welcome.
     func connectionEnded(_ end: LinkEnd, upMilliseconds: Int) {
         let isFinal = end.isUnknownDevice || end.isReplacement && !configuration.returnsWhenReplaced
         if case .linked = state, !isFinal {

@@ -1,65 +1,65 @@
 public import PostriderCourier
 public import PostriderNotifications
 
-/// Which of a client's links something belongs to: deliveries are numbered anew on each.
+/// The number of one of a client's links. Deliveries are numbered anew on each.
 public struct LinkNumber: Hashable, Sendable {
     let value: UInt64
 }
 
-/// What a ``DeviceClient`` tells its owner, on the thread of its loop. Every method of the client may be
-/// called from inside.
+/// The owner of a ``DeviceClient``. All methods are called on the thread of the client's loop, and may call any
+/// method of the client.
 public protocol DeviceClientDelegate: AnyObject {
-    /// An attempt begins.
+    /// The client starts to connect.
     func linkWillConnect()
 
-    /// The relay has let the device in. `welcome` lists the registrations that are alive; what is wanted
-    /// besides is being registered already.
+    /// The relay has accepted the device. `welcome` lists the current registrations; other wanted topics are being
+    /// registered.
     func linkDidConnect(_ welcome: Welcome)
 
-    /// The relay has said goodbye: the link is about to end.
+    /// The relay has said goodbye, and the link is about to end.
     func linkWillDisconnect(_ end: LinkEnd)
 
-    /// The attempt has failed or the link has ended: once after each ``linkWillConnect()``.
-    /// - Parameter nextAttemptMilliseconds: when it is tried again; nil: not any more, because the client was
-    ///   stopped or the end is final.
+    /// The attempt has failed or the link has ended. This is called once after each ``linkWillConnect()``.
+    /// - Parameter nextAttemptMilliseconds: the time until the next attempt; nil if there is none, because the client
+    ///   was stopped or the end is final.
     func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?)
 
-    /// PINGs are sent more or less often over a network path, because a link was cut there in silence, or none was for
-    /// long.
+    /// The interval between PINGs on a network path has changed, because a link was cut after a silence, or because
+    /// none was for a long time.
     func keepaliveChanged(_ change: KeepaliveChange)
 
-    /// A registration is alive.
+    /// A topic is registered.
     func registered(_ registration: Registered)
 
-    /// A registration has ended, on the device's wish or the operator's.
+    /// A registration has ended, at the request of the device or of the operator.
     func unregistered(topic: String)
 
-    /// A registration cannot be made; it is tried again on the next link unless it is given up.
+    /// A registration was refused. It is tried again on the next link unless the topic is unregistered.
     func refused(_ refusal: Refused)
 
-    /// A notification. Make it safe, then acknowledge it; it may be one that came before on another link. May
-    /// be called many times in a turn: acknowledge at the end of the turn.
+    /// A notification has arrived. Store it, then acknowledge it. It may have been delivered before on another link.
+    /// This may be called many times in a turn, so acknowledge at the end of the turn.
     func delivered(_ deliver: Deliver, over link: LinkNumber)
 
-    /// A channel's broadcasts come from now on, for as long as the link lives.
+    /// The device is subscribed to a channel for as long as the link lasts.
     func subscribed(to channel: ChannelIdentity)
 
-    /// A channel's broadcasts do not come, or not any more. The reason is empty where the device wished so.
+    /// The device is not, or no longer, subscribed to a channel. The reason is empty if the device has unsubscribed.
     func unsubscribed(_ end: Unsubscribed)
 
-    /// A broadcast to a channel. It is not acknowledged; it may be one that came before.
+    /// A broadcast has arrived. It is not acknowledged, and may have been received before.
     func broadcast(_ deliver: Deliver)
 }
 
 extension DeviceClientDelegate {
-    /// Nothing; for whom the end is soon enough.
+    /// The default does nothing, for owners that need only the end.
     public func linkWillDisconnect(_ end: LinkEnd) {}
-    /// Nothing; for whoever keeps no log.
+    /// The default does nothing, for owners without a log.
     public func keepaliveChanged(_ change: KeepaliveChange) {}
-    /// Nothing; for devices without channels, as the two that follow.
+    /// The default does nothing, for devices without channels.
     public func subscribed(to channel: ChannelIdentity) {}
-    /// Nothing.
+    /// The default does nothing, for devices without channels.
     public func unsubscribed(_ end: Unsubscribed) {}
-    /// Nothing.
+    /// The default does nothing, for devices without channels.
     public func broadcast(_ deliver: Deliver) {}
 }

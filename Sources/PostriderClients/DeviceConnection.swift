@@ -4,10 +4,10 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// One attempt of a ``DeviceClient``: a connection with one `Connect` stream, from dialing to its end.
+/// One attempt of a ``DeviceClient``: a connection with one `Connect` stream, from connecting to its end.
 final class DeviceConnection: EndpointOwner {
     let number: LinkNumber
-    /// Nil when the client was dropped.
+    /// The client; nil when it was released.
     private unowned var client: DeviceClient?
     private let configuration: DeviceClient.Configuration
     private let loop: EventLoop
@@ -17,23 +17,23 @@ final class DeviceConnection: EndpointOwner {
     private var link: DeviceLink
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
     private var frame: [UInt8] = []
-    /// The stream of `Connect`; nil before it is open and when it is closed.
+    /// The stream of `Connect`; nil before it is open and after it is closed.
     private var stream: Int32?
-    /// Whether this side has said everything.
+    /// Whether this side has ended its half of the stream.
     private var isFinished = false
-    /// What the relay gave as the reason of the end; the connection's own end is not worth telling then.
+    /// The relay's reason for the end. It takes precedence over the end of the connection.
     private var end: LinkEnd?
     private var welcomedAt: UInt64?
 
-    /// Runs until the welcome, then from PING to PING, last for the goodbye.
+    /// The deadline of the welcome, then of the next PING, and last of the goodbye.
     private var timer: (any LoopTimer)?
     private var phase = Phase.greeting
-    /// Seconds between PINGs that the relay has granted.
+    /// The seconds between PINGs that the relay has granted.
     private var grantedSeconds = 0
-    /// What names the network path; nil before the connection.
+    /// The name of the network path; nil before the connection.
     private var path: String?
     private var silence = LinkSilence()
-    /// Runs while a PING is unanswered.
+    /// The deadline of the answer to a PING.
     private lazy var pongTimer = loop.makeTimer { [unowned self] in pongIsOverdue() }
 
     private enum Phase { case greeting, linked, leaving }
@@ -58,17 +58,17 @@ final class DeviceConnection: EndpointOwner {
             from: loop, timeoutMilliseconds: configuration.connectMilliseconds, session: endpoint)
     }
 
-    /// Whether the relay has let the device in and nobody has said goodbye.
+    /// Whether the relay has accepted the device and neither side has said goodbye.
     var isOpen: Bool { link.isOpen }
 
-    /// Says it now, or with the welcome, as ``DeviceLink/send(_:)`` has it. False: nothing was sent now.
+    /// Sends a message now, or after the welcome, as ``DeviceLink/send(_:)`` says. Returns whether it was sent now.
     func send(_ message: DeviceMessage) -> Bool {
         guard let message = link.send(message) else { return false }
         say(message)
         return true
     }
 
-    /// Ends the link in good order, or the attempt at once.
+    /// Ends the link in order, or the attempt at once.
     func leave(_ reason: Goodbye.Reason) {
         phase = .leaving
         guard stream != nil else {
@@ -81,7 +81,7 @@ final class DeviceConnection: EndpointOwner {
         arm(configuration.goodbyeMilliseconds)
     }
 
-    /// The client is gone; nobody is told anything any more.
+    /// Ends the connection because the client was released; no further calls are made.
     func abandon() {
         client = nil
         dialing?.cancel()
@@ -135,7 +135,7 @@ final class DeviceConnection: EndpointOwner {
 
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind != .informational, endStream else { return }
-        // The trailers; or a response that is nothing but trailers, or no gRPC at all.
+        // These are trailers, a response that has only trailers, or a response that is not gRPC.
         let message = block.value(of: "grpc-message").map { GRPCMessage.decode($0.span) } ?? ""
         let status =
             block.value(of: "grpc-status").map { GRPCStatus($0.span) }
@@ -219,7 +219,7 @@ final class DeviceConnection: EndpointOwner {
         }
     }
 
-    /// The PING is unanswered. A relay that sent something else meanwhile is alive.
+    /// The PING was not answered in time. A relay that has sent something else meanwhile is alive.
     private func pongIsOverdue() {
         if endpoint.takeHeard() {
             pongTimer.arm(afterMilliseconds: configuration.pongMilliseconds)
@@ -236,7 +236,7 @@ final class DeviceConnection: EndpointOwner {
         client?.keepaliveSeconds(on: path ?? "", granted: grantedSeconds) ?? grantedSeconds
     }
 
-    /// The connection has ended. Where nobody said why, the path may not bear silence for so long.
+    /// The connection has ended. If no side gave a reason, the path may drop silent connections.
     private func judgePath(_ reason: CloseReason) {
         guard phase == .linked, end == nil, let cut = silence.cut(reason, at: loop.now) else { return }
         client?.pathWasCut(path ?? "", cut, granted: grantedSeconds)

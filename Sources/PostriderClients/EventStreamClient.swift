@@ -2,21 +2,21 @@ public import PostriderEndpoints
 public import PostriderHTTP2
 public import PostriderTransport
 
-/// Follows server-sent events (`text/event-stream`) of a server, over a connection of its own.
+/// Receives server-sent events (`text/event-stream`) over a connection of its own.
 public final class EventStreamClient: EndpointOwner {
     /// One event.
     public struct Event: Sendable, Equatable {
-        /// What kind it is.
+        /// The type of the event.
         public let name: String
-        /// What it says.
+        /// The data of the event.
         public let data: String
     }
 
     /// Why the events have ended.
     public enum End: Sendable, Equatable {
-        /// There is no connection any more.
+        /// The connection has ended.
         case connection(CloseReason)
-        /// The server answers this instead of events.
+        /// The server sent this response instead of events.
         case answer(status: Int, body: [UInt8])
     }
 
@@ -27,10 +27,10 @@ public final class EventStreamClient: EndpointOwner {
     private lazy var endpoint = HTTP2Handler(role: .client, settings: SessionSettings(), owner: self)
     private var dialing: Dialing?
     private var status = 0
-    /// What has come of the event that is not complete, or of an answer that is no event.
+    /// The beginning of an incomplete event, or the body of another response.
     private var bytes: [UInt8] = []
 
-    /// Bytes of one event at most.
+    /// The most bytes of an event.
     private static let eventBytes = 65_536
 
     private init(
@@ -43,7 +43,7 @@ public final class EventStreamClient: EndpointOwner {
         self.whenEnded = whenEnded
     }
 
-    /// Connects, and tells of each event until the connection ends; `ended` is called once.
+    /// Connects, and calls `received` with each event until the connection ends; then `ended` is called once.
     public static func follow(
         _ path: String, of server: Server, on loop: EventLoop, connectMilliseconds: Int = 10_000,
         event: @escaping (Event) -> Void, ended: @escaping (End) -> Void
@@ -59,7 +59,7 @@ public final class EventStreamClient: EndpointOwner {
 
     // MARK: EndpointOwner
 
-    /// Asks for the events.
+    /// Sends the request.
     public func opened() {
         var head = HeaderBlock()
         head.add(":method", "GET")
@@ -74,13 +74,13 @@ public final class EventStreamClient: EndpointOwner {
         }
     }
 
-    /// Takes the status of the answer.
+    /// Reads the status of the response.
     public func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
         status = block.text(of: ":status").flatMap { Int($0) } ?? 0
     }
 
-    /// Takes events, or the body of an answer that is none.
+    /// Reads events, or the body of another response.
     public func data(_ stream: Int32, _ received: Span<UInt8>) {
         bytes.append(copying: received)
         guard status == 200 else { return }
@@ -90,23 +90,23 @@ public final class EventStreamClient: EndpointOwner {
         }
     }
 
-    /// The server has said everything.
+    /// The server has ended the response.
     public func ended(_ stream: Int32) { endpoint.close(.peerClosed) }
 
-    /// The server has reset the stream, or everything is said.
+    /// The server has reset the stream, or the response has ended.
     public func closed(_ stream: Int32, errorCode: UInt32) { endpoint.close(.peerClosed) }
 
-    /// Says nothing about the events: the stream goes on.
+    /// Does nothing, because the stream goes on.
     public func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
-    /// Tells why the events have ended.
+    /// Reports why the events have ended.
     public func disconnected(_ reason: CloseReason) {
         dialing = nil
         let isAnswered = status != 0 && status != 200
         whenEnded(isAnswered ? .answer(status: status, body: bytes) : .connection(reason))
     }
 
-    /// Takes the complete events out of what has come: lines up to an empty one.
+    /// Takes complete events, which end with an empty line, from the bytes received.
     private func takeEvents() {
         let newline = UInt8(ascii: "\n")
         var begin = 0
@@ -125,7 +125,7 @@ public final class EventStreamClient: EndpointOwner {
         bytes.removeFirst(begin)
     }
 
-    /// The event that some lines are; nil for comments.
+    /// Parses the lines of an event; nil for comments.
     static func event(_ text: String) -> Event? {
         var (name, data) = ("message", [Substring]())
         for line in text.split(separator: "\n") {

@@ -1,18 +1,18 @@
 public import PostriderCourier
 public import PostriderTransport
 
-/// Why a device's link ended, or never came about.
+/// Why a device's link ended, or could not be established.
 public enum LinkEnd: Sendable, Equatable, CustomStringConvertible {
-    /// There is no connection, or it broke.
+    /// The connection could not be established, or broke.
     case connection(CloseReason)
     /// The relay said goodbye.
     case goodbye(Goodbye)
-    /// The relay ended the stream without goodbye.
+    /// The relay ended the stream without a goodbye.
     case status(GRPCStatus, String)
     /// The relay broke the device protocol.
     case protocolError(CourierError)
 
-    /// Whether the relay does not know the identity, or its secret is wrong: only a new enrolment helps.
+    /// Whether the relay does not know the identity, or the secret is wrong. The device must enrol again.
     public var isUnknownDevice: Bool {
         switch self {
         case .goodbye(let goodbye): goodbye.reason == .removed
@@ -21,7 +21,7 @@ public enum LinkEnd: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether another connection of the identity has taken this one's place, or keeps it.
+    /// Whether another connection of the identity has replaced this one, or was preferred.
     public var isReplacement: Bool {
         if case .goodbye(let goodbye) = self {
             goodbye.reason == .replaced || goodbye.reason == .duplicated
@@ -35,12 +35,12 @@ public enum LinkEnd: Sendable, Equatable, CustomStringConvertible {
         if case .goodbye(let goodbye) = self { goodbye.reason == .duplicated } else { false }
     }
 
-    /// Milliseconds before which the relay does not want to see the device; 0: it did not say.
+    /// The milliseconds for which the relay asks the device to wait; 0 if it did not.
     var retryAfterMilliseconds: UInt32 {
         if case .goodbye(let goodbye) = self { goodbye.retryAfterMilliseconds } else { 0 }
     }
 
-    /// One phrase for logs.
+    /// One phrase that logs print.
     public var description: String {
         switch self {
         case .connection(let reason): "\(reason)"
@@ -55,6 +55,6 @@ public enum LinkEnd: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension String {
-    /// A sentence of the relay's, for one of ours to go on behind it.
+    /// A sentence of the relay without its full stop, so that ours can continue it.
     var withoutFullStop: Substring { dropLast(hasSuffix(".") ? 1 : 0) }
 }

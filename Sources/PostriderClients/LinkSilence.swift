@@ -1,23 +1,24 @@
 import PostriderCourier
 import PostriderTransport
 
-/// How long nothing was said on one link, and what the link's end says about its path: finds out that something on the
-/// way, such as a proxy or a NAT, has cut it because it was silent.
+/// Measures how long one link was silent, and finds out whether something on the path, such as a proxy or a NAT, has
+/// cut it for its silence.
 ///
-/// Pure: time is monotonic nanoseconds and comes in as an argument.
+/// It has no I/O and no clock: times are monotonic nanoseconds that callers pass.
 struct LinkSilence {
-    /// When something was sent or came last.
+    /// When something was last sent or received.
     private var spokenAt: UInt64 = 0
-    /// Seconds of silence before the last PING.
+    /// The seconds of silence before the last PING.
     private var beforePing = 0
-    /// The longest silence that the link bore, in seconds.
+    /// The longest silence that the link survived, in seconds.
     private var borneSeconds = 0
     private var isUnanswered = false
 
-    /// This side has said something. Whether the link has borne the silence before it shows when something comes.
+    /// This side has sent something. Whether the link has survived the silence before it is known when something is
+    /// received.
     mutating func said(at now: UInt64) { spokenAt = now }
 
-    /// The relay has said something.
+    /// The relay has sent something.
     mutating func heard(at now: UInt64) {
         borneSeconds = max(borneSeconds, seconds(at: now))
         spokenAt = now
@@ -26,22 +27,22 @@ struct LinkSilence {
     /// A PING is sent.
     mutating func pinged(at now: UInt64) { beforePing = seconds(at: now) }
 
-    /// The last PING is answered.
+    /// The last PING was answered.
     ///
-    /// - Returns: seconds of the silence before it, where that was about as long as the whole interval; nil where not:
-    ///   then it says nothing about a longer one.
+    /// - Returns: the seconds of silence before it, if that was about as long as the whole interval; nil otherwise,
+    ///   because it proves nothing about longer silences.
     mutating func ponged(at now: UInt64, interval: Int) -> Int? {
         spokenAt = now
         borneSeconds = max(borneSeconds, beforePing)
         return beforePing * 10 >= interval * 9 ? beforePing : nil
     }
 
-    /// The last PING was not answered in time, and the link is given up.
+    /// The last PING was not answered in time, and the link is closed.
     mutating func pongIsOverdue() { isUnanswered = true }
 
-    /// The link has ended, and nobody said why.
+    /// The link has ended without a reason from either side.
     ///
-    /// - Returns: nil where silence is not the cause.
+    /// - Returns: how the silence cut it; nil if the silence is not the cause.
     func cut(_ reason: CloseReason, at now: UInt64) -> PathKeepalive.Cut? {
         switch reason {
         case .peerReset, .peerClosed, .idleTimeout: break

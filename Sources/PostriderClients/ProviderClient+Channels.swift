@@ -2,39 +2,38 @@ import FoundationEssentials
 import PostriderHTTP2
 public import PostriderNotifications
 
-/// What a provider may ask about the channels of an app ("Sending channel management requests to APNs").
+/// A request of a provider about the channels of an app (Apple, "Sending channel management requests to APNs").
 public enum ChannelRequest: Sendable {
-    /// Makes a channel with this storage policy.
+    /// Create a channel with this storage policy.
     case create(ChannelStorage)
-    /// Asks for the settings of a channel.
+    /// Get the settings of a channel.
     case read(ChannelIdentity)
-    /// Deletes a channel.
+    /// Delete a channel.
     case delete(ChannelIdentity)
-    /// Asks for all channels of the app.
+    /// List all channels of the app.
     case list
 }
 
-/// What a relay answered about channels.
+/// The response to a channel request.
 public struct ChannelOutcome: Sendable, Equatable {
-    /// 200, 201 or 204: it is done.
+    /// The HTTP status; 200, 201 and 204 mean success.
     public let status: Int
-    /// Why not; nil where it is done.
+    /// The reason of a refusal; nil for success.
     public let reason: String?
-    /// The channel that was made.
+    /// The channel that was created; nil for other requests.
     public let channel: ChannelIdentity?
-    /// What a channel keeps.
+    /// The storage policy of the channel; nil for other requests.
     public let storage: ChannelStorage?
-    /// All channels of the app.
+    /// All channels of the app; nil for other requests.
     public let channels: [ChannelIdentity]?
 
-    /// Whether it is done.
+    /// Whether the request succeeded.
     public var isDone: Bool { (200...299).contains(status) }
 }
 
 extension ProviderClient {
-    /// Asks for something about the channels of an app. `completion` is called once, on the loop, after this call has
-    /// returned.
-    /// - Throws: when the request cannot even begin; `completion` is not called then.
+    /// Sends a channel request. `completion` is called once, on the loop, after this call has returned.
+    /// - Throws: if the request cannot be started; `completion` is not called then.
     public func ask(
         _ request: ChannelRequest, of topic: Topic,
         completion: @escaping (Result<ChannelOutcome, ClientError>) -> Void
@@ -72,7 +71,7 @@ extension ChannelOutcome {
         }
     }
 
-    /// Reads an answer. What is not as the contract says is left out.
+    /// Reads a response. Values that do not follow the contract are left out.
     init(response: RequestClient.Response) {
         let body =
             response.body.isEmpty ? nil : try? JSONDecoder().decode(Body.self, from: Data(response.body))

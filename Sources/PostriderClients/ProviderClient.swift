@@ -3,25 +3,25 @@ import PostriderHTTP2
 import PostriderNotifications
 public import PostriderTransport
 
-/// A provider: pushes over one connection, as many at a time as the relay takes.
+/// A provider that sends pushes over one connection, as many concurrently as the relay accepts.
 ///
-/// It belongs to the thread of its loop. When its connection has ended, make another one.
+/// It belongs to the thread of its loop. When its connection has ended, create another client.
 public final class ProviderClient {
     private let requests: RequestClient
     private let loop: EventLoop
     private let timeoutMilliseconds: Int
     private var tokens: ProviderTokenMaker?
 
-    /// Called once, when the connection is gone and every completion has been called.
+    /// Called once, when the connection has ended and every completion was called.
     public var onClose: ((CloseReason) -> Void)? {
         get { requests.onClose }
         set { requests.onClose = newValue }
     }
 
-    /// Begins to connect. Pushes may be made at once.
+    /// Starts to connect. Pushes may be sent at once.
     /// - Parameters:
-    ///   - tokens: nil where a certificate says who the provider is.
-    ///   - timeoutMilliseconds: from a push to its outcome.
+    ///   - tokens: makes provider tokens; nil if a certificate identifies the provider.
+    ///   - timeoutMilliseconds: the limit from a push to its outcome.
     public init(
         to relay: Server, tokens: ProviderTokenMaker?, on loop: EventLoop,
         timeoutMilliseconds: Int = 20_000, bounds: RequestClient.Bounds = RequestClient.Bounds()
@@ -32,11 +32,11 @@ public final class ProviderClient {
         self.timeoutMilliseconds = timeoutMilliseconds
     }
 
-    /// Pushes whose outcome is not known yet.
+    /// The number of pushes without an outcome.
     public var openPushes: Int { requests.openRequests }
 
-    /// Pushes. `completion` is called once, on the loop, after this call has returned.
-    /// - Throws: when the push cannot even begin; `completion` is not called then.
+    /// Sends a push. `completion` is called once, on the loop, after this call has returned.
+    /// - Throws: if the push cannot be started; `completion` is not called then.
     public func push(
         _ push: Push, completion: @escaping (Result<PushOutcome, ClientError>) -> Void
     ) throws(ClientError) {
@@ -94,8 +94,8 @@ extension PushOutcome {
         let timestamp: Int64?
     }
 
-    /// Reads an answer. A body that is not what the contract says leaves the reason unknown, but for what the port of
-    /// devices has to say.
+    /// Reads a response. If the body does not follow the contract, the reason stays unknown, except for what the
+    /// relay's port for devices answers.
     init(response: RequestClient.Response) {
         let body =
             response.body.isEmpty ? nil : try? JSONDecoder().decode(Body.self, from: Data(response.body))

@@ -2,26 +2,26 @@ import FoundationEssentials
 public import PostriderCrypto
 public import PostriderNotifications
 
-/// Signs the tokens with which a provider says who it is ("Establishing a token-based connection to APNs"):
-/// JSON Web Tokens with a team's key.
+/// Signs provider tokens, which are JSON Web Tokens signed with a team's key (Apple, "Establishing a token-based
+/// connection to APNs").
 public struct ProviderTokenMaker: Sendable {
     private let key: ES256.PrivateKey
     private let keyIdentifier: String
     private let team: String
     private var last: (token: String, issuedAt: Moment)?
 
-    /// How old a token becomes before it is replaced. A relay takes those of the last hour, and does not like
-    /// to see new ones more often than every twenty minutes.
+    /// The age at which a token is replaced, in milliseconds. A relay accepts tokens of the last hour, and refuses
+    /// new ones that come more often than every twenty minutes.
     public static let lifetimeMilliseconds: Int64 = 50 * 60 * 1000
 
-    /// A maker with a team's key.
+    /// Creates a maker with a team's key.
     public init(key: ES256.PrivateKey, keyIdentifier: String, team: String) {
         self.key = key
         self.keyIdentifier = keyIdentifier
         self.team = team
     }
 
-    /// The token to use now: the last one while it is young enough.
+    /// The current token. It is replaced when it becomes too old.
     public mutating func token(at now: Moment) -> String {
         if let last, abs(now.milliseconds - last.issuedAt.milliseconds) < Self.lifetimeMilliseconds {
             return last.token
@@ -31,7 +31,7 @@ public struct ProviderTokenMaker: Sendable {
         return token
     }
 
-    /// A token that was issued at this moment (RFC 7519; RFC 7515, section 3.1).
+    /// Makes a token with this time of issue (RFC 7519; RFC 7515, section 3.1).
     public func makeToken(issuedAt moment: Moment) -> String {
         let header = Self.base64(Header(alg: "ES256", kid: keyIdentifier, typ: "JWT"))
         let claims = Self.base64(Claims(iss: team, iat: moment.milliseconds / 1000))

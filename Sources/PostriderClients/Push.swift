@@ -1,27 +1,29 @@
 public import PostriderNotifications
 
-/// One request of a provider: a notification for one app on one device, or on all that are subscribed to a channel.
+/// One request of a provider: a notification for one app on one device, or on all devices that are subscribed to a
+/// channel.
 public struct Push: Sendable {
-    /// The channel; nil: it goes to one device. A broadcast must have push type, priority and expiration.
+    /// The channel of a broadcast; nil for a push to one device. A broadcast must have push type, priority and
+    /// expiration.
     public var channel: ChannelIdentity?
-    /// The device token, in hexadecimal digits as the app gave it to its provider; of any length.
+    /// The device token in hexadecimal digits, of any length.
     public var deviceToken: String
-    /// `apns-topic`; nil leaves it to the certificate.
+    /// The topic (`apns-topic`); nil leaves it to the certificate.
     public var topic: Topic?
-    /// A JSON object.
+    /// The payload, a JSON object.
     public var payload: [UInt8]
-    /// `apns-push-type`.
+    /// The push type: `apns-push-type`.
     public var pushType: PushType?
-    /// `apns-priority`.
+    /// The priority: `apns-priority`.
     public var priority: Priority?
-    /// `apns-expiration`, which counts seconds; nil: as long as the relay keeps notifications.
+    /// The expiration (`apns-expiration`), in seconds since 1970; nil for as long as the relay keeps notifications.
     public var expiration: Expiration?
-    /// `apns-collapse-id`.
+    /// The collapse identifier: `apns-collapse-id`.
     public var collapseIdentifier: String?
-    /// `apns-id`; nil lets the relay draw one.
+    /// The identity (`apns-id`); nil lets the relay choose one.
     public var identity: NotificationIdentity?
 
-    /// A push with nothing but what it must have.
+    /// Creates a push with only the required values.
     public init(to deviceToken: String, topic: Topic?, payload: [UInt8]) {
         self.deviceToken = deviceToken
         self.topic = topic
@@ -29,17 +31,17 @@ public struct Push: Sendable {
     }
 }
 
-/// What a relay answered to a push.
+/// The response to a push.
 public struct PushOutcome: Sendable, Equatable {
-    /// 200: accepted.
+    /// The HTTP status; 200 means accepted.
     public let status: Int
-    /// `apns-id` of the answer; nil where there was none, which no relay does.
+    /// The `apns-id` of the response; nil if the header is missing (a Postrider relay always sends one).
     public let identity: String?
-    /// Why not; one of the words of ``Notifications/Rejection`` and perhaps others. Nil for 200.
+    /// The reason of a refusal, such as those of ``Notifications/Rejection``; nil for 200.
     public let reason: String?
-    /// Since when the device token is dead, with status 410.
+    /// With status 410: since when the device token is invalid.
     public let timestamp: Moment?
 
-    /// Whether the relay has taken the notification on.
+    /// Whether the relay has accepted the notification.
     public var isAccepted: Bool { status == 200 }
 }

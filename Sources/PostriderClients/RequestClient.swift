@@ -1,51 +1,51 @@
 public import PostriderHTTP2
 public import PostriderTransport
 
-/// One HTTP/2 connection that makes requests: over TLS for a provider, over a Unix socket for the operator.
+/// An HTTP/2 client with one connection: with TLS for a provider, over a Unix socket for the operator.
 ///
-/// It belongs to the thread of its loop. When its connection has ended, make another one. Dropping it closes
-/// the connection; each completion is called exactly once, come what may.
+/// It belongs to the thread of its loop. When its connection has ended, create another client. Releasing it closes
+/// the connection. Each completion is called exactly once in every case.
 public final class RequestClient {
-    /// What a server answered.
+    /// The response of a server.
     public struct Response: Sendable {
-        /// `:status`.
+        /// The HTTP status: `:status`.
         public let status: Int
-        /// The fields before the body.
+        /// The header fields.
         public let head: HeaderBlock
         /// The body.
         public let body: [UInt8]
-        /// The fields after the body, if there were any.
+        /// The trailer fields; nil if there are none.
         public let trailers: HeaderBlock?
     }
 
-    /// What a client waits for and holds at most.
+    /// The limits of a client.
     public struct Bounds: Sendable {
-        /// For the connection to each address of the server. Milliseconds.
+        /// The limit for the TCP connection to each address of the server, in milliseconds.
         public var connectMilliseconds = 10_000
-        /// Requests that the server works on at once; fewer if the server says so.
+        /// The most concurrent requests; fewer if the server says so.
         public var requestsUnderWay = 1000
-        /// Requests that wait for their turn.
+        /// The most requests that are queued.
         public var requestsWaiting = 100_000
-        /// Bytes of a response's body.
+        /// The most bytes of a response's body.
         public var responseBytes = 1_048_576
 
-        /// The usual bounds.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// What becomes of a request.
+    /// Called with the outcome of a request.
     public typealias Completion = (Result<Response, ClientError>) -> Void
 
     private let line: RequestLine
 
-    /// Called once, when the connection is gone and every completion has been called; not after the client
-    /// was dropped.
+    /// Called once, when the connection has ended and every completion was called. It is not called after the client
+    /// was released.
     public var onClose: ((CloseReason) -> Void)? {
         get { line.onClose }
         set { line.onClose = newValue }
     }
 
-    /// Begins to connect. Requests may be made at once; they leave when the connection is there.
+    /// Starts to connect. Requests may be made at once; they are sent when the connection is established.
     public init(to server: Server, on loop: EventLoop, bounds: Bounds = Bounds()) {
         line = RequestLine(server, loop, bounds)
         line.connect()
@@ -56,24 +56,24 @@ public final class RequestClient {
         line.close()
     }
 
-    /// Whether requests can be made: the connection is there or on its way, and neither side has begun to end
-    /// it.
+    /// Whether requests can be made: the connection is established or being established, and neither side has begun
+    /// to end it.
     public var takesRequests: Bool { line.takesRequests }
 
-    /// Requests whose completions are still to be called.
+    /// The number of requests whose completions are still to be called.
     public var openRequests: Int { line.openRequests }
 
-    /// The head of a request to this server, to which other fields may be added.
+    /// Makes the header block of a request to this server, to which fields can be added.
     public func makeHead(_ method: String, _ path: String) -> HeaderBlock { line.makeHead(method, path) }
 
-    /// Makes a request. It waits here while the server works on as many as it takes at once.
+    /// Makes a request. It is queued while the server has as many requests as it accepts concurrently.
     /// - Parameters:
-    ///   - head: begun by ``makeHead(_:_:)``.
-    ///   - body: empty for none.
-    ///   - timeoutMilliseconds: from now to the end of the answer.
+    ///   - head: the header block from ``makeHead(_:_:)``.
+    ///   - body: the body; empty for none.
+    ///   - timeoutMilliseconds: the limit from now to the end of the response.
     ///   - completion: called on the loop, after this call has returned.
-    /// - Throws: when the request cannot even begin: the connection has ended or is ending, or too many wait.
-    ///   `completion` is not called then.
+    /// - Throws: if the request cannot be started: the connection has ended or is ending, or too many requests are
+    ///   queued. `completion` is not called then.
     public func send(
         _ head: HeaderBlock, body: [UInt8] = [], timeoutMilliseconds: Int = 10_000,
         completion: @escaping Completion

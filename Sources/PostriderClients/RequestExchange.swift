@@ -1,14 +1,14 @@
 import PostriderHTTP2
 
-/// One request on its way to its answer.
+/// One request and its response.
 final class RequestExchange {
     let head: HeaderBlock
-    /// On the loop's clock.
+    /// The deadline in nanoseconds of the loop's clock.
     let deadline: UInt64
     private var requestBody: [UInt8]
     private var completion: RequestClient.Completion?
 
-    /// What has come of the answer so far.
+    /// The header block of the response; nil until it has arrived.
     var answer: HeaderBlock?
     var body: [UInt8] = []
     var trailers: HeaderBlock?
@@ -23,18 +23,18 @@ final class RequestExchange {
         self.completion = completion
     }
 
-    /// Whether the completion is still to be called.
+    /// Whether the completion has not been called yet.
     var isOpen: Bool { completion != nil }
 
-    /// The request's body, which only the session needs from now on.
+    /// Returns the request's body and forgets it, because only the HTTP/2 connection needs it from now on.
     func takeBody() -> [UInt8] {
         defer { requestBody = [] }
         return requestBody
     }
 
-    /// The server has said everything.
+    /// Completes the exchange, because the response has ended.
     func finishAnswered() {
-        // The session has checked the head (RFC 9113, 8.1.1): it has a status, and that is a number.
+        // The HTTP/2 connection has checked that the status exists and is a number (RFC 9113, section 8.1.1).
         guard let answer, let status = answer.text(of: ":status").flatMap({ Int($0) }) else {
             preconditionFailure("a complete response has a status")
         }
@@ -42,7 +42,7 @@ final class RequestExchange {
             .success(RequestClient.Response(status: status, head: answer, body: body, trailers: trailers)))
     }
 
-    /// Calls the completion if it was not called before.
+    /// Calls the completion unless it was called before.
     func finish(_ result: Result<RequestClient.Response, ClientError>) {
         let completion = self.completion
         self.completion = nil
@@ -50,7 +50,7 @@ final class RequestExchange {
     }
 }
 
-/// Requests that wait, in order.
+/// The queue of requests.
 struct RequestQueue {
     private var exchanges: [RequestExchange?] = []
     private var start = 0
@@ -71,10 +71,10 @@ struct RequestQueue {
         return first
     }
 
-    /// Takes back what was popped last.
+    /// Puts the request back that was popped last.
     mutating func putBack(_ exchange: RequestExchange) { exchanges.insert(exchange, at: start) }
 
-    /// Takes out those that a condition holds for.
+    /// Removes and returns the requests that fulfil a condition.
     mutating func removeAll(where isTaken: (RequestExchange) -> Bool) -> [RequestExchange] {
         let all = exchanges[start...].compactMap { $0 }
         exchanges = all.filter { !isTaken($0) }

@@ -2,13 +2,14 @@ import PostriderEndpoints
 import PostriderHTTP2
 import PostriderTransport
 
-/// The connection of a ``RequestClient``. The endpoint keeps it until the connection is gone, also when the
-/// client was dropped before.
+/// The connection of a ``RequestClient``. The HTTP/2 handler keeps it until the connection has ended, even if the
+/// client was released before.
 final class RequestLine: EndpointOwner {
     private enum Phase {
         case connecting(Dialing?)
         case open
-        /// One side has begun to end it: nothing new, but what is under way may still be answered.
+        /// One side has begun to end the connection: no request can be made, and those under way may still be
+        /// answered.
         case ending
         case closed(ClientError)
     }
@@ -20,11 +21,11 @@ final class RequestLine: EndpointOwner {
     private var phase = Phase.connecting(nil)
     private var hasOpened = false
 
-    /// The requests that were given to the session, by stream.
+    /// The requests that were passed to the HTTP/2 connection, by stream.
     private var exchanges: [Int32: RequestExchange] = [:]
     private var waiting = RequestQueue()
-    /// How many streams the server takes at once. It is believed to take one until it has spoken: it may not
-    /// yet know whom it deals with.
+    /// How many concurrent streams the server permits. It is assumed to be 1 until the server has sent its settings,
+    /// because a server may permit more only after it has identified the client.
     private var streamLimit = 1
     private var deadlines: (any LoopTimer)?
     private var nextDeadline = UInt64.max
@@ -74,7 +75,7 @@ final class RequestLine: EndpointOwner {
         head.add(":method", method)
         head.add(":scheme", server.scheme)
         head.add(":authority", server.authority)
-        // Paths name device tokens, each another one.
+        // Each path contains another device token, so it is not added to the dynamic table.
         head.addUnindexed(":path", path)
         return head
     }
@@ -98,7 +99,7 @@ final class RequestLine: EndpointOwner {
 
     private var parallelism: Int { min(streamLimit, bounds.requestsUnderWay) }
 
-    /// Gives requests to the session while there is room.
+    /// Passes queued requests to the HTTP/2 connection while it has free streams.
     private func startWaiting() {
         guard case .open = phase else { return }
         while exchanges.count < parallelism, let exchange = waiting.popFirst() {
@@ -106,7 +107,7 @@ final class RequestLine: EndpointOwner {
                 let stream = try endpoint.streams.request(exchange.head, body: exchange.takeBody())
                 exchanges[stream] = exchange
             } catch {
-                // The session is over, or has no stream numbers left.
+                // The connection is ending, or has no stream numbers left.
                 waiting.putBack(exchange)
                 close()
                 return
@@ -120,7 +121,7 @@ final class RequestLine: EndpointOwner {
 
     // MARK: Deadlines
 
-    /// One timer for all requests, armed for the earliest deadline: while answers come in time it hardly ever
+    /// Arms the one timer of all requests for the earliest deadline. While responses arrive in time, it hardly ever
     /// fires.
     private func watch(_ deadline: UInt64) {
         guard deadline < nextDeadline else { return }
@@ -177,7 +178,7 @@ final class RequestLine: EndpointOwner {
     func ended(_ stream: Int32) { exchanges[stream]?.finishAnswered() }
 
     func closed(_ stream: Int32, errorCode: UInt32) {
-        // When the connection is gone, `disconnected` knows why.
+        // If the connection has ended, `disconnected` has the reason.
         guard endpoint.wire != nil, let exchange = exchanges.removeValue(forKey: stream) else { return }
         exchange.finish(
             .failure(errorCode == ErrorCode.refusedStream ? .unprocessed : .reset(errorCode: errorCode)))

@@ -1,26 +1,26 @@
 public import PostriderTLS
 public import PostriderTransport
 
-/// The far end that a client talks to: where it is, and how it proves who it is.
+/// The address of a server, and how it is authenticated.
 public struct Server: Sendable {
-    /// Where it listens.
+    /// The address of the server.
     public let destination: Destination
-    /// How to speak TLS with it; nil: plain, for Unix sockets.
+    /// The TLS configuration; nil for a Unix socket without TLS.
     public let tls: TLSContext?
-    /// The name that its certificate must carry.
+    /// The name for which its certificate must be valid.
     public let name: String
 
-    /// A server behind TLS.
+    /// Creates a server with TLS.
     /// - Parameters:
-    ///   - tls: made with ALPN `h2`.
-    ///   - name: the name that its certificate must carry; nil: the host of the destination.
+    ///   - tls: a context with ALPN `h2`.
+    ///   - name: the name for which its certificate must be valid; nil for the host of the destination.
     public init(_ destination: Destination, tls: TLSContext, name: String? = nil) {
         self.destination = destination
         self.tls = tls
         self.name = name ?? destination.host ?? "localhost"
     }
 
-    /// A server on a Unix socket, whose file says who it is.
+    /// Creates a server on a Unix socket, which is authenticated by the access rights of its file.
     public init(socket address: SocketAddress) {
         precondition(address.unixPath != nil, "what crosses a network crosses it in TLS")
         destination = .address(address)
@@ -28,10 +28,10 @@ public struct Server: Sendable {
         name = "localhost"
     }
 
-    /// `:scheme` of requests to it.
+    /// The `:scheme` of requests.
     var scheme: StaticString { tls == nil ? "http" : "https" }
 
-    /// `:authority` of requests to it (RFC 9113, 8.3.1).
+    /// The `:authority` of requests (RFC 9113, section 8.3.1).
     var authority: String {
         let host = name.contains(":") ? "[\(name)]" : name
         return switch destination {
@@ -40,7 +40,7 @@ public struct Server: Sendable {
         }
     }
 
-    /// Begins a connection to it. Whatever comes of it, the session hears of it.
+    /// Starts to connect. The session gets the outcome in any case.
     func dial(from loop: EventLoop, timeoutMilliseconds: Int, session: any ConnectionHandler) -> Dialing {
         loop.dial(
             destination, tls: tls.map { ($0, name) }, timeoutMilliseconds: timeoutMilliseconds,

@@ -1,44 +1,46 @@
 public import PostriderHTTP2
 public import PostriderTransport
 
-/// Who speaks through an ``HTTP2Handler``: is told of streams (``SessionHandler``) and of the connection's two ends.
+/// The owner of an ``HTTP2Handler``. It handles events of streams (``SessionHandler``), and the begin and the end of
+/// the connection.
 public protocol EndpointOwner: SessionHandler {
-    /// The connection is established, TLS included; requests may come or be made.
+    /// The connection is established, including TLS; requests may arrive or be made.
     func opened()
 
-    /// The connection is gone, and every stream of it has been closed. Last call, exactly once.
+    /// The connection has ended, and every stream of it was closed. This is the last call, and it is made exactly
+    /// once.
     func disconnected(_ reason: CloseReason)
 
-    /// The same, for an owner that tells whose connection it was; nil if it was never established.
+    /// The same with the peer of the connection; nil if it was never established.
     func disconnected(_ reason: CloseReason, from peer: Peer?)
 }
 
 extension EndpointOwner {
-    /// Nothing.
+    /// The default does nothing.
     public func disconnected(_ reason: CloseReason) {}
-    /// Goes on without the peer.
+    /// The default calls the method without the peer.
     public func disconnected(_ reason: CloseReason, from peer: Peer?) { disconnected(reason) }
 }
 
-/// HTTP/2 at one end of a connection: the piece between Transport, which knows no protocol, and HTTP2, which knows no
-/// socket. Server or client, TLS or Unix socket, it is the same.
+/// HTTP/2 on one connection. It joins PostriderTransport, which knows no protocol, with PostriderHTTP2, which knows
+/// no socket. It is used for servers and clients, with TLS and on Unix sockets.
 ///
-/// The connection holds the handler, the handler holds its owner until the connection is gone; the owner refers to the
-/// handler without holding it.
+/// The connection holds the handler, and the handler holds its owner until the connection has ended. The owner's
+/// reference to the handler is not strong.
 public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
-    /// The streams. What is said on them leaves at the end of the turn.
+    /// The streams. What is written to them is sent at the end of the turn.
     public let streams: HTTP2Connection
-    /// The connection; nil before it is established and after it is gone.
+    /// The connection; nil before it is established and after it has ended.
     public private(set) var wire: (any ConnectionOutput)?
-    /// Who speaks through this endpoint; nil after the connection is gone.
+    /// The owner; nil after the connection has ended.
     public private(set) var owner: (any EndpointOwner)?
     private let timeouts: Timeouts
     private var hasHeard = false
     private var isClosing = false
-    /// Why the session ends that ends by itself; nil: nobody has asked it to.
+    /// The reason with which the connection closes after its streams have ended; nil if no such end was requested.
     private var endReason: CloseReason?
 
-    /// An endpoint in this role for `owner`.
+    /// Creates a handler in this role for `owner`.
     public init(
         role: HTTP2Connection.Role, settings: SessionSettings, timeouts: Timeouts = Timeouts(),
         owner: any EndpointOwner
@@ -49,16 +51,16 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
         streams.flushScheduler = self
     }
 
-    /// Whoever is at the other end, once the connection is established.
+    /// The other end of the connection; nil before it is established.
     public var peer: Peer? { wire?.peer }
 
-    /// What was said on the streams leaves at the end of this turn. A peer for which too much waits already is cut.
+    /// Requests a flush at the end of this turn. A peer with too much blocked output is cut off.
     public func setNeedsFlush() {
         if streams.isOverfull { wire?.abort(.outputNotTaken) }
         wire?.setNeedsFlush()
     }
 
-    /// Says what is left to say, then GOAWAY with this debug data, and closes. Open streams end with it. The first
+    /// Sends pending output and GOAWAY with this debug data, and closes. Open streams end with it. Only the first
     /// call counts.
     public func close(_ reason: CloseReason, errorCode: UInt32 = ErrorCode.noError, debug: [UInt8] = []) {
         guard let wire, !isClosing else { return }
@@ -68,11 +70,11 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
     }
 
     /// Ends the connection without losing a stream that the peer has begun: the owner goes on answering until
-    /// ``EndpointOwner/disconnected(_:)``. The first call counts. See
+    /// ``EndpointOwner/disconnected(_:)``. Only the first call counts. See
     /// ``HTTP2/HTTP2Connection/shutDown(debug:settles:)``.
     ///
     /// - Parameters:
-    ///   - debug: the debug data of the GOAWAYs.
+    ///   - debug: the debug data of the GOAWAY frames.
     ///   - settles: whether to wait first until the peer has been silent for a round trip.
     public func closeWhenAnswered(_ reason: CloseReason, debug: [UInt8] = [], settles: Bool = false) {
         guard wire != nil, !isClosing, endReason == nil else { return }
@@ -80,7 +82,7 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
         streams.shutDown(debug: debug, settles: settles)
     }
 
-    /// Answers a request with JSON.
+    /// Answers a request with a JSON body.
     public func answer(_ stream: Int32, status: Int, json body: Span<UInt8>) {
         var head = HeaderBlock()
         head.add(":status", String(status))
@@ -90,7 +92,7 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
         streams.finish(stream)
     }
 
-    /// Whether anything was received since this was last asked: what a keepalive needs to know.
+    /// Returns whether anything was received since the last call, for keepalives.
     public func takeHeard() -> Bool {
         defer { hasHeard = false }
         return hasHeard
@@ -98,14 +100,14 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
 
     // MARK: What the wire calls
 
-    /// The connection is established: the owner may speak.
+    /// Tells the owner that the connection is established.
     public func opened(on wire: any ConnectionOutput) {
         self.wire = wire
         owner?.opened()
         wire.setNeedsFlush()
     }
 
-    /// Bytes from the peer go to the streams; a peer that breaks HTTP/2 loses the connection.
+    /// Passes bytes from the peer to the streams, and closes the connection if the peer breaks HTTP/2.
     public func received(_ bytes: Span<UInt8>) {
         hasHeard = true
         do throws(SessionError) {
@@ -117,12 +119,12 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
         flushIfNeeded()
     }
 
-    /// The peer will say nothing more: HTTP/2 has no half-open end, so neither will we.
+    /// Closes the connection after the peer has ended its output, because HTTP/2 has no half-closed connections.
     public func inputEnded() {
         wire?.close(.peerClosed)
     }
 
-    /// Everything that the streams have to say, and the end when that was the last of it.
+    /// Appends the output of the streams, and closes the connection after the last of it.
     public func flush(into output: inout [UInt8]) {
         streams.drain(into: &output)
         if streams.wantsToSend {
@@ -133,14 +135,14 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
         }
     }
 
-    /// Whether the peer owes something that has its time.
+    /// Whether the peer has to do something within a time limit.
     public var isKeptWaiting: Bool { !isClosing && streams.isKeptWaiting }
 
-    /// How many requests the peer has begun to make.
+    /// The number of requests that the peer has begun.
     public var requestsReceived: Int { streams.requestsReceived }
 
-    /// A second has gone by in which the peer kept us waiting. Stalled streams are reset; a connection that stalls as a
-    /// whole is closed.
+    /// Checks time limits about once a second. Stalled streams are reset; a connection that stalls as a whole is
+    /// closed.
     public func look() {
         if let overdue = streams.tick(timeouts) {
             let sentence = overdue.sentence(timeouts)
@@ -151,12 +153,12 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
         flushIfNeeded()
     }
 
-    /// For what the streams have said while they were at work, when they do not ask for a flush.
+    /// Flushes output that the streams produced during a call without requesting a flush.
     private func flushIfNeeded() {
         if streams.wantsToSend || streams.isOverfull { setNeedsFlush() }
     }
 
-    /// The connection is gone: every open stream is closed, and the owner is told and let go.
+    /// The connection has ended: closes every open stream, tells the owner, and releases it.
     public func closed(_ reason: CloseReason) {
         let peer = wire?.peer
         wire = nil
@@ -167,7 +169,7 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
 }
 
 extension AwaitedAction {
-    /// What the peer did not do, for it and for the log.
+    /// A sentence that says what the peer did not do in time, for the peer and for the log.
     fileprivate func sentence(_ timeouts: Timeouts) -> String {
         switch self {
         case .preface: "no connection preface within \(timeouts.prefaceSeconds) seconds"
