@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// What somebody besides a file's owner may do with it.
+/// The access of a user or group other than a file's owner.
 struct AccessGrant {
     let holder: AccessHolder
-    /// As in a mode: 4 to read, 2 to write, 1 to execute.
+    /// The permissions as in a mode: 4 read, 2 write, 1 execute.
     let bits: UInt32
 
     var mayRead: Bool { bits & 4 != 0 }
     var mayWrite: Bool { bits & 2 != 0 }
     var mayExecute: Bool { bits & 1 != 0 }
 
-    /// What the mode of a file without an access control list gives.
+    /// The grants of a mode, for a file without an access control list.
     static func list(ofMode mode: UInt32, group: UInt32) -> [AccessGrant] {
         [
             AccessGrant(holder: .others, bits: mode & 7),
@@ -18,10 +18,11 @@ struct AccessGrant {
         ]
     }
 
-    /// Reads the extended attribute `system.posix_acl_access` (acl(5), `linux/posix_acl_xattr.h`): a version, 2, in
-    /// four bytes, then entries of a tag and permissions in two bytes each and an identifier in four, little-endian.
+    /// Reads the extended attribute `system.posix_acl_access` (acl(5), `linux/posix_acl_xattr.h`): the version 2 in
+    /// four bytes, then entries of a tag and permissions in two bytes each and an identifier in four bytes,
+    /// little-endian.
     ///
-    /// - Returns: nil if it is not of this form.
+    /// - Returns: nil if the attribute does not have this form.
     static func list(ofAttribute bytes: [UInt8], group: UInt32) -> [AccessGrant]? {
         guard bytes.count >= 4, bytes.count % 8 == 4, number(bytes[0..<4]) == 2 else { return nil }
         let entries = stride(from: 4, to: bytes.count, by: 8).map { start in
@@ -30,7 +31,7 @@ struct AccessGrant {
                 identifier: number(bytes[start + 4..<start + 8])
             )
         }
-        // The mask bounds what everybody gets but the owner and all others.
+        // The mask limits every entry except those of the owner and of others.
         let mask = entries.first { $0.tag == 0x10 }?.bits ?? 7
         return entries.compactMap { entry in
             switch entry.tag {

@@ -1,29 +1,29 @@
 internal import Glibc
 
-/// Why a file is not relied on.
+/// Why a file is not trusted.
 public indirect enum FileAccessError: Error, Equatable {
-    /// The kernel does not let this process open or read it: its error number.
+    /// The kernel refuses to open or read it; the payload is the errno.
     case system(Int32)
     /// It is a directory, a pipe or a device.
     case notRegular
-    /// Nobody may execute it.
+    /// No user may execute it.
     case notExecutable
-    /// It is longer than so many bytes.
+    /// It has more bytes than this limit.
     case tooLong(Int)
     /// It has an access control list of an unknown form.
     case unknownList
-    /// It belongs to this user, who may not own it.
+    /// This user owns it and must not.
     case owner(UInt32)
-    /// A symbolic link of this name, on the way to it, belongs to this user, who may not own the file.
+    /// This user owns the symbolic link of this name on the path to it, and must not.
     case link(String, owner: UInt32)
-    /// Somebody could put another file in its place, for what is said of this directory on the way to it.
+    /// Another user could replace the file, because of this error of this directory on the path to it.
     case directory(String, FileAccessError)
-    /// Somebody may read it who may not know what is in it.
+    /// This user or group may read it and must not.
     case readable(by: AccessHolder)
-    /// Somebody may change it besides its owner.
+    /// This user or group may change it and must not.
     case changeable(by: AccessHolder)
 
-    /// Whether there is no such file.
+    /// Whether the file does not exist.
     public var isMissing: Bool { self == .system(ENOENT) || self == .system(ENOTDIR) }
 
     /// The rest of a sentence that begins with the file: what is wrong with it, and what to do.

@@ -1,57 +1,57 @@
 internal import Glibc
 
-/// Who may own, read and change a file that this process relies on.
+/// The rule that says who may own, read and change a file on which this process relies.
 ///
-/// A file is judged by who can read or change it, and not by its mode alone: `root:ssl-cert 0640` is as private as the
-/// members of the group `ssl-cert` are, and an access control list (acl(5)) can give to one user what the mode
-/// seems to give to a group. Symbolic links are followed, since certbot, Kubernetes and others lay files behind them;
-/// each link must belong to somebody who may own the file, or its owner could lead this process elsewhere. For a file
-/// that nobody may change the same holds of each directory on the way: who can change one can put another file there.
+/// A file is judged by who can read or change it and not by its mode alone: `root:ssl-cert 0640` is as private as the
+/// members of the group `ssl-cert` are, and an access control list (acl(5)) can grant to one user what the mode seems
+/// to grant to a group. Symbolic links are followed, because certbot, Kubernetes and others use them; each link must
+/// belong to a user who may own the file, because its owner can redirect it. For a file that must be unchangeable,
+/// the same holds for each directory on the path, because whoever can change a directory can replace the file.
 public struct FileAccessRule: Sendable {
-    /// What nobody but the owners may do with the file.
+    /// What users other than the owners must not be able to do.
     public enum Demand: Sendable {
-        /// Read it or change it.
+        /// Read or change the file.
         case secret
-        /// Change it, or put another in its place.
+        /// Change or replace the file.
         case unchangeable
     }
 
-    /// What the owners have for themselves.
+    /// What only the owners may do.
     public let demand: Demand
-    /// The users who may own the file, and each symbolic link on the way to it.
+    /// The users who may own the file, and each symbolic link on the path to it.
     public let owners: Set<UInt32>
     /// The groups whose members may read a secret.
     public let readers: Set<UInt32>
 
-    /// A file that holds a secret of this process: it belongs to root or to the user of this process, and nobody else
-    /// can read it but the members of root's group and of `groups`.
+    /// The rule for a file with a secret of this process: root or the user of this process must own it, and no other
+    /// user may read it except members of root's group and of `groups`.
     public static func secret(readableBy groups: Set<UInt32> = []) -> FileAccessRule {
         FileAccessRule(demand: .secret, owners: [0, geteuid()], readers: groups.union([0]))
     }
 
-    /// A file that says what this process is to do: it belongs to root or to `user`, and nobody else can change it or
-    /// a directory on the way to it. A directory with the sticky bit may be everybody's, as `/tmp` is: in one, only
-    /// its owner can exchange a file (inode(7)).
+    /// The rule for a file that controls what this process does: root or `user` must own it, and no other user may be
+    /// able to change it or a directory on the path to it. A directory with the sticky bit may be writable to all,
+    /// like `/tmp`, because only the owner of a file can replace it there (inode(7)).
     public static func unchangeable(by user: UInt32) -> FileAccessRule {
         FileAccessRule(demand: .unchangeable, owners: [0, user], readers: [])
     }
 
-    /// The same for a file that only the user of this process, and root, may change.
+    /// The same rule for a file that only root and the user of this process may change.
     public static var unchangeable: FileAccessRule { unchangeable(by: geteuid()) }
 
-    /// Opens a regular file for reading, and judges it by what was opened, so that it cannot be exchanged in between.
+    /// Opens a regular file for reading, and checks the opened file, so that it cannot be replaced in between.
     ///
-    /// - Parameter path: relative paths start at the working directory.
-    /// - Throws: ``FileAccessError``; nothing is left open then.
+    /// - Parameter path: a relative path starts at the working directory.
+    /// - Throws: ``FileAccessError``; no descriptor stays open then.
     public func open(_ path: String) throws(FileAccessError) -> OpenedFile {
         let file = try FileWalk(self).open(path, isRead: true)
         try judge(file)
         return file
     }
 
-    /// Judges a program, which need not be readable to be started.
+    /// Checks a program, which need not be readable to be started.
     ///
-    /// - Parameter path: as of ``open(_:)``.
+    /// - Parameter path: a relative path starts at the working directory.
     /// - Throws: ``FileAccessError``.
     public func checkProgram(_ path: String) throws(FileAccessError) {
         let file = try FileWalk(self).open(path, isRead: false)
@@ -64,9 +64,9 @@ public struct FileAccessRule: Sendable {
         try judgeAccess(to: file)
     }
 
-    /// Judges what lies on the way to a file: nobody but the owners can put another file in its place.
+    /// Checks a directory on the path to a file: only the owners may be able to replace a file in it.
     ///
-    /// - Throws: ``FileAccessError/directory(_:_:)``. What is no directory is for the kernel to refuse.
+    /// - Throws: ``FileAccessError/directory(_:_:)``. If it is not a directory, the kernel refuses the next step.
     func judgeDirectory(_ directory: borrowing OpenedFile) throws(FileAccessError) {
         let status = directory.status
         guard demand == .unchangeable, status.st_mode & S_IFMT == S_IFDIR else { return }
@@ -99,12 +99,12 @@ public struct FileAccessRule: Sendable {
     }
 }
 
-/// Who has access to a file besides its owner.
+/// A user or group with access to a file, other than its owner.
 public enum AccessHolder: Sendable, Equatable {
-    /// A user of this number, by an access control list.
+    /// The user with this number, by an access control list.
     case user(UInt32)
-    /// The members of the group of this number.
+    /// The members of the group with this number.
     case group(UInt32)
-    /// Everybody.
+    /// All users.
     case others
 }

@@ -1,22 +1,23 @@
 internal import CPostriderFileAccess
 internal import Glibc
 
-/// Goes the way to a file step by step, as the kernel would (path_resolution(7)): judges each symbolic link before it
-/// follows it and, where the rule asks for that, each directory before it looks for a name in it.
+/// Walks the path to a file step by step as the kernel does (path_resolution(7)). It checks each symbolic link before
+/// it follows it and, if the rule requires that, each directory before it looks up a name in it.
 struct FileWalk {
-    /// Opens a place and not what is in it, which needs no permission to read it.
+    /// Opens a location without its content, which needs no read permission.
     private static let path = Int32(CFileAccess_O_PATH)
-    /// As many links as the kernel follows.
+    /// The most symbolic links, which is the kernel's own limit.
     private static let mostLinks = 40
 
     private let rule: FileAccessRule
 
     init(_ rule: FileAccessRule) { self.rule = rule }
 
-    /// - Throws: ``FileAccessError`` where a link belongs to somebody who may not own the file, where somebody else
-    ///   could exchange what is in a directory, or where the kernel refuses a step.
+    /// Opens the file at a path.
     ///
-    /// - Parameter isRead: whether the file is to be read; else only its place is opened, for its status.
+    /// - Parameter isRead: whether the file is to be read; otherwise only its location is opened, for its status.
+    /// - Throws: ``FileAccessError`` if the wrong user owns a link, if another user could replace a file in a
+    ///   directory, or if the kernel refuses a step.
     func open(_ path: String, isRead: Bool) throws(FileAccessError) -> OpenedFile {
         guard !path.isEmpty else { throw .system(ENOENT) }
         var names = Self.names(of: path)
@@ -43,24 +44,24 @@ struct FileWalk {
         throw .notRegular
     }
 
-    /// The names of a path, the last first.
+    /// The names of a path in reverse order.
     private static func names(of path: String) -> [String] {
         path.split(separator: "/").reversed().filter { $0 != "." }.map(String.init)
     }
 
-    /// Where a walk begins.
+    /// Opens the directory in which a walk begins.
     private func directory(_ name: String) throws(FileAccessError) -> OpenedFile {
         let directory = try Self.opened(name, at: AT_FDCWD, Self.path | O_DIRECTORY)
         try rule.judgeDirectory(directory)
         return directory
     }
 
-    /// What has this name, be it a link.
+    /// Opens the location with this name, without following a link.
     private static func step(_ name: String, at place: Int32) throws(FileAccessError) -> OpenedFile {
         try opened(name, at: place, Self.path | O_NOFOLLOW)
     }
 
-    /// Not blocking, should it be a pipe: that is refused later.
+    /// Opens a file for reading. It does not block if the file is a pipe, which is refused later.
     private static func reading(_ name: String, at place: Int32) throws(FileAccessError) -> OpenedFile {
         try opened(name, at: place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     }

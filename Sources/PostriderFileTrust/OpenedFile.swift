@@ -1,26 +1,26 @@
 internal import CPostriderFileAccess
 internal import Glibc
 
-/// A file that is open, closed when this ends.
+/// An open file, which is closed when this value ends.
 public struct OpenedFile: ~Copyable {
-    /// The descriptor; it is this file's for as long as this lives.
+    /// The descriptor, which this value owns.
     public let descriptor: Int32
 
     init(owning descriptor: Int32) { self.descriptor = descriptor }
 
     deinit { close(descriptor) }
 
-    /// Lets go of the descriptor, which the caller closes from now on.
+    /// Gives the descriptor to the caller, who must close it.
     public consuming func release() -> Int32 {
         let number = descriptor
         discard self
         return number
     }
 
-    /// All of the file.
+    /// Reads the whole file.
     ///
-    /// - Parameter most: the bytes that it may have.
-    /// - Throws: ``FileAccessError``, of a file that is longer, or that the disk does not give.
+    /// - Parameter most: the most bytes that it may have.
+    /// - Throws: ``FileAccessError`` if the file is longer, or cannot be read.
     public func read(atMost most: Int) throws(FileAccessError) -> [UInt8] {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 16_384)
@@ -34,7 +34,7 @@ public struct OpenedFile: ~Copyable {
         }
     }
 
-    /// What the kernel says of it.
+    /// The status that the kernel reports (fstat(2)).
     var status: stat {
         var status = stat()
         let result = unsafe fstat(descriptor, &status)
@@ -42,7 +42,7 @@ public struct OpenedFile: ~Copyable {
         return status
     }
 
-    /// The path that the kernel knows it by; where that cannot be found out, what the kernel calls it by number.
+    /// The path of the file; if the kernel does not know it, the path of its descriptor in `/proc`.
     var path: String {
         let link = "/proc/self/fd/\(descriptor)"
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -51,16 +51,17 @@ public struct OpenedFile: ~Copyable {
         return String(decoding: bytes.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// What its access control list gives; nil if it has none.
+    /// Reads the access control list; nil if there is none.
     ///
-    /// - Throws: ``FileAccessError`` where there is one that cannot be read or understood: then the mode says nothing.
+    /// - Throws: ``FileAccessError`` if there is a list that cannot be read or understood, because the mode alone is
+    ///   not sufficient then.
     func accessList() throws(FileAccessError) -> [AccessGrant]? {
         let attribute = "system.posix_acl_access"
-        // As long as an attribute can be (xattr(7)).
+        // The maximum length of an attribute (xattr(7)).
         var bytes = [UInt8](repeating: 0, count: 65_536)
         var count = unsafe fgetxattr(descriptor, attribute, &bytes, bytes.count)
         if count < 0, errno == EBADF {
-            // A descriptor that only names a place is asked by the name that the kernel has for it.
+            // For an O_PATH descriptor, fgetxattr(2) fails, so the attribute is read by the file's name in `/proc`.
             count = unsafe getxattr("/proc/self/fd/\(descriptor)", attribute, &bytes, bytes.count)
         }
         guard count >= 0 else {
