@@ -1,14 +1,14 @@
 import PostriderNotifications
 
-/// Makes values of bytes that ``JSONSyntax`` has accepted. It has no grammar of its own: it follows the first byte of
-/// each value and takes the rest for granted, so that both always agree about what is JSON.
+/// Makes values from bytes that ``JSONSyntax`` has accepted. It has no grammar of its own: it dispatches on the first
+/// byte of each value and assumes that the rest is valid, so that both always agree about what is JSON.
 ///
-/// It calls itself once for each container, of which the syntax allows ``Notifications/Limits/jsonDepth`` in each
-/// other.
+/// It recurses once for each container. The syntax permits at most ``Notifications/Limits/jsonDepth`` nested
+/// containers.
 struct JSONReader {
     private var index = 0
 
-    /// The value that begins here, with white space before it.
+    /// Reads the value that begins here, after optional white space.
     mutating func value(_ bytes: Span<UInt8>) -> JSONValue {
         skipWhiteSpace(bytes)
         switch bytes[index] {
@@ -33,7 +33,7 @@ struct JSONReader {
         while !ends(UInt8(ascii: "}"), bytes) {
             let name = string(bytes)
             skipWhiteSpace(bytes)
-            // The colon.
+            // Skips the colon.
             index += 1
             members[name] = value(bytes)
         }
@@ -46,8 +46,8 @@ struct JSONReader {
         return elements
     }
 
-    /// Passes over what stands before the next value or name of a container: its opening bracket or a comma. True: its
-    /// closing bracket came instead.
+    /// Skips the opening bracket or the comma before the next element of a container. Returns true if its closing
+    /// bracket is there instead.
     private mutating func ends(_ closing: UInt8, _ bytes: Span<UInt8>) -> Bool {
         skipWhiteSpace(bytes)
         if bytes[index] == closing {
@@ -56,7 +56,7 @@ struct JSONReader {
         }
         index += 1
         skipWhiteSpace(bytes)
-        // An empty container: its opening bracket was passed over just now.
+        // An empty container, whose opening bracket was just skipped.
         guard bytes[index] == closing else { return false }
         index += 1
         return true
@@ -84,7 +84,7 @@ struct JSONReader {
         return .double(value)
     }
 
-    /// The text that begins here with its quote.
+    /// Reads the string that begins here with its quote.
     private mutating func string(_ bytes: Span<UInt8>) -> String {
         var text: [UInt8] = []
         index += 1
@@ -114,8 +114,8 @@ struct JSONReader {
         }
     }
 
-    /// The character of the four digits here and, where they are the first half of a pair and the second half
-    /// follows, of both escapes.
+    /// Reads the character of an escape from its four digits. If they are the first half of a surrogate pair and the
+    /// second half follows, it reads both escapes.
     private mutating func character(_ bytes: Span<UInt8>) -> Character {
         let unit = unit(at: index, bytes)
         index += 4

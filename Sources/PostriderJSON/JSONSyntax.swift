@@ -1,12 +1,12 @@
 import PostriderNotifications
 
-/// Decides whether bytes are one JSON object: the grammar of RFC 8259, well-formed UTF-8 without a byte order mark,
-/// and at most ``Notifications/Limits/jsonDepth`` containers in each other.
+/// Decides whether bytes are a JSON object: the grammar of RFC 8259, well-formed UTF-8 without a byte order mark, and
+/// at most ``Notifications/Limits/jsonDepth`` nested containers.
 ///
-/// The relay carries payloads and never reads them, so this looks at each byte once and builds nothing. What it
-/// accepts, ``JSONValue`` reads. Duplicate keys, lone surrogates in escapes and numbers of any size are grammatical,
-/// and accepted. Whether an open bracket is an object or an array is one bit of ``containers``: there is no recursion
-/// for an attacker to deepen.
+/// The relay carries payloads without reading them, so this visits each byte once and builds nothing. ``JSONValue``
+/// can read everything that this accepts. Duplicate keys, lone surrogates in escapes and numbers of any size are
+/// accepted, because the grammar permits them. One bit of ``containers`` says whether an open bracket is an object or
+/// an array: there is no recursion whose depth an attacker could control.
 public struct JSONSyntax {
     private var index = 0
     private var depth = 0
@@ -16,7 +16,7 @@ public struct JSONSyntax {
         precondition(Limits.jsonDepth <= UInt64.bitWidth, "a depth needs a bit of its own")
     }
 
-    /// Whether `bytes` are one JSON object, with white space around it at most.
+    /// Whether `bytes` are one JSON object, with optional white space around it.
     public static func isObject(_ bytes: Span<UInt8>) -> Bool {
         var syntax = JSONSyntax()
         syntax.skipWhiteSpace(bytes)
@@ -26,10 +26,10 @@ public struct JSONSyntax {
         return syntax.index == bytes.count
     }
 
-    /// Passes over one value with everything in it.
+    /// Skips one value with its content.
     private mutating func value(_ bytes: Span<UInt8>) -> Bool {
         repeat {
-            // Here a value is due, and white space before it is over.
+            // The next byte must begin a value; white space was skipped.
             guard index < bytes.count else { return false }
             switch bytes[index] {
             case UInt8(ascii: "{"):
@@ -53,8 +53,7 @@ public struct JSONSyntax {
         return true
     }
 
-    /// After a value: closes every container that ends here, or passes the comma (and key) before the next
-    /// value.
+    /// After a value: closes every container that ends here, or skips the comma (and the key) before the next value.
     private mutating func afterValue(_ bytes: Span<UInt8>) -> Bool {
         while depth > 0 {
             skipWhiteSpace(bytes)
@@ -125,11 +124,11 @@ public struct JSONSyntax {
         return index > start
     }
 
-    /// A string with its quotes. Its bytes are checked as UTF-8 here; everything outside strings is ASCII.
+    /// Skips a string with its quotes. Its bytes are checked as UTF-8; everything outside of strings is ASCII.
     private mutating func string(_ bytes: Span<UInt8>) -> Bool {
         guard take(UInt8(ascii: "\""), bytes) else { return false }
         while true {
-            // Most bytes are plain: they are passed over eight at a time, and the last few one by one.
+            // Most bytes are plain, so they are skipped eight at a time, and the last few one by one.
             var next = index
             while next + 8 <= bytes.count {
                 let plain = Self.plainBytes(bytes.octet(at: next))
@@ -154,13 +153,13 @@ public struct JSONSyntax {
         }
     }
 
-    /// Whether a byte stands in a string for itself: ASCII, neither control, quote nor backslash.
+    /// Whether a byte can stand in a string without escape: ASCII except control characters, quote and backslash.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte &- 0x20 < 0x60 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
-    /// How many of eight bytes are plain before the first that is not. The top bit of each byte that is not comes to be
-    /// set; above the first of them a borrow may set others, which does not matter.
+    /// The number of plain bytes among eight before the first that is not plain. For each byte that is not plain, its
+    /// top bit is set; a borrow may set bits above the first of them, which has no effect.
     private static func plainBytes(_ word: UInt64) -> Int {
         let each: UInt64 = 0x0101_0101_0101_0101
         let quotes = word ^ each &* UInt64(UInt8(ascii: "\""))
@@ -189,7 +188,7 @@ public struct JSONSyntax {
         }
     }
 
-    /// One character of two to four bytes, by the table of well-formed sequences (Unicode 15, table 3-7).
+    /// Skips a character of two to four bytes, by the table of well-formed sequences (Unicode 15, table 3-7).
     private mutating func multibyte(_ lead: UInt8, _ bytes: Span<UInt8>) -> Bool {
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF

@@ -1,31 +1,31 @@
-/// A JSON value as every reader of a payload is given it: the agent, PostriderKit and, in Python, `deploy/examples`.
+/// A JSON value as every reader of payloads gets it: the agent, PostriderKit and, in Python, `deploy/examples`.
 ///
-/// Whatever the relay accepts is read, by these rules:
+/// It can represent everything that the relay accepts, by these rules:
 ///
-/// - A number without fraction and exponent that 64 bits hold is an integer. Every other number is a `Double`; one
-///   that is
-///   too large for a `Double` (`1e400`) is its own text.
+/// - A number without fraction and exponent that fits into 64 bits is an integer. Every other number is a `Double`;
+///   one that is too large for a `Double` (`1e400`) is its own text.
 /// - An escape of half a surrogate pair (`\ud83d` alone) is U+FFFD.
-/// - Of two members with the same name the last counts. Names that Unicode regards as equal are the same name.
+/// - If a name occurs twice, the last member counts. Names that are canonically equivalent in Unicode are the same
+///   name.
 public enum JSONValue: Hashable, Sendable {
     /// `null`.
     case null
     /// `true` or `false`.
     case boolean(Bool)
-    /// A number without fraction and exponent, of −2⁶³ to 2⁶³−1.
+    /// A number without fraction and exponent, from −2⁶³ to 2⁶³−1.
     case integer(Int64)
-    /// A number without fraction and exponent, of 2⁶³ to 2⁶⁴−1.
+    /// A number without fraction and exponent, from 2⁶³ to 2⁶⁴−1.
     case unsigned(UInt64)
-    /// Any other number that a `Double` holds, rounded to the nearest one.
+    /// Any other number in the range of a `Double`, rounded to the nearest one.
     case double(Double)
-    /// A text, or a number beyond a `Double` as it was written.
+    /// A text, or a number that exceeds a `Double` as it was written.
     case string(String)
-    /// Values in order.
+    /// An array of values.
     case array([JSONValue])
     /// Values by name.
     case object([String: JSONValue])
 
-    /// The members of the JSON object that these bytes are; nil where ``JSONSyntax`` does not accept them.
+    /// Reads the members of a JSON object; nil if ``JSONSyntax`` does not accept the bytes.
     public static func members(ofObject bytes: Span<UInt8>) -> [String: JSONValue]? {
         guard JSONSyntax.isObject(bytes) else { return nil }
         var reader = JSONReader()
@@ -33,13 +33,13 @@ public enum JSONValue: Hashable, Sendable {
         return members
     }
 
-    /// The text; nil where this is something else.
+    /// The text; nil if the value is of another type.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
 
-    /// The values by name; nil where this is something else.
+    /// The values by name; nil if the value is of another type.
     public var object: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
 
-    /// The number; nil where this is something else.
+    /// The number; nil if the value is of another type.
     public var double: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -49,7 +49,7 @@ public enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// The number, where it is whole and 64 bits hold it, however it was written (`3`, `3.0`, `3e0`); nil otherwise.
+    /// The number if it is whole and fits into 64 bits, in any notation (`3`, `3.0`, `3e0`); nil otherwise.
     public var wholeNumber: Int64? {
         switch self {
         case .integer(let value): value

@@ -1,7 +1,7 @@
 extension JSONValue {
-    /// The value as JSON, members in the order of their names; nil where a number in it is infinite or not a number.
+    /// The value as JSON, with members in the order of their names; nil if a number in it is infinite or NaN.
     ///
-    /// ``members(ofObject:)`` reads the same value from it: a `Double` that is whole is written with its fraction
+    /// ``members(ofObject:)`` reads the same value from it, because a whole `Double` is written with a fraction
     /// (`2.0`).
     public var bytes: [UInt8]? {
         var output: [UInt8] = []
@@ -16,7 +16,7 @@ extension JSONValue {
         case .unsigned(let value): output += "\(value)".utf8
         case .double(let value):
             guard value.isFinite else { return false }
-            // The shortest text from which the same number is read; a JSON number in every case.
+            // Swift writes the shortest text from which the same number is read, which is always valid JSON.
             output += "\(value)".utf8
         case .string(let text): Self.write(text, to: &output)
         case .array(let elements):

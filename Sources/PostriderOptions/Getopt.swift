@@ -2,29 +2,29 @@ import CPostriderGetopt
 import Glibc
 import Synchronization
 
-/// The C library's parser made safe: one whole command line in, a list of events out.
+/// A safe interface to the C library's `getopt_long`: it takes a whole command line and returns a list of events.
 ///
-/// `getopt_long` keeps its place in global variables, so one scan at a time runs, from start to end, under a lock.
+/// `getopt_long` keeps its state in global variables, so a lock ensures that only one scan runs at a time.
 enum Getopt {
     enum Event: Equatable {
         /// The option at this index of the table, with its value ("" for a flag).
         case option(Int, String)
-        /// Something that is no option.
+        /// An operand: a word that is not an option.
         case operand(String)
-        /// The option at this index is the last word of the line, though a value must follow it.
+        /// The option at this index is the last word of the line and lacks its value.
         case missingArgument(Int)
-        /// The flag at this index was given a value.
+        /// The flag at this index has a value.
         case unwantedArgument(Int)
-        /// No option of the table, or the beginning of several; as the user wrote it.
+        /// An unknown option, or an ambiguous abbreviation, as the user wrote it.
         case unknown(String)
     }
 
     private static let turn = Mutex(())
 
-    /// What `getopt_long` finds in `arguments`, in their order, up to the first mistake.
+    /// Returns what `getopt_long` finds in `arguments`, in order, up to the first error.
     static func scan(_ arguments: [String], for options: [Option]) -> [Event] {
         turn.withLock { _ in
-            // argv and the names must outlive the scan; both are copies that are freed at its end.
+            // argv and the names must outlive the scan; both are copies, which are freed at its end.
             var vector = unsafe ([""] + arguments).map { unsafe strdup($0) } + [nil]
             let names = unsafe options.map { unsafe strdup($0.name) }
             defer { unsafe (vector + names).forEach { unsafe free($0) } }
@@ -40,13 +40,14 @@ enum Getopt {
         }
     }
 
-    /// What the table's first option returns; above every letter, so that an event tells long from short.
+    /// The value that `getopt_long` returns for the table's first option. It is greater than every letter, so that
+    /// long and short options can be distinguished.
     private static let base: Int32 = 256
-    /// What an operand returns when letters begin with `-`.
+    /// The value that `getopt_long` returns for an operand if the short options begin with `-`.
     private static let operand: Int32 = 1
 
-    /// The short forms as `getopt` wants them. `-`: operands come in their place and the environment has no say; `:`: a
-    /// missing value is told apart from an unknown option.
+    /// The short options in the form that `getopt` wants. `-` makes operands appear in order and disables the
+    /// environment variable; `:` distinguishes a missing value from an unknown option.
     private static func letters(of options: [Option]) -> String {
         options.reduce(into: "-:") { letters, option in
             guard let short = option.short else { return }
@@ -82,7 +83,7 @@ enum Getopt {
         }
     }
 
-    /// The table's index of what `getopt_long` calls an option: its number, or its short form.
+    /// The table's index of the value that `getopt_long` returns for an option: its number or its letter.
     private static func index(of code: Int32, in options: [Option]) -> Int {
         if code >= base { return Int(code - base) }
         guard let index = options.firstIndex(where: { $0.short?.asciiValue.map(Int32.init) == code }) else {
@@ -91,7 +92,8 @@ enum Getopt {
         return index
     }
 
-    /// A refused short form as the user wrote it. Of a character that is not ASCII, `getopt_long` tells one byte only.
+    /// A refused short option as the user wrote it. For a character that is not ASCII, `getopt_long` reports only one
+    /// byte.
     private static func letter(_ code: Int32) -> String {
         guard let byte = UInt8(exactly: code), byte < 0x80 else { return "-?" }
         return "-\(UnicodeScalar(byte))"

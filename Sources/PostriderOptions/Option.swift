@@ -1,29 +1,29 @@
-/// One option of a command, as a row of its ``OptionTable``.
+/// One option of a command in its ``OptionTable``.
 public struct Option: Sendable {
-    /// What follows an option's name.
+    /// The value of an option.
     public enum Argument: Sendable, Equatable {
-        /// Nothing: the option is a flag.
+        /// No value: the option is a flag.
         case none
-        /// One value, at most once; the text stands for it in the help.
+        /// One value, at most once. The text is its placeholder in the help.
         case required(String)
-        /// The same, and the value names a file or a directory: it is not empty. An empty one, as of a variable of a
-        /// script that was not set, would be the working directory.
+        /// One value that names a file or a directory, and must not be empty. An empty one, for example from an unset
+        /// variable of a script, would mean the working directory.
         case file(String)
-        /// One value each time, as often as wanted; the text stands for it in the help.
+        /// One value per occurrence, any number of times. The text is its placeholder in the help.
         case repeated(String)
     }
 
-    /// The long name, without dashes; also the key of its values in ``ParsedOptions``.
+    /// The long name without dashes, which is also its key in ``ParsedOptions``.
     public let name: String
-    /// The letter or digit that stands for it, if any.
+    /// The short name, a letter or a digit; nil for none.
     public let short: Character?
-    /// What follows its name.
+    /// The value of the option.
     public let argument: Argument
-    /// What it does, as one or two sentences.
+    /// A description of one or two sentences.
     public let help: String
 
-    /// An option from its parts. A name that is not lower-case ASCII words joined by dashes, and a short form that is
-    /// not an ASCII letter or digit, are bugs of the command.
+    /// Creates an option from its parts. It traps if the name is not lower-case ASCII words joined by dashes, or the
+    /// short name is not an ASCII letter or digit.
     public init(name: String, short: Character? = nil, argument: Argument, help: String) {
         precondition(
             name.utf8.count > 1 && name.utf8.allSatisfy { Self.isNameByte($0) } && !name.hasPrefix("-"),
@@ -37,26 +37,26 @@ public struct Option: Sendable {
         self.help = help
     }
 
-    /// An option that is there or not.
+    /// Creates an option without a value.
     public static func flag(_ name: String, short: Character? = nil, _ help: String) -> Option {
         Option(name: name, short: short, argument: .none, help: help)
     }
 
-    /// An option that takes one value; `placeholder` stands for it in the help.
+    /// Creates an option with one value; `placeholder` stands for it in the help.
     public static func value(
         _ name: String, short: Character? = nil, _ placeholder: String, _ help: String
     ) -> Option {
         Option(name: name, short: short, argument: .required(placeholder), help: help)
     }
 
-    /// An option that takes the name of a file or of a directory; `placeholder` stands for it in the help.
+    /// Creates an option with the name of a file or directory; `placeholder` stands for it in the help.
     public static func file(
         _ name: String, short: Character? = nil, as placeholder: String = "FILE", _ help: String
     ) -> Option {
         Option(name: name, short: short, argument: .file(placeholder), help: help)
     }
 
-    /// An option that may be given several times, each time with a value; `placeholder` stands for one in the help.
+    /// Creates an option that may be given several times with a value; `placeholder` stands for one in the help.
     public static func list(
         _ name: String, short: Character? = nil, _ placeholder: String, _ help: String
     ) -> Option {
@@ -79,18 +79,18 @@ extension Character {
     fileprivate var isOptionLetter: Bool { isASCII && (isLetter || isNumber) }
 }
 
-/// What a command takes besides options; a row of its ``OptionTable``.
+/// An operand of a command in its ``OptionTable``.
 public enum Operand: Sendable, Equatable {
-    /// Must be there.
+    /// A required operand.
     case required(String)
-    /// May be there; nothing but other optional operands follows it.
+    /// An optional operand. Only other optional operands may follow it.
     case optional(String)
-    /// All that is left, one at least; the last row.
+    /// All remaining operands, at least one. It must be the last.
     case rest(String)
-    /// All that is left, if anything is; the last row.
+    /// All remaining operands, if any. It must be the last.
     case any(String)
 
-    /// How the usage line writes it.
+    /// The operand in the usage line.
     var usage: String {
         switch self {
         case .required(let name): name

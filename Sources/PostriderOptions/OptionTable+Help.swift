@@ -1,10 +1,10 @@
 extension OptionTable {
-    /// How the command is written, such as `postrider send [options] DEVICE-TOKEN`.
+    /// The usage line, such as `postrider send [options] DEVICE-TOKEN`.
     public var usage: String {
         ([command, "[options]"] + operands.map(\.usage)).joined(separator: " ")
     }
 
-    /// Everything a user needs to know, laid out for a terminal of 80 columns, without a newline at the end.
+    /// The complete help for a terminal of 80 columns, without a line break at the end.
     public var helpText: String {
         let tables =
             sections.map { Self.table($0.title, $0.rows) }
@@ -20,7 +20,7 @@ extension OptionTable {
     private static let columns = 80
     private static let widestTerm = 30
 
-    /// Rows whose meanings line up; a term that is too wide has its meaning on the next line.
+    /// Rows with aligned meanings. If a term is too wide, its meaning is on the next line.
     private static func table(_ title: String, _ rows: [(term: String, meaning: String)]) -> String {
         let width = rows.map(\.term.count).filter { $0 <= widestTerm }.max() ?? 0
         let indent = 2 + width + 2
@@ -32,7 +32,7 @@ extension OptionTable {
         return "\(title):\n" + lines.joined(separator: "\n")
     }
 
-    /// The words of `text` in lines that end before the last column; every line but the first is indented.
+    /// Wraps `text` at the last column, and indents every line but the first.
     private static func wrapped(_ text: String, indent: Int) -> String {
         var lines: [String] = []
         for word in text.split(separator: " ") {
@@ -49,7 +49,7 @@ extension OptionTable {
 }
 
 extension Option {
-    /// How the help writes it: `-t, --token TEXT`.
+    /// The option in the help: `-t, --token TEXT`.
     fileprivate var term: String {
         let names = (short.map { "-\($0), " } ?? "    ") + "--" + name
         return switch argument {

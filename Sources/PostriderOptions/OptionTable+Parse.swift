@@ -1,7 +1,7 @@
 extension OptionTable {
-    /// Reads the arguments that follow the command's name.
+    /// Parses the arguments after the command's name.
     ///
-    /// `--help` ends the reading: nothing after it is looked at, and no operand need be there.
+    /// `--help` ends parsing: nothing after it is read, and no operand is required.
     public func parse(_ arguments: [String]) throws(UsageError) -> ParsedOptions {
         var values: [String: [String]] = [:]
         var found: [String] = []
@@ -40,7 +40,7 @@ extension OptionTable {
         }
     }
 
-    /// The sentence about an option that is none of ours, or that was cut too short to be told from others.
+    /// The error for an unknown option or an ambiguous abbreviation.
     private func unknown(_ text: String) -> UsageError {
         let stem = text.hasPrefix("--") ? text.dropFirst(2).prefix { $0 != "=" } : ""
         let meant = stem.isEmpty ? [] : options.filter { $0.name.hasPrefix(stem) }

@@ -1,46 +1,46 @@
-/// What one command understands, written as a table: the parser, the usage line and the help all come from it.
+/// The options and operands of one command. The parser, the usage line and the help are made from it.
 ///
 /// The C library parses (`getopt_long`), so the conventions are GNU's: `--name value`, `--name=value`, `-n value`,
-/// `-nvalue`, flags together as `-ab`, options and operands in any order, nothing but operands after `--`. A long name
-/// may be cut short where what is left fits one option only.
+/// `-nvalue`, combined flags as in `-ab`, options and operands in any order, only operands after `--`. A long name
+/// may be abbreviated if that is unambiguous.
 public struct OptionTable: Sendable {
-    /// A command line to copy, and what it does.
+    /// A command line that users can copy, with its purpose.
     public struct Example: Sendable {
         let purpose: String
         let line: String
 
-        /// An example from the sentence above it and the line itself.
+        /// Creates an example from its purpose and the line.
         public init(_ purpose: String, _ line: String) {
             self.purpose = purpose
             self.line = line
         }
     }
 
-    /// Rows of terms and meanings under a title: commands, environment variables, exit codes.
+    /// Rows of terms and meanings under a title, such as commands, environment variables, exit codes.
     public struct Section: Sendable {
         let title: String
         let rows: [(term: String, meaning: String)]
 
-        /// A section from its title and rows, in the order in which they are printed.
+        /// Creates a section from its title and its rows, in the order in which they are printed.
         public init(_ title: String, _ rows: [(term: String, meaning: String)]) {
             self.title = title
             self.rows = rows
         }
     }
 
-    /// What the user types to get here, such as `postrider send`.
+    /// The command as the user types it, such as `postrider send`.
     public let command: String
-    /// What the command does, as a sentence.
+    /// One sentence that says what the command does.
     public let summary: String
-    /// What it takes besides options, in order.
+    /// The operands, in order.
     public let operands: [Operand]
-    /// Its options in the order of the help; `--help` comes last and is always there.
+    /// The options in the order of the help. `--help` is added as the last.
     public let options: [Option]
     let sections: [Section]
     let examples: [Example]
 
-    /// A table from its parts. Two options with one name or one short form are a bug of the command, and so is an
-    /// operand that must be there behind one that need not.
+    /// Creates a table from its parts. It traps if two options have the same name or short name, or if a required
+    /// operand follows an optional one.
     public init(
         command: String, summary: String, operands: [Operand] = [], options: [Option] = [],
         sections: [Section] = [], examples: [Example] = []
@@ -58,7 +58,7 @@ public struct OptionTable: Sendable {
         precondition(Self.isOrdered(operands), "\(command): a required operand comes after an optional one")
     }
 
-    /// The table's option of this name. A name that the table does not have is a bug of the command.
+    /// The option with this name. It traps if the table has none.
     func option(named name: String) -> Option {
         guard let option = options.first(where: { $0.name == name }) else {
             preconditionFailure("\(command) has no option --\(name)")
@@ -66,7 +66,7 @@ public struct OptionTable: Sendable {
         return option
     }
 
-    /// A mistake of the user in this command's line, told as one sentence that begins with the command.
+    /// Creates a usage error of this command: one sentence that begins with the command.
     public func error(_ sentence: String) -> UsageError { UsageError("\(command): \(sentence)") }
 
     private static func isOrdered(_ operands: [Operand]) -> Bool {
@@ -79,11 +79,11 @@ public struct OptionTable: Sendable {
     }
 }
 
-/// A mistake of the user in a command line. Print its description and exit with code 2.
+/// A mistake of the user in a command line. The program prints its description and exits with code 2.
 public struct UsageError: Error, CustomStringConvertible, Equatable {
-    /// One sentence: which command, what is wrong, what to do.
+    /// One sentence: which command, what is wrong, and what to do.
     public let description: String
 
-    /// An error from its sentence.
+    /// Creates an error from its sentence.
     public init(_ description: String) { self.description = description }
 }

@@ -1,9 +1,9 @@
-/// A command line that its ``OptionTable`` has understood. Asking for an option that the table does not have is a bug.
+/// A command line that was parsed by its ``OptionTable``. Reading an option that the table does not have traps.
 public struct ParsedOptions: Sendable {
-    /// The table that understood it.
+    /// The table that parsed it.
     public let table: OptionTable
     private let values: [String: [String]]
-    /// What was given besides options, in order; as many as the table allows.
+    /// The operands in order, as many as the table permits.
     public let operands: [String]
 
     init(table: OptionTable, values: [String: [String]], operands: [String]) {
@@ -12,7 +12,7 @@ public struct ParsedOptions: Sendable {
         self.operands = operands
     }
 
-    /// Whether the user asked for the help; everything else is empty then.
+    /// Whether the user asked for the help. Everything else is empty then.
     public var asksForHelp: Bool { isSet(Option.help.name) }
 
     /// Whether the option was given.
@@ -21,16 +21,16 @@ public struct ParsedOptions: Sendable {
     /// The values of an option that may be given several times, in order.
     public func list(_ name: String) -> [String] { values[table.option(named: name).name] ?? [] }
 
-    /// The value of an option, nil where it was not given.
+    /// The value of an option; nil if it was not given.
     public func string(_ name: String) -> String? { list(name).last }
 
-    /// The value of an option that must be given.
+    /// The value of a required option.
     public func requiredString(_ name: String) throws(UsageError) -> String {
         if let value = string(name) { return value }
         throw error("--\(name) is missing; '\(table.command) --help' says what it is")
     }
 
-    /// The value of an option as a decimal integer within a range, nil where it was not given.
+    /// The value of an option as a decimal integer within a range; nil if it was not given.
     public func integer(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = string(name) else { return nil }
         if let value = Int(text), range.contains(value) { return value }
@@ -38,7 +38,7 @@ public struct ParsedOptions: Sendable {
             "--\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
     }
 
-    /// The value of an option as one of the cases of `Choice`, told by their raw values; nil where it was not given.
+    /// The value of an option as a case of `Choice`, given by its raw value; nil if it was not given.
     public func choice<Choice: CaseIterable & RawRepresentable<String>>(
         _ name: String, of type: Choice.Type = Choice.self
     ) throws(UsageError) -> Choice? {
@@ -48,6 +48,6 @@ public struct ParsedOptions: Sendable {
         throw error("--\(name) must be one of \(known), not '\(text)'")
     }
 
-    /// A mistake that only the command can see, told as one sentence that begins with the command.
+    /// Creates a usage error that only the command can detect: one sentence that begins with the command.
     public func error(_ sentence: String) -> UsageError { table.error(sentence) }
 }

@@ -1,20 +1,20 @@
-/// A number with a unit behind it, as people write one in a configuration.
+/// Numbers with a unit, as people write them in a configuration.
 public struct Quantity: Sendable {
-    /// How to write one, for sentences.
+    /// A description of the accepted form, for error sentences.
     public let form: String
-    /// The units from small to large, each with its worth in the unit that programs count in.
+    /// The units in ascending order, each with its value in the unit that programs use.
     private let units: [(name: String, worth: Int)]
 
-    /// Time, counted in milliseconds.
+    /// Durations in milliseconds.
     public static let time = Quantity(
         form: "a length of time such as 250ms, 10s, 5m, 2h or 30d",
         units: [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)])
-    /// Memory, counted in bytes.
+    /// Sizes in bytes.
     public static let memory = Quantity(
         form: "an amount of memory such as 512, 64KiB, 10MiB or 1GiB",
         units: [("", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)])
 
-    /// The number that a text stands for, nil where it is not written as it should be.
+    /// The number that a text stands for; nil if the text has another form.
     public func value(of text: String) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }

@@ -1,13 +1,13 @@
-/// What a misspelt name was probably meant to be.
+/// Suggests corrections for misspelt names.
 public enum Spelling {
-    /// The word of a list that is nearest to a name: at most so many letters, and half of the word, away.
+    /// The word of a list that is nearest to a name; nil if none is within `letters` edits and half of its length.
     public static func closest(to name: String, of words: [String], atMost letters: Int = 3) -> String? {
         let near = words.map { (word: $0, distance: distance(from: name, to: $0)) }
             .filter { $0.distance <= Swift.min(letters, $0.word.count / 2) }
         return near.min { $0.distance < $1.distance }?.word
     }
 
-    /// How many letters must be put in, taken out or exchanged to make the one text the other (Levenshtein, 1966).
+    /// The edit distance between two texts (Levenshtein, 1966).
     private static func distance(from name: String, to other: String) -> Int {
         let letters = Array(other)
         var row = Array(0...letters.count)

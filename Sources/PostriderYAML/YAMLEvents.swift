@@ -1,7 +1,7 @@
 import CPostriderYAML
 
-/// libyaml's event stream made safe: one text in, its events one after another. It owns the parser and a copy of the
-/// text, and belongs to one thread.
+/// A safe interface to libyaml's event parser: it takes one text and returns its events one after the other. It owns
+/// the parser and a copy of the text, and belongs to one thread.
 @safe struct YAMLEvents: ~Copyable {
     enum Kind {
         case streamStart, streamEnd, documentStart, documentEnd
@@ -14,7 +14,7 @@ import CPostriderYAML
     struct Event {
         let kind: Kind
         let mark: Mark
-        /// The sentence that refuses what a configuration does not need: anchors and tags.
+        /// The error sentence for what a configuration does not need: anchors and tags.
         let refusal: String?
     }
 
@@ -42,7 +42,7 @@ import CPostriderYAML
         unsafe input.deallocate()
     }
 
-    /// The next event. Not to be called after `streamEnd` or an error.
+    /// Returns the next event. It must not be called after `streamEnd` or an error.
     func next() throws(YAMLError) -> Event {
         var event = unsafe yaml_event_t()
         guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw failure() }
@@ -89,7 +89,7 @@ import CPostriderYAML
         return nil
     }
 
-    /// Why the parser stopped, in libyaml's words with ours around them.
+    /// Why the parser stopped, in libyaml's words inside of our sentence.
     private func failure() -> YAMLError {
         let state = unsafe parser.pointee
         guard unsafe state.error != YAML_MEMORY_ERROR else {
@@ -109,7 +109,7 @@ import CPostriderYAML
         return Mark(line: lines.count, column: (lines.last?.unicodeScalars.count ?? 0) + 1)
     }
 
-    /// What to do about the mistakes that are made most: a tab, and an address of IPv6 as it is.
+    /// Advice for the most common mistakes: a tab, and an unquoted IPv6 address.
     private func hint(_ mark: Mark) -> String {
         let lines = unsafe input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard unsafe mark.line <= lines.count else { return "" }

@@ -1,13 +1,14 @@
 extension YAMLNode {
-    /// The most bytes of a text that is read. The tree takes about 100 bytes for each scalar, 50 MiB at worst.
+    /// The most bytes of a text. The tree takes about 100 bytes for each scalar, at most 50 MiB.
     public static let maximumBytes = 1 << 20
-    /// The deepest nesting that is followed.
+    /// The deepest nesting that is accepted.
     public static let maximumDepth = 32
 
-    /// The one document of a YAML text; `file` names the text in errors.
+    /// Parses the only document of a YAML text. Errors call the text `file`.
     ///
-    /// The part of YAML that a configuration needs: mappings with text as keys, sequences, scalars. Anchors, aliases,
-    /// tags, a second document and a key given twice are refused, each with its sentence. An empty text is `null`.
+    /// It accepts the part of YAML that a configuration needs: mappings with text keys, sequences, scalars. Anchors,
+    /// aliases, tags, a second document and duplicate keys are refused, each with its own sentence. An empty text is
+    /// `null`.
     public static func parse(text: String, file: String) throws(YAMLError) -> YAMLNode {
         guard text.utf8.count <= maximumBytes else {
             throw YAMLError(file: file, at: nil, "it is longer than \(maximumBytes) bytes; make it shorter")

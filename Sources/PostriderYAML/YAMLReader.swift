@@ -1,17 +1,18 @@
-/// Reads settings from a mapping: ask for each by its name and type, then call ``finish()``, which refuses whatever
-/// nobody has asked for. Every mistake is one sentence with file, line and the setting's full name.
+/// Reads settings from a mapping: read each by its name and type, and then call ``finish()``, which refuses settings
+/// that were not read. Every error is one sentence with file, line and the setting's full name.
 ///
-/// A setting that is not there is nil. It belongs to one thread; readers of nested mappings are finished with theirs.
+/// A missing setting is nil. A reader belongs to one thread. Its ``finish()`` finishes readers of nested mappings,
+/// too.
 public final class YAMLReader {
     private let file: String
-    /// What stands before a setting's name in sentences: empty at the root, else `provider.`.
+    /// The prefix of a setting's name in sentences: empty at the root, otherwise such as `provider.`.
     private let prefix: String
     private let mark: Mark
     private let entries: [YAMLNode.Entry]
     private var asked: [String] = []
     private var nested: [YAMLReader] = []
 
-    /// A reader of a whole document; `file` names it in errors. An empty document is an empty mapping.
+    /// Creates a reader of a whole document, which errors call `file`. An empty document is an empty mapping.
     public convenience init(_ root: YAMLNode, file: String) throws(YAMLError) {
         try self.init(root, file: file, prefix: "", keyMark: root.mark)
     }
@@ -31,14 +32,14 @@ public final class YAMLReader {
         self.mark = keyMark
     }
 
-    /// The reader of the document in a text.
+    /// Creates the reader of the document in a text.
     public static func reading(text: String, file: String) throws(YAMLError) -> YAMLReader {
         try YAMLReader(YAMLNode.parse(text: text, file: file), file: file)
     }
 
     // MARK: Typed settings
 
-    /// A piece of text.
+    /// Reads a text.
     public func string(_ name: String) throws(YAMLError) -> String? {
         guard let value = value(of: name) else { return nil }
         switch value {
@@ -48,7 +49,7 @@ public final class YAMLReader {
         }
     }
 
-    /// A decimal integer within a range.
+    /// Reads a decimal integer within a range.
     public func integer(_ name: String, in range: ClosedRange<Int>) throws(YAMLError) -> Int? {
         guard let text = try string(name) else { return nil }
         if let value = Int(text), range.contains(value) { return value }
@@ -56,24 +57,25 @@ public final class YAMLReader {
             name, "must be a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     public func boolean(_ name: String) throws(YAMLError) -> Bool? {
         guard let text = try string(name) else { return nil }
         if let value = Bool(text) { return value }
         throw error(name, "must be true or false, not '\(text)'")
     }
 
-    /// A length of time such as `250ms`, `10s`, `5m`, `2h` or `30d`, in milliseconds and within a range of these.
+    /// Reads a duration such as `250ms`, `10s`, `5m`, `2h` or `30d`, in milliseconds and within a range of
+    /// milliseconds.
     public func milliseconds(_ name: String, in range: ClosedRange<Int>) throws(YAMLError) -> Int? {
         try quantity(name, .time, in: range)
     }
 
-    /// An amount of memory such as `512`, `64KiB`, `10MiB` or `1GiB`, in bytes and within a range of these.
+    /// Reads a size such as `512`, `64KiB`, `10MiB` or `1GiB`, in bytes and within a range of bytes.
     public func bytes(_ name: String, in range: ClosedRange<Int>) throws(YAMLError) -> Int? {
         try quantity(name, .memory, in: range)
     }
 
-    /// One of the cases of `Choice`, told by their raw values.
+    /// Reads a case of `Choice` by its raw value.
     public func choice<Choice: CaseIterable & RawRepresentable<String>>(
         _ name: String, of type: Choice.Type = Choice.self
     ) throws(YAMLError) -> Choice? {
@@ -83,7 +85,7 @@ public final class YAMLReader {
         throw error(name, "must be one of \(known), not '\(text)'")
     }
 
-    /// A list of texts; empty where nothing follows the name.
+    /// Reads a list of texts; empty if no value follows the name.
     public func strings(_ name: String) throws(YAMLError) -> [String]? {
         guard let items = try items(of: name) else { return nil }
         var texts: [String] = []
@@ -96,20 +98,20 @@ public final class YAMLReader {
         return texts
     }
 
-    /// One text, or a list of at least one.
+    /// Reads one text, or a list of at least one.
     public func oneOrMore(_ name: String) throws(YAMLError) -> [String]? {
         guard case .sequence(let items, _) = value(of: name) else { return try string(name).map { [$0] } }
         guard !items.isEmpty else { throw error(name, "is an empty list; write a value or remove the line") }
         return try strings(name)
     }
 
-    /// A nested mapping; empty where nothing follows the name.
+    /// Reads a nested mapping; empty if no value follows the name.
     public func mapping(_ name: String) throws(YAMLError) -> YAMLReader? {
         guard let value = value(of: name) else { return nil }
         return try reader(of: value, prefix: "\(prefix)\(name).", keyMark: keyMark(of: name))
     }
 
-    /// A list of mappings; empty where nothing follows the name.
+    /// Reads a list of mappings; empty if no value follows the name.
     public func mappings(_ name: String) throws(YAMLError) -> [YAMLReader]? {
         guard let items = try items(of: name) else { return nil }
         var readers: [YAMLReader] = []
@@ -119,8 +121,8 @@ public final class YAMLReader {
         return readers
     }
 
-    /// A mapping whose names are not settings but texts of the user's own, each with its value: nil where it is
-    /// `null`. ``error(_:in:_:)`` refuses one of them.
+    /// Reads a mapping whose names are not settings but the user's own texts. A value of `null` is nil.
+    /// ``error(_:in:_:)`` refuses one of them.
     public func texts(_ name: String) throws(YAMLError) -> [(name: String, text: String?)]? {
         guard let node = value(of: name) else { return nil }
         guard case .mapping(let entries, _) = node else {
@@ -138,17 +140,17 @@ public final class YAMLReader {
         return texts
     }
 
-    /// Whether a setting is there and holds settings of its own.
+    /// Whether a setting exists and its value is a mapping.
     public func isMapping(_ name: String) -> Bool {
         if case .mapping = value(of: name) { true } else { false }
     }
 
-    /// Whether a setting is there, whatever its value.
+    /// Whether a setting exists, with any value.
     public func has(_ name: String) -> Bool { value(of: name) != nil }
 
     // MARK: Demands
 
-    /// A setting that must be there, read as the closure says: `try reader.required("listen", reader.string)`.
+    /// Reads a setting that must exist by calling the closure: `try reader.required("listen", reader.string)`.
     public func required<Value>(
         _ name: String, _ read: (String) throws(YAMLError) -> Value?
     ) throws(YAMLError) -> Value {
@@ -156,7 +158,7 @@ public final class YAMLReader {
         throw error(name, "is missing; write '\(name): ...' here", at: mark)
     }
 
-    /// Refuses settings that nobody has asked for, here and in every nested mapping.
+    /// Refuses settings that were not read, here and in every nested mapping.
     public func finish() throws(YAMLError) {
         for entry in entries where !asked.contains(entry.key) {
             throw error(entry.key, "is not a setting; \(advice(about: entry.key))", at: entry.keyMark)
@@ -164,12 +166,13 @@ public final class YAMLReader {
         for reader in nested { try reader.finish() }
     }
 
-    /// A mistake in a setting's value that only its reader can see; the sentence goes on after the setting's name.
+    /// Creates an error in a setting's value that only its user can detect. The sentence continues after the
+    /// setting's name.
     public func error(_ name: String, _ sentence: String) -> YAMLError {
         error(name, sentence, at: value(of: name)?.mark ?? mark)
     }
 
-    /// A mistake in one of ``texts(_:)``; the sentence goes on after its name.
+    /// Creates an error in one of ``texts(_:)``. The sentence continues after its name.
     public func error(_ name: String, in text: String, _ sentence: String) -> YAMLError {
         var place = mark
         if case .mapping(let entries, _) = value(of: name) {
@@ -178,7 +181,7 @@ public final class YAMLReader {
         return YAMLError(file: file, at: place, "'\(prefix)\(name)' has '\(text)', which \(sentence)")
     }
 
-    /// A mistake in the mapping as a whole; the sentence goes on after its name.
+    /// Creates an error in the mapping as a whole. The sentence continues after its name.
     public func error(_ sentence: String) -> YAMLError {
         YAMLError(file: file, at: mark, "'\(prefix.dropLast())' \(sentence)")
     }
