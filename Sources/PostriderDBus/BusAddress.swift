@@ -1,32 +1,32 @@
-/// Where a bus listens, as the D-Bus specification writes addresses. Only Unix sockets of this machine: on another
-/// transport whoever listens in the network could play the bus, and `unixexec:` would start a program.
+/// The address of a bus, in the format of the D-Bus specification. Only Unix sockets of this machine are supported:
+/// over another transport any host of the network could pretend to be the bus, and `unixexec:` would start a program.
 public struct BusAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The places to be tried, in order.
+    /// The addresses to try, in order.
     let alternatives: [String]
 
-    /// An address such as `unix:path=/run/user/1000/bus`, or several, between semicolons; what is no Unix socket is
-    /// left out, and nil is what remains of nothing.
+    /// Reads an address such as `unix:path=/run/user/1000/bus`, or several separated by semicolons. Those that are
+    /// not Unix sockets are left out; nil if none remains.
     public init?(_ text: String) {
         alternatives = text.split(separator: ";").map(String.init).filter { $0.hasPrefix("unix:") }
         guard !alternatives.isEmpty, !text.utf8.contains(0) else { return nil }
     }
 
-    /// The bus of a user's session, as the variables of a process of that session name it; nil: there is none.
+    /// The bus of a user's session, from the environment of a process of that session; nil if there is none.
     public static func session(in environment: [String: String]) -> BusAddress? {
         if let text = environment["DBUS_SESSION_BUS_ADDRESS"], !text.isEmpty { return BusAddress(text) }
         guard let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else { return nil }
         return BusAddress("unix:path=" + escaped(folder + "/bus"))
     }
 
-    /// The bus of the machine.
+    /// The system bus.
     public static func system(in environment: [String: String]) -> BusAddress? {
         BusAddress(environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? "unix:path=/run/dbus/system_bus_socket")
     }
 
-    /// The places as they are written.
+    /// The addresses in the format of the specification.
     public var description: String { alternatives.joined(separator: ";") }
 
-    /// A path as a value in an address: all but these bytes are written as `%` and two digits.
+    /// Escapes a path for an address: all but these bytes become `%` and two digits.
     private static func escaped(_ path: String) -> String {
         let plain = Set("-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz/.\\*".utf8)
         let digits = Array("0123456789abcdef")

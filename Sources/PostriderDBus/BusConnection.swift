@@ -1,12 +1,11 @@
 import CPostriderSystemd
 internal import Glibc
 
-/// A connection to a bus, without a thread and without waiting: whoever holds it watches ``descriptor`` for
-/// ``interest`` until ``deadline``, calls ``process()`` then, and looks at all three anew whenever ``changed``
-/// is called.
+/// A connection to a bus, without a thread and without blocking. Its owner watches ``descriptor`` for ``interest``
+/// until ``deadline``, then calls ``process()``, and reads all three again whenever ``changed`` is called.
 ///
-/// Answers and signals are delivered from inside of ``process()`` only. A connection that has ended stays so: make
-/// another one.
+/// Replies and signals are delivered only from inside of ``process()``. A connection that has ended cannot be
+/// reopened; create another one.
 @safe public final class BusConnection {
     private let bus: OpaquePointer
     private let mostValues: Int
@@ -14,16 +13,16 @@ internal import Glibc
     private var heard: [(waiter: Waiter, message: Received)] = []
     private var isClosed = false
     private var wasReady = false
-    /// Called when something was said, which may have to wait for room or for an answer.
+    /// Called when a message was queued, which may change what the connection waits for.
     public var changed: (() -> Void)?
 
-    /// Answers that may be waited for, and messages that may wait to be sent. At about 1 KiB each: 1 MiB.
+    /// The most pending replies, and the most queued messages. At about 1 KiB each: 1 MiB.
     private static let mostWaiting = 512
-    /// How many messages are worked off in one ``process()``; whatever remains makes the deadline a past one.
+    /// The most messages handled in one ``process()``. If more remain, the deadline is in the past.
     private static let stepsAtOnce = 64
 
-    /// Somebody who waits for an answer, or for signals. libsystemd knows it by its address, and it is held by the
-    /// connection until its slot is gone.
+    /// A receiver of a reply or of signals. libsystemd knows it by its address, and the connection holds it until its
+    /// slot is freed.
     @safe fileprivate final class Waiter {
         unowned let connection: BusConnection
         let receive: (Received) -> Void
@@ -42,15 +41,17 @@ internal import Glibc
     fileprivate enum Received {
         case reply(BusReply)
         case signal(BusSignal)
-        /// A signal with the arguments in front of one that cannot be read.
+        /// A signal with the arguments before one that cannot be read.
         case unreadable(BusSignal, BusError)
         case failure(BusError)
     }
 
-    /// Begins to connect. Anything may be said at once; it is sent when the bus has let us in.
+    /// Starts to connect. Messages may be queued at once; they are sent when the bus has accepted us.
     ///
-    /// - Parameter mostValues: larger messages are not taken; each value costs about 50 bytes while it is held.
-    /// - Throws: ``BusError/unreachable(_:)`` where nobody listens. That the bus does not let us in comes later.
+    /// - Parameter mostValues: messages with more values are refused; each value costs about 50 bytes while it is
+    ///   held.
+    /// - Throws: ``BusError/unreachable(_:)`` if nobody listens at the address. If the bus refuses us, ``process()``
+    ///   throws later.
     public init(_ address: BusAddress, mostValues: Int = 4096) throws(BusError) {
         var reason = BusError.unreachable("there is no address")
         for alternative in address.alternatives {
@@ -84,10 +85,10 @@ internal import Glibc
 
     // MARK: What the loop needs to know
 
-    /// What is to be watched; the same for the connection's whole life, and closed with it.
+    /// The descriptor to watch. It stays the same for the connection's whole life, and is closed with it.
     public var descriptor: Int32 { unsafe sd_bus_get_fd(bus) }
 
-    /// What it is to be watched for.
+    /// The events to watch for.
     public var interest: BusInterest {
         let events = unsafe sd_bus_get_events(bus)
         guard !isClosed, events >= 0 else { return [] }
@@ -97,7 +98,7 @@ internal import Glibc
         return interest
     }
 
-    /// When ``process()`` is to be called in any case, in nanoseconds of the monotonic clock; nil: never.
+    /// When ``process()`` must be called at the latest, in nanoseconds of the monotonic clock; nil for never.
     public var deadline: UInt64? {
         var microseconds: UInt64 = 0
         guard unsafe !isClosed && sd_bus_get_timeout(bus, &microseconds) > 0 else { return nil }
@@ -105,7 +106,7 @@ internal import Glibc
         return overflow ? nil : nanoseconds
     }
 
-    /// The user whose bus it is: who listens there, as the kernel says (`SO_PEERCRED`); nil: nobody has answered yet.
+    /// The user who owns the bus, as the kernel reports it (`SO_PEERCRED`); nil until the bus has answered.
     public var user: UInt32? {
         var credentials: OpaquePointer?
         guard unsafe !isClosed && sd_bus_get_owner_creds(bus, UInt64(SD_BUS_CREDS_EUID), &credentials) >= 0
@@ -115,12 +116,12 @@ internal import Glibc
         return unsafe sd_bus_creds_get_euid(credentials, &user) >= 0 ? user : nil
     }
 
-    /// Whether the bus has let us in.
+    /// Whether the bus has accepted us.
     public var isReady: Bool { unsafe !isClosed && sd_bus_is_ready(bus) > 0 }
 
-    /// Does what can be done without waiting, and delivers what has come.
+    /// Does what can be done without blocking, and delivers what has arrived.
     ///
-    /// - Throws: ``BusError``, once the connection has ended. Whoever waited for an answer has been told before.
+    /// - Throws: ``BusError``, once the connection has ended. Pending calls have got their error before.
     public func process() throws(BusError) {
         guard !isClosed else { throw .lost }
         var result: Int32 = 1
@@ -137,7 +138,7 @@ internal import Glibc
         throw wasReady ? .lost : .unreachable("the bus did not let us in")
     }
 
-    /// Ends the connection. Whoever waits for an answer is told ``BusError/lost``; then nobody is told anything.
+    /// Ends the connection. Pending calls get ``BusError/lost``; no other calls are made afterwards.
     public func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -157,7 +158,7 @@ internal import Glibc
         guard !isFull, waiters.count < Self.mostWaiting else { throw .overloaded }
     }
 
-    /// Calls a method; the answer is received once, unless the call cannot even be made.
+    /// Calls a method. The reply is received once, unless the call throws.
     public func call(
         _ call: BusCall, timeoutMilliseconds: Int = 25_000,
         _ receive: @escaping (Result<BusReply, BusError>) -> Void
@@ -188,11 +189,10 @@ internal import Glibc
         changed?()
     }
 
-    /// Has the signals of a kind received, for as long as the connection lasts. Where the bus does not grant that, the
-    /// connection ends.
+    /// Subscribes to signals for as long as the connection lasts. If the bus refuses that, the connection ends.
     ///
-    /// - Parameter unreadable: is told of a signal that libsystemd cannot read, such as one with a noncharacter in a
-    ///   text, with the arguments in front of that, and why.
+    /// - Parameter unreadable: called with a signal that libsystemd cannot read, such as one with a noncharacter in a
+    ///   text, with the arguments before that, and the reason.
     public func listen(
         to match: BusMatch, _ receive: @escaping (BusSignal) -> Void,
         unreadable: @escaping (BusSignal, BusError) -> Void = { _, _ in }
@@ -213,7 +213,7 @@ internal import Glibc
         changed?()
     }
 
-    /// Sends a signal to everybody who wants to know it.
+    /// Sends a signal to all subscribers.
     public func emit(_ signal: BusSignal) throws(BusError) {
         try checkRoom()
         var made: OpaquePointer?
@@ -230,7 +230,7 @@ internal import Glibc
 
     // MARK: What is heard
 
-    /// Takes a message while libsystemd calls; it is delivered when that is done.
+    /// Copies a message during libsystemd's callback; it is delivered afterwards.
     fileprivate func take(_ message: OpaquePointer, for waiter: Waiter) {
         guard !isClosed else { return }
         heard.append((waiter, unsafe read(message, isReply: waiter.isOnce)))
@@ -241,7 +241,7 @@ internal import Glibc
         if unsafe sd_bus_message_is_method_error(message, nil) > 0 {
             guard let error = unsafe sd_bus_message_get_error(message) else { return .failure(.lost) }
             let name = unsafe Self.text(error.pointee.name)
-            // Said by libsystemd when the time is up, and by the bus when whoever was called has gone.
+            // libsystemd reports this at a timeout, and the bus if the called connection has ended.
             if name == "org.freedesktop.DBus.Error.NoReply" { return .failure(.timedOut) }
             return .failure(.refused(name: name, message: unsafe Self.text(error.pointee.message)))
         }
@@ -277,7 +277,7 @@ internal import Glibc
     }
 }
 
-/// What libsystemd calls with every message that somebody waits for.
+/// The callback of libsystemd for every message.
 private func hear(
     _ message: OpaquePointer?, _ waiter: UnsafeMutableRawPointer?,
     _ error: UnsafeMutablePointer<sd_bus_error>?

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// A file descriptor that came in a message: ours, and closed when the last holder lets go of it.
+/// A file descriptor received in a message. It is closed when the last reference is released.
 public final class BusDescriptor: Equatable, Sendable {
-    /// Its number, for as long as this is held.
+    /// The number of the descriptor, valid while this object exists.
     public let number: Int32
 
-    /// A copy of one that belongs to a message.
+    /// Duplicates a descriptor that belongs to a message.
     init?(copying number: Int32) {
         let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else { return nil }
@@ -14,6 +14,6 @@ public final class BusDescriptor: Equatable, Sendable {
 
     deinit { _ = close(number) }
 
-    /// Whether both are the same one.
+    /// Whether both are the same object.
     public static func == (one: BusDescriptor, other: BusDescriptor) -> Bool { one === other }
 }

@@ -1,23 +1,23 @@
 internal import Glibc
 
-/// What can go wrong on a bus, each one sentence. No number of libsystemd or errno leaves this module but in words.
+/// Errors of a bus, each with one sentence. Numbers of libsystemd and errno leave this module only as words.
 public enum BusError: Error, Equatable, CustomStringConvertible {
-    /// There is no bus at the address, or it does not let this user in.
+    /// There is no bus at the address, or it refuses this user.
     case unreachable(String)
-    /// The connection has ended; a new one may be made.
+    /// The connection has ended. Another one may be created.
     case lost
-    /// What was to be said cannot be: a text with a zero byte, a name or a signature that is none.
+    /// A message to be sent is invalid: a text with a zero byte, an invalid name or signature.
     case malformed(String)
-    /// The other side answers with an error, of this name.
+    /// The other side has replied with an error of this name.
     case refused(name: String, message: String)
-    /// No answer came in time, or none will: whoever was called has gone.
+    /// No reply came in time, or none will, because the called connection has ended.
     case timedOut
-    /// More is waiting to be sent than a connection holds.
+    /// More messages are queued than a connection may hold.
     case overloaded
-    /// A message was received that has more values than are taken.
+    /// A received message has more values than are accepted.
     case tooLarge
 
-    /// Whether nobody has the name that was called.
+    /// Whether no connection has the called name.
     public var isAbsence: Bool {
         guard case .refused(let name, _) = self else { return false }
         let errors = "org.freedesktop.DBus.Error."
@@ -25,7 +25,7 @@ public enum BusError: Error, Equatable, CustomStringConvertible {
             || name.hasPrefix(errors + "Spawn.")
     }
 
-    /// One sentence, without its full stop.
+    /// One sentence without its full stop.
     public var description: String {
         switch self {
         case .unreachable(let reason): "cannot connect to the bus: \(reason)"
@@ -38,7 +38,7 @@ public enum BusError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// What a negative answer of libsystemd to a request of ours means.
+    /// The error for a negative result of libsystemd.
     init(_ result: Int32, saying what: String) {
         switch -result {
         case ENOTCONN, ECONNRESET, EPIPE, ESHUTDOWN: self = .lost
@@ -47,7 +47,7 @@ public enum BusError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The kernel's words for an error number.
+    /// The kernel's words for an errno.
     static func words(_ number: Int32) -> String {
         var buffer = [UInt8](repeating: 0, count: 128)
         unsafe buffer.withUnsafeMutableBytes { bytes in

@@ -1,17 +1,17 @@
-/// A call of a method.
+/// A method call.
 public struct BusCall: Equatable, Sendable {
-    /// Who is called: a well-known name, or the unique name of a connection.
+    /// The destination: a well-known name, or the unique name of a connection.
     public var destination: String
-    /// The object.
+    /// The object path.
     public var path: String
     /// The interface.
     public var interface: String
     /// The method.
     public var member: String
-    /// Its arguments.
+    /// The arguments.
     public var arguments: [BusValue]
 
-    /// A call from its parts.
+    /// Creates a call from its parts.
     public init(
         _ destination: String, path: String, interface: String, member: String, arguments: [BusValue] = []
     ) {
@@ -23,28 +23,28 @@ public struct BusCall: Equatable, Sendable {
     }
 }
 
-/// What a call has brought.
+/// The reply to a call.
 public struct BusReply: Equatable, Sendable {
-    /// The unique name of the connection that answers: whoever has the name that was called.
+    /// The unique name of the connection that replied, which owns the called name.
     public let sender: String
-    /// What it answers.
+    /// The values of the reply.
     public let values: [BusValue]
 }
 
-/// Something that is told to everybody who wants to know it.
+/// A signal: a message to all subscribers.
 public struct BusSignal: Equatable, Sendable {
-    /// The unique name of the connection that tells it; the bus sees to that. Empty in one that is to be sent.
+    /// The unique name of the sending connection, which the bus guarantees. Empty for a signal that is to be sent.
     public var sender: String
-    /// The object.
+    /// The object path.
     public var path: String
     /// The interface.
     public var interface: String
     /// The signal.
     public var member: String
-    /// What it says.
+    /// The arguments.
     public var arguments: [BusValue]
 
-    /// A signal from its parts.
+    /// Creates a signal from its parts.
     public init(
         sender: String = "", path: String, interface: String, member: String, arguments: [BusValue] = []
     ) {
@@ -56,23 +56,23 @@ public struct BusSignal: Equatable, Sendable {
     }
 }
 
-/// Which signals are wanted: those that agree with every part that is given.
+/// Selects signals: those that match every given part.
 ///
-/// The bus leaves out what does not agree, but anybody on it can send a signal to one connection alone. So whoever
-/// trusts a signal compares its `sender` with that of a reply of the one it should come from.
+/// The bus filters signals that do not match, but any connection can send a signal to a single other one. To trust a
+/// signal, compare its `sender` with that of a reply from the expected connection.
 public struct BusMatch: Equatable, Sendable {
-    /// Who tells it: a well-known name, or the unique name of a connection.
+    /// The sender: a well-known name, or the unique name of a connection.
     public var sender: String?
-    /// The object.
+    /// The object path.
     public var path: String?
     /// The interface.
     public var interface: String?
     /// The signal.
     public var member: String?
-    /// Its first argument, a text.
+    /// The first argument, a text.
     public var firstArgument: String?
 
-    /// A choice from its parts.
+    /// Creates a selection from its parts.
     public init(
         sender: String? = nil, path: String? = nil, interface: String? = nil, member: String? = nil,
         firstArgument: String? = nil
@@ -84,7 +84,7 @@ public struct BusMatch: Equatable, Sendable {
         self.firstArgument = firstArgument
     }
 
-    /// The choice as a match rule of the D-Bus specification; nil where a part cannot be written in one.
+    /// The selection as a match rule of the D-Bus specification; nil if a part cannot be written in one.
     var rule: String? {
         let parts = [
             ("sender", sender), ("path", path), ("interface", interface), ("member", member),
@@ -95,15 +95,15 @@ public struct BusMatch: Equatable, Sendable {
     }
 }
 
-/// What a connection waits for.
+/// The events that a connection waits for.
 public struct BusInterest: OptionSet, Sendable {
-    /// The bits.
+    /// The bits of the set.
     public let rawValue: UInt8
-    /// A set of these bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Something to be read.
+    /// There is something to read.
     public static let readable = BusInterest(rawValue: 1)
-    /// Room to write.
+    /// There is room to write.
     public static let writable = BusInterest(rawValue: 2)
 }

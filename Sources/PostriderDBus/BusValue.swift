@@ -1,4 +1,4 @@
-/// A typed value, as D-Bus knows them (D-Bus specification, "Type System").
+/// A value with a D-Bus type (D-Bus specification, "Type System").
 public indirect enum BusValue: Equatable, Sendable {
     /// True or false.
     case boolean(Bool)
@@ -18,24 +18,24 @@ public indirect enum BusValue: Equatable, Sendable {
     case uint64(UInt64)
     /// A number with a fraction.
     case double(Double)
-    /// Text. What a bus does not carry of it is replaced when it is sent, see ``carried(_:)``.
+    /// A text. Characters that a bus does not carry are replaced when it is sent; see ``carried(_:)``.
     case string(String)
-    /// The name of an object.
+    /// An object path.
     case objectPath(String)
-    /// The type of other values.
+    /// A type signature.
     case signature(String)
-    /// A file descriptor; it can be received, and not sent.
+    /// A file descriptor. It can be received, but not sent.
     case descriptor(BusDescriptor)
-    /// Values of one type, which has this signature. A dictionary is an array of entries, `{sv}` for instance.
+    /// Values of one type, which has this signature. A dictionary is an array of entries, such as `{sv}`.
     case array(of: String, [BusValue])
     /// An entry of a dictionary.
     case entry(BusValue, BusValue)
-    /// Values of several types.
+    /// A structure: values of several types.
     case structure([BusValue])
-    /// A value that says which type it has.
+    /// A value together with its type.
     case variant(BusValue)
 
-    /// An array of texts, `as`.
+    /// An array of texts: `as`.
     public static func strings(_ texts: [String]) -> BusValue { .array(of: "s", texts.map(BusValue.string)) }
 
     /// A dictionary of named values, `a{sv}`, in this order.
@@ -43,7 +43,7 @@ public indirect enum BusValue: Equatable, Sendable {
         .array(of: "{sv}", values.map { .entry(.string($0.name), .variant($0.value)) })
     }
 
-    /// Its type.
+    /// The signature of the value's type.
     public var signature: String {
         switch self {
         case .boolean: "b"
@@ -66,9 +66,9 @@ public indirect enum BusValue: Equatable, Sendable {
         }
     }
 
-    /// A text as a bus carries it: with U+FFFD in place of each zero and each noncharacter (Unicode 23.7).
+    /// The text as a bus can carry it: U+FFFD replaces each zero and each noncharacter (Unicode 23.7).
     ///
-    /// A message with a zero byte in a text is invalid (D-Bus specification, "Valid Strings"). Noncharacters have been
+    /// A message with a zero byte in a text is invalid (D-Bus specification, "Valid Strings"). Noncharacters are
     /// valid there since version 0.21, but libsystemd refuses a whole message because of one.
     public static func carried(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { !$0.isCarried }) else { return text }
@@ -77,7 +77,7 @@ public indirect enum BusValue: Equatable, Sendable {
 
     // MARK: What a receiver asks for; nil where the value is something else.
 
-    /// A text, the name of an object or a signature.
+    /// The value of a text, an object path or a signature; nil for other types.
     public var text: String? {
         switch self {
         case .string(let text), .objectPath(let text), .signature(let text): text
@@ -85,7 +85,7 @@ public indirect enum BusValue: Equatable, Sendable {
         }
     }
 
-    /// A whole number of any width.
+    /// The value of an integer of any width; nil for other types.
     public var integer: Int64? {
         switch self {
         case .byte(let value): Int64(value)
@@ -99,17 +99,18 @@ public indirect enum BusValue: Equatable, Sendable {
         }
     }
 
-    /// True or false.
+    /// The value of a boolean; nil for other types.
     public var isTrue: Bool? {
         if case .boolean(let value) = self { value } else { nil }
     }
 
-    /// An array of texts.
+    /// The values of an array of texts; nil for other types.
     public var texts: [String]? {
         if case .array("s", let values) = self { values.compactMap(\.text) } else { nil }
     }
 
-    /// A dictionary of named values; of two of a name, the last.
+    /// The values of a dictionary of named values; nil for other types. If a name occurs twice, the last value
+    /// counts.
     public var namedValues: [String: BusValue]? {
         guard case .array("{sv}", let entries) = self else { return nil }
         return entries.reduce(into: [:]) { named, entry in

@@ -1,9 +1,9 @@
 import CPostriderSystemd
 
-/// Takes the values of a message of libsystemd, which has checked that the message is well formed, its depth included.
+/// Reads the values of a libsystemd message. libsystemd has checked that it is well formed, including its depth.
 @safe struct MessageReader {
     private let message: OpaquePointer
-    /// How many more values are taken.
+    /// How many more values may be read.
     private var room: Int
 
     init(_ message: OpaquePointer, mostValues: Int) {
@@ -11,8 +11,8 @@ import CPostriderSystemd
         room = mostValues
     }
 
-    /// Adds what is left in the message, or in the container that was entered last, up to the first value that cannot
-    /// be read.
+    /// Appends the remaining values of the message, or of the container that was entered last, up to the first value
+    /// that cannot be read.
     mutating func read(into values: inout [BusValue]) throws(BusError) {
         while true {
             var type: CChar = 0

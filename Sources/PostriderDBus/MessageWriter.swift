@@ -1,6 +1,6 @@
 import CPostriderSystemd
 
-/// Appends values to a message of libsystemd that is being made.
+/// Appends values to a libsystemd message.
 @safe struct MessageWriter {
     private let message: OpaquePointer
 
