@@ -3,8 +3,8 @@ import PostriderJSON
 import PostriderNotifications
 
 extension Capture {
-    /// The capture as one line of JSON (docs/reference/captures.md). The payload is in it byte for byte, but for the
-    /// line breaks between its values; a body that is no JSON object is base64.
+    /// The capture as one line of JSON (docs/reference/captures.md). The payload is copied byte for byte, except for
+    /// the line breaks between its values; a body that is not a JSON object becomes base64.
     public var json: [UInt8] {
         var members: [String: JSONValue] = [
             "number": .integer(Int64(number)),
@@ -32,7 +32,7 @@ extension Capture {
             preconditionFailure("a capture has no number that JSON lacks")
         }
         guard isPayload else { return output }
-        // Line breaks stand between values only: in a text they are escaped.
+        // The payload's line breaks can stand only between values, because they are escaped in texts.
         output.removeLast()
         output += #","payload":"#.utf8
         output += body.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
@@ -83,8 +83,8 @@ extension TokenClaims {
 }
 
 extension CaptureRing {
-    /// The answer to a question: `captures`, the number of the latest request, how many are gone, and whether as many
-    /// as were waited for are among them; or a line for each.
+    /// The answer to a query: `captures`, the number of the latest request, the number of dropped ones, and whether
+    /// the awaited number was reached; or a line for each capture.
     public func json(_ query: CaptureQuery) -> [UInt8] {
         let found = captures(query.filter, last: query.last)
         if query.isLines { return Array(found.map { $0.json + [0x0A] }.joined()) }
@@ -100,7 +100,7 @@ extension CaptureRing {
         return output
     }
 
-    /// Whether as many requests as a question waits for are there and decided.
+    /// Whether as many matching requests as the query waits for exist and have an outcome.
     public func isComplete(_ query: CaptureQuery) -> Bool {
         captures(query.filter, last: query.last).count { $0.outcome != .open } >= query.count
     }

@@ -1,6 +1,6 @@
 public import PostriderNotifications
 
-/// One request of a provider as it came, what it was answered, and what became of it.
+/// A request of a provider as it was received, the response, and what happened to the push.
 public struct Capture: Sendable, Equatable {
     /// A header field.
     public struct Field: Sendable, Equatable {
@@ -9,27 +9,27 @@ public struct Capture: Sendable, Equatable {
         /// The value.
         public var value: String
 
-        /// A field from its parts.
+        /// Creates a field from its parts.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// The connection that it came on.
+    /// The connection of a request.
     public struct Connection: Sendable, Equatable {
-        /// Its number among those of providers since the relay started, from 1 on.
+        /// Its number among the connections of providers since the relay started, from 1 on.
         public var number: Int
-        /// Where the provider is: `127.0.0.1:4711`.
+        /// The address of the provider: `127.0.0.1:4711`.
         public var peer: String
-        /// What ALPN agreed on; nil: the provider did not use it.
+        /// The protocol that ALPN selected; nil if the provider did not use ALPN.
         public var alpn: String?
-        /// The common name in the provider's certificate; nil: it showed none.
+        /// The common name in the provider's certificate; nil if it presented none.
         public var certificate: String?
         /// SHA-256 of that certificate, in hexadecimal digits.
         public var certificateFingerprint: String?
 
-        /// A connection from its parts.
+        /// Creates a connection from its parts.
         public init(
             number: Int, peer: String, alpn: String? = nil, certificate: String? = nil,
             certificateFingerprint: String? = nil
@@ -42,34 +42,34 @@ public struct Capture: Sendable, Equatable {
         }
     }
 
-    /// The rule that decided about it.
+    /// The rule that decided about a request.
     public struct Rule: Sendable, Equatable {
-        /// Its number in its list, from 1 on.
+        /// Its position in the list of rules, from 1 on.
         public var number: Int
         /// Its name.
         public var name: String?
 
-        /// A rule from its parts.
+        /// Creates a rule from its parts.
         public init(number: Int, name: String?) {
             self.number = number
             self.name = name
         }
     }
 
-    /// What it was answered.
+    /// The response to a request.
     public struct Answer: Sendable, Equatable {
-        /// When.
+        /// When the response was sent.
         public var at: Moment
         /// The HTTP status.
         public var status: Int
-        /// The reason in the body; nil with 200.
+        /// The reason in the body; nil for 200.
         public var reason: String?
         /// The `timestamp` in the body of a 410.
         public var timestamp: Int64?
-        /// The `retry-after` field.
+        /// The value of `retry-after`.
         public var retryAfter: Int?
 
-        /// An answer from its parts.
+        /// Creates an answer from its parts.
         public init(
             at: Moment, status: Int, reason: String? = nil, timestamp: Int64? = nil, retryAfter: Int? = nil
         ) {
@@ -81,72 +81,73 @@ public struct Capture: Sendable, Equatable {
         }
     }
 
-    /// What came of the request.
+    /// What happened to a request.
     public enum Outcome: String, CaseIterable, Sendable {
-        /// It is not decided yet.
+        /// It has no outcome yet.
         case open
-        /// The relay took it on, for a device of its own.
+        /// The relay accepted it for one of its devices.
         case accepted
         /// The relay refused it, as APNs would.
         case refused
-        /// It was answered with 200; its token is nobody's, and it goes nowhere.
+        /// It got 200. Its token belongs to no device, so it is not delivered.
         case captured
-        /// A rule answered it.
+        /// A rule determined the response.
         case scripted
-        /// A rule had it answered with 200 and lost.
+        /// A rule made it get 200 and be lost.
         case lost
-        /// A rule had its stream reset.
+        /// A rule made its stream be reset.
         case reset
-        /// A rule had its connection closed.
+        /// A rule made its connection be closed.
         case closed
-        /// The provider gave it up before it was answered.
+        /// The provider cancelled it before the response.
         case abandoned
     }
 
-    /// Something that happened to the push after it was accepted.
+    /// An event of a push after it was accepted.
     public struct Event: Sendable, Equatable {
-        /// What, as `postrider trace` calls it.
+        /// The kind of the event, as in `postrider trace`.
         public var kind: String
-        /// When.
+        /// When it happened.
         public var at: Moment
 
-        /// An event from its parts.
+        /// Creates an event from its parts.
         public init(kind: String, at: Moment) {
             self.kind = kind
             self.at = at
         }
     }
 
-    /// Its number among all that were captured, from 1 on.
+    /// The number of the capture, from 1 on.
     public internal(set) var number = 0
-    /// When all of it had come.
+    /// When the request was completely received.
     public var at: Moment
-    /// The environment whose port it came to.
+    /// The environment of the port that received it.
     public var environment: Environment
-    /// The connection.
+    /// The connection on which it was received.
     public var connection: Connection
-    /// The HTTP/2 stream.
+    /// The number of the HTTP/2 stream.
     public var stream: Int32
-    /// All header fields in the order of the wire, the secret of `authorization` masked unless it was asked for.
+    /// All header fields in the order in which they were received. The secret of `authorization` is masked unless
+    /// configured otherwise.
     public var headers: [Field]
-    /// What the provider token says; nil: there was none that can be read.
+    /// The claims of the provider token; nil if no token can be read.
     public var claims: TokenClaims?
-    /// The body, as far as the relay keeps one.
+    /// The body, up to the length that the relay keeps.
     public var body: [UInt8]
-    /// Bytes of the body as it was sent.
+    /// The length of the body in bytes, as it was sent.
     public var bodyByteCount: Int
     /// The `apns-id` of the answer.
     public var identity: String
-    /// The rule that decided about it; nil: none did.
+    /// The rule that decided about the request; nil for none.
     public var rule: Rule?
-    /// What it was answered; nil: nothing yet, or nothing at all.
+    /// The response; nil if there is none (yet).
     public var answer: Answer?
-    /// What came of it.
+    /// What happened to the request.
     public var outcome = Outcome.open
-    /// What happened to the push after it was accepted.
+    /// The events of the push after it was accepted.
     public internal(set) var events: [Event] = []
 
-    /// A capture of a request that has just come.
+    /// Creates a capture of a request that was just received.
     public init(
         at moment: Moment, environment: Environment, connection: Connection, stream: Int32, headers: [Field],
         claims: TokenClaims?, body: [UInt8], bodyByteCount: Int, identity: String
@@ -162,16 +163,16 @@ public struct Capture: Sendable, Equatable {
         self.identity = identity
     }
 
-    /// The value of the first field with a name.
+    /// The value of the first field with a name; nil if there is none.
     public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-    /// The device token that the path names, in lower case; nil: the path is no device's.
+    /// The device token in the path, in lower case; nil if the path is not that of a device.
     public var token: String? {
         guard let path = header(":path"), path.hasPrefix("/3/device/") else { return nil }
         return String(path.dropFirst("/3/device/".count)).lowercased()
     }
 
-    /// What it takes of the memory for captures.
+    /// The bytes that count against the limit for captures.
     var byteCount: Int {
         headers.reduce(400 + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
     }

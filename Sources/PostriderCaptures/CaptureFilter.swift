@@ -1,26 +1,26 @@
 public import PostriderNotifications
 
-/// Which captures are asked for. What is nil lets all pass.
+/// Selects captures. A property that is nil does not restrict the selection.
 public struct CaptureFilter: Sendable, Equatable {
-    /// Of this topic.
+    /// The topic.
     public var topic: String?
-    /// Whose device token begins with these digits, in lower case.
+    /// The beginning of the device token, in lower case.
     public var token: String?
-    /// That were answered with this status.
+    /// The status of the response.
     public var status: Int?
-    /// Of which this became.
+    /// The outcome.
     public var outcome: Capture.Outcome?
-    /// With this `apns-id`, in lower case.
+    /// The `apns-id`, in lower case.
     public var identity: String?
-    /// That came at this moment or later.
+    /// The earliest time of the request.
     public var since: Moment?
-    /// With higher numbers than this.
+    /// Only captures with higher numbers.
     public var after: Int?
 
-    /// A filter that lets all pass.
+    /// Creates a filter that selects all captures.
     public init() {}
 
-    /// Whether a capture passes.
+    /// Whether the filter selects a capture.
     public func matches(_ capture: Capture) -> Bool {
         if let after, capture.number <= after { return false }
         if let since, capture.at < since { return false }
@@ -33,23 +33,23 @@ public struct CaptureFilter: Sendable, Equatable {
     }
 }
 
-/// A question about captures: the query of `GET /v1/captures`.
+/// A query for captures: that of `GET /v1/captures`.
 public struct CaptureQuery: Sendable, Equatable {
-    /// What is wrong with a question, as one sentence.
+    /// What is wrong with a query.
     public struct Mistake: Error, Equatable {
-        /// What was wrong, and what to do.
+        /// One sentence: what is wrong, and what to do.
         public let sentence: String
     }
 
-    /// Which captures.
+    /// Which captures to return.
     public var filter = CaptureFilter()
-    /// How many at most.
+    /// The most captures to return.
     public var last = Limits.capturesInAnswer
-    /// For how long to wait until there are ``count``, in milliseconds; nil: not at all.
+    /// How long to wait for ``count`` captures, in milliseconds; nil for not at all.
     public var waitMilliseconds: Int?
-    /// How many to wait for.
+    /// The number of captures to wait for.
     public var count = 1
-    /// Whether the answer is a line for each capture, and nothing else.
+    /// Whether the answer has a line for each capture, and nothing else.
     public var isLines = false
 
     /// Reads a query such as `topic=com.example.app&wait=5s&count=2`.
@@ -121,7 +121,7 @@ public struct CaptureQuery: Sendable, Equatable {
         throw Mistake(sentence: "'\(name)' is a whole number \(bounds), not '\(text)'.")
     }
 
-    /// Milliseconds of a time such as `5s` or `250ms`.
+    /// Reads a duration such as `5s` or `250ms`, in milliseconds.
     private static func wait(_ text: String) throws(Mistake) -> Int {
         let worth = text.hasSuffix("ms") ? 1 : 1000
         let digits = text.hasSuffix("ms") ? text.dropLast(2) : text.hasSuffix("s") ? text.dropLast() : ""
@@ -132,7 +132,7 @@ public struct CaptureQuery: Sendable, Equatable {
         return number * worth
     }
 
-    /// A value without its escapes (RFC 3986, section 2.1); nil: one of them is none.
+    /// Decodes percent-encoding (RFC 3986, section 2.1); nil if it is invalid.
     private static func decoded(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

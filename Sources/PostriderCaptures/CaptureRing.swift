@@ -1,33 +1,33 @@
 public import PostriderNotifications
 
-/// The latest requests, bounded in number and bytes: the oldest goes when there is no room for another.
+/// The latest requests, limited in number and bytes: the oldest is dropped if there is no room for another.
 public struct CaptureRing: Sendable {
     private let most: Int
     private let mostBytes: Int
-    /// In the order of their numbers, which follow one another; those before ``first`` are gone.
+    /// The captures in the order of their consecutive numbers. Those before index ``first`` are dropped.
     private var captures: [Capture] = []
     private var first = 0
     private var byteCount = 0
-    /// The number of the latest capture; 0: there was none.
+    /// The number of the latest capture; 0 if there was none.
     public private(set) var lastNumber = 0
-    /// How many are gone because there was no room.
+    /// How many captures were dropped because there was no room.
     public private(set) var droppedCount = 0
-    /// Rows of accepted pushes, with the captures that they belong to.
+    /// The rows of accepted pushes, with the numbers of their captures.
     private var rows: [QueueRow: Int] = [:]
-    /// Captures of accepted pushes whose rows are not known, by `apns-id`.
+    /// The captures of accepted pushes whose rows are not known yet, by `apns-id`.
     private var unplaced: [String: [Int]] = [:]
 
-    /// An empty ring for so many requests and bytes.
+    /// Creates an empty ring with these limits.
     public init(most: Int = Limits.captures, bytes: Int = Limits.captureBytes) {
         precondition(most > 0 && bytes > 0, "a ring has room")
         self.most = most
         mostBytes = bytes
     }
 
-    /// How many there are.
+    /// The number of captures.
     public var count: Int { captures.count - first }
 
-    /// Takes a request on, and answers its number.
+    /// Adds a request, and returns its number.
     public mutating func add(_ capture: Capture) -> Int {
         var capture = capture
         lastNumber += 1
@@ -39,7 +39,7 @@ public struct CaptureRing: Sendable {
         return lastNumber
     }
 
-    /// Notes something about a capture, unless it is gone. Its headers and body stay as they are.
+    /// Changes a capture unless it was dropped. Its headers and body must stay as they are.
     public mutating func update(_ number: Int, _ change: (inout Capture) -> Void) {
         guard let index = index(of: number) else { return }
         change(&captures[index])
@@ -47,14 +47,14 @@ public struct CaptureRing: Sendable {
         forgetLife(of: number, captures[index].identity)
     }
 
-    /// The captures that a filter lets pass, oldest first: the latest `last` of them; or with `after`
-    /// the first, up to one that is open.
+    /// The captures that a filter selects, oldest first: the latest `last` of them; or with `after` the first ones,
+    /// up to one that is open.
     public func captures(_ filter: CaptureFilter, last: Int = Limits.capturesInAnswer) -> [Capture] {
         let start = filter.after.map { max(first, first + $0 - droppedCount) } ?? first
         guard start < captures.count else { return [] }
         var found: [Capture] = []
         if filter.after != nil {
-            // Whoever goes on from the last one would never see the end of one that is open.
+            // A caller that continues after the last one would never see the outcome of an open one.
             for capture in captures[start...] where filter.matches(capture) {
                 guard found.count < last, capture.outcome != .open else { break }
                 found.append(capture)
@@ -67,7 +67,7 @@ public struct CaptureRing: Sendable {
         return found.reversed()
     }
 
-    /// Forgets all of them. Numbers go on.
+    /// Removes all captures. Numbers continue.
     public mutating func removeAll() {
         droppedCount += count
         captures = []
@@ -79,7 +79,8 @@ public struct CaptureRing: Sendable {
 
     // MARK: What becomes of accepted pushes
 
-    /// A request is about to be given to the home of its device: from its acceptance on, the trace tells of it.
+    /// A request is about to be passed to the shard of its device, so the trace will have events from its acceptance
+    /// on.
     public mutating func expectLife(of number: Int) {
         guard let index = index(of: number) else { return }
         unplaced[captures[index].identity.lowercased(), default: []].append(number)
@@ -91,10 +92,10 @@ public struct CaptureRing: Sendable {
         if unplaced[key]?.isEmpty == true { unplaced[key] = nil }
     }
 
-    /// Notes what the trace says of pushes, for those that were captured.
+    /// Adds the events of the trace to captured pushes.
     ///
-    /// A push is known by its row from its acceptance on. Of two with the same `apns-id` the one that came first was
-    /// accepted first.
+    /// From its acceptance on, a push is identified by its row. Of two with the same `apns-id`, the one that was
+    /// received first was accepted first.
     public mutating func note(_ records: [TraceRecord]) {
         for record in records {
             switch record {
@@ -130,7 +131,7 @@ public struct CaptureRing: Sendable {
         let gone = captures[first]
         byteCount -= gone.byteCount
         droppedCount += 1
-        // What is left of it is its place, until the array is made anew.
+        // The entry remains until the array is rebuilt, so its contents are released now.
         captures[first].headers = []
         captures[first].body = []
         captures[first].events = []

@@ -1,19 +1,20 @@
 public import PostriderNotifications
 
 extension Limits {
-    /// Requests that are captured; beyond that the oldest goes.
+    /// The most requests that are captured; beyond that the oldest is dropped.
     public static let captures = 10_000
-    /// Bytes of all captured requests together, 400 for each beside its headers and payload.
+    /// The most bytes of all captured requests together, including 400 for each beside its headers and payload.
     public static let captureBytes = 32 * 1024 * 1024
-    /// Things that happened to one captured push after its answer, each at 32 bytes.
+    /// The most events of one captured push, at 32 bytes each.
     public static let captureEvents = 32
-    /// Hexadecimal digits that a device token has at the least which a relay for tests accepts without having given it
-    /// out.
+    /// The least number of hexadecimal digits in a device token that a relay for tests accepts without having issued
+    /// it.
     public static let strangeTokenDigits = 64
-    /// Requests in one answer about them. With the largest headers and payloads, at 14 KiB each: 14 MiB.
+    /// The most requests in one answer. With the largest headers and payloads, at 14 KiB each: 14 MiB.
     public static let capturesInAnswer = 1000
-    /// Milliseconds for which somebody may wait for captures: a minute, below what proxies and clients wait for.
+    /// The most milliseconds for which a caller may wait for captures: a minute, which is shorter than the timeouts
+    /// of proxies and clients.
     public static let captureWaitMilliseconds = 60_000
-    /// Callers that wait for captures at once.
+    /// The most callers that wait for captures at once.
     public static let captureWaiters = 64
 }

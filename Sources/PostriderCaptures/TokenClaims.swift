@@ -1,19 +1,19 @@
 import FoundationEssentials
 import PostriderJSON
 
-/// What a provider token (a JSON Web Token, RFC 7519) says of itself. It is read, not verified: the answer to the
-/// request tells whether the relay believed it.
+/// The claims of a provider token (a JSON Web Token, RFC 7519). They are read and not verified: the response to the
+/// request tells whether the relay accepted the token.
 public struct TokenClaims: Sendable, Equatable {
-    /// `alg` of its header.
+    /// The algorithm: `alg` of the header.
     public var algorithm: String?
-    /// `kid` of its header.
+    /// The key identifier: `kid` of the header.
     public var keyIdentifier: String?
-    /// `iss`: the team.
+    /// The team: `iss`.
     public var issuer: String?
-    /// `iat`, in seconds since the epoch.
+    /// The time of issue: `iat`, in seconds since 1970.
     public var issuedAt: Int64?
 
-    /// Claims from their parts.
+    /// Creates claims from their parts.
     public init(algorithm: String?, keyIdentifier: String?, issuer: String?, issuedAt: Int64?) {
         self.algorithm = algorithm
         self.keyIdentifier = keyIdentifier
@@ -21,7 +21,7 @@ public struct TokenClaims: Sendable, Equatable {
         self.issuedAt = issuedAt
     }
 
-    /// What the value of an `authorization` field says; nil: it holds no token that can be read.
+    /// Reads the claims from the value of an `authorization` field; nil if it contains no readable token.
     public init?(authorization: String) {
         guard let token = Self.token(in: authorization) else { return nil }
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
@@ -36,8 +36,8 @@ public struct TokenClaims: Sendable, Equatable {
             issuedAt: issuedAt.flatMap { Int64(exactly: $0.rounded(.towardZero)) })
     }
 
-    /// The value of an `authorization` field without its secret: the signature of a token, or all behind the scheme of
-    /// something else.
+    /// The value of an `authorization` field without its secret: the signature of a token, or everything after the
+    /// name of another scheme.
     public static func masked(_ authorization: String) -> String {
         if token(in: authorization) != nil, let end = authorization.lastIndex(of: ".") {
             return authorization[...end] + mask

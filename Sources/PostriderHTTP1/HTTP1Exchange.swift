@@ -1,13 +1,13 @@
-/// What somebody asks for: a method without a body.
+/// A request without a body.
 public struct HTTP1Request: Sendable {
-    /// `GET` or `HEAD`.
+    /// The method: `GET` or `HEAD`.
     public let method: String
     /// The path, without a query.
     public let path: String
     /// The value of `Authorization`; nil if the header is missing.
     public let authorization: String?
 
-    /// A request from its parts.
+    /// Creates a request from its parts.
     public init(method: String, path: String, authorization: String?) {
         self.method = method
         self.path = path
@@ -15,18 +15,18 @@ public struct HTTP1Request: Sendable {
     }
 }
 
-/// What is answered.
+/// A response.
 public struct HTTP1Response: Sendable {
     /// The status code.
     public let status: Int
     /// The media type of the body.
     public let contentType: String
-    /// The body. It is not sent to `HEAD`.
+    /// The body. It is not sent in response to `HEAD`.
     public let body: String
     /// Further header fields.
     public let fields: [(name: String, value: String)]
 
-    /// A response from its parts.
+    /// Creates a response from its parts.
     public init(
         status: Int, contentType: String = "text/plain; charset=utf-8", body: String,
         fields: [(name: String, value: String)] = []
@@ -38,18 +38,18 @@ public struct HTTP1Response: Sendable {
     }
 }
 
-/// What a server may be held up with.
+/// The limits of a server.
 public struct HTTP1Bounds: Sendable {
-    /// Connections that may be open.
+    /// The most open connections.
     public let connections: Int
-    /// Connections of one address that may be open; nil: as many as there can be.
+    /// The most open connections of one address; nil for no limit.
     public let connectionsPerAddress: Int?
     /// Seconds without progress after which a connection is closed.
     public let timeoutSeconds: Int
-    /// Bytes of memory for the request of one connection.
+    /// The bytes of memory for the request of one connection.
     public let connectionBytes: Int
 
-    /// Bounds from their parts.
+    /// Creates limits from their parts.
     public init(
         connections: Int, connectionsPerAddress: Int?, timeoutSeconds: Int, connectionBytes: Int
     ) {
@@ -63,20 +63,20 @@ public struct HTTP1Bounds: Sendable {
 
 /// The certificate of a server and its key.
 public struct HTTP1Certificate: Sendable {
-    /// The certificate and those above it, PEM.
+    /// The certificate and its intermediate certificates, in PEM.
     public let chain: String
-    /// Its key, PEM.
+    /// The private key, in PEM.
     public let key: String
 
-    /// A certificate with its key.
+    /// Creates the pair from its parts.
     public init(chain: String, key: String) {
         self.chain = chain
         self.key = key
     }
 }
 
-/// A server that could not be started: one sentence for the operator.
+/// Why a server could not be started: one sentence for the operator.
 public struct HTTP1Error: Error, CustomStringConvertible {
-    /// What was wrong, and what to do.
+    /// One sentence: what was wrong, and what to do.
     public let description: String
 }

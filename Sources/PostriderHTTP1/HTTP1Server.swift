@@ -2,13 +2,13 @@ internal import CPostriderMicrohttpd
 public import PostriderTransport
 internal import Synchronization
 
-/// A small HTTP/1.1 server over libmicrohttpd: `GET` and `HEAD` without bodies, on a thread of its own, each request
-/// answered before the next. For what operators and their tools look at; nothing that must be quick.
+/// A small HTTP/1.1 server based on libmicrohttpd: `GET` and `HEAD` without bodies, on a thread of its own that
+/// answers one request after the other. It is for operators and their tools, and not for frequent requests.
 public final class HTTP1Server: Sendable {
-    /// Answers a request, on the server's thread. Others wait for it meanwhile.
+    /// Answers a request on the server's thread. Other requests wait meanwhile.
     public typealias Respond = @Sendable (HTTP1Request) -> HTTP1Response
 
-    /// Where it listens, with the port that the kernel chose if 0 was asked for.
+    /// The address it listens on, with the port that the kernel chose if the port was 0.
     public var address: SocketAddress { socket.address }
 
     private let socket: ListeningSocket
@@ -16,7 +16,7 @@ public final class HTTP1Server: Sendable {
     private let context: Context
     private let daemon = Mutex<Daemon?>(nil)
 
-    /// What the library hands to each of its callbacks.
+    /// The context that the library passes to each of its callbacks.
     final class Context: Sendable {
         let respond: Respond
         let abandoned = Atomic<UInt64>(0)
@@ -26,9 +26,9 @@ public final class HTTP1Server: Sendable {
 
     /// Starts a server.
     ///
-    /// - Parameter certificate: nil: plain.
-    /// - Throws: ``HTTP1Error``, for a certificate that the library does not take or a thread that cannot be started;
-    ///   `TransportError`, if nobody can listen at the address.
+    /// - Parameter certificate: the certificate and its key; nil for no TLS.
+    /// - Throws: ``HTTP1Error`` if the library refuses the certificate or a thread cannot be started;
+    ///   `TransportError` if the address cannot be listened on.
     public init(
         at address: SocketAddress, certificate: HTTP1Certificate?, bounds: HTTP1Bounds,
         respond: @escaping Respond
@@ -41,34 +41,35 @@ public final class HTTP1Server: Sendable {
 
     deinit { stop() }
 
-    /// Answers that were not taken: the client left, or made no progress for as long as ``HTTP1Bounds`` allow.
+    /// The number of responses that were not taken: the client left, or made no progress for longer than
+    /// ``HTTP1Bounds`` permit.
     public var abandonedCount: UInt64 { context.abandoned.load(ordering: .relaxed) }
 
-    /// Serves with another certificate from now on. Connections that are open are closed.
+    /// Replaces the certificate. Open connections are closed.
     ///
-    /// - Throws: ``HTTP1Error``; then everything stays as it was.
+    /// - Throws: ``HTTP1Error``; nothing has changed then.
     public func renew(_ certificate: HTTP1Certificate?) throws { try use(certificate) }
 
-    /// Closes all connections and ends the thread. Returns when the request that is being answered is.
+    /// Closes all connections and ends the thread. It returns after the current request is answered.
     public func stop() { daemon.withLock { $0 = nil } }
 
     private func use(_ certificate: HTTP1Certificate?) throws {
         var other: Daemon? = try Daemon(try socket.duplicate(), certificate, bounds, context)
-        // The old one ends when the new one accepts already: no client is refused.
+        // The new daemon accepts connections before the old one ends, so no client is refused.
         daemon.withLock { swap(&$0, &other) }
     }
 }
 
-/// One running daemon of the library; it ends when this goes.
+/// A running daemon of the library. It ends when this value is released.
 @safe private struct Daemon: ~Copyable, @unchecked Sendable {
     private let pointer: OpaquePointer
-    /// The library holds on to it without counting.
+    /// The library refers to the context without a reference count.
     private let context: HTTP1Server.Context
 
-    /// TLS 1.2 and 1.3, with what GnuTLS holds to be good.
+    /// TLS 1.2 and 1.3, with GnuTLS's default algorithms.
     private static let priorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
-    /// Starts a daemon on a listening socket, which it closes at its end.
+    /// Starts a daemon on a listening socket, which the daemon closes at its end.
     init(
         _ descriptor: Int32, _ certificate: HTTP1Certificate?, _ bounds: HTTP1Bounds,
         _ context: HTTP1Server.Context
@@ -122,7 +123,8 @@ public final class HTTP1Server: Sendable {
         unsafe MHD_OptionItem(option: option, value: value, ptr_value: pointer)
     }
 
-    /// Lends the key, the certificate and the priorities as C strings. The library reads them while it starts.
+    /// Passes the key, the certificate and the priorities as C strings to `body`. The library reads them while it
+    /// starts.
     private static func withTexts<Result>(
         of certificate: HTTP1Certificate?,
         _ body: (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Result
@@ -140,7 +142,7 @@ public final class HTTP1Server: Sendable {
     }
 }
 
-/// Called by the library for each request: first for its head, then, as there is no body, for the answer.
+/// The library calls this for each request: first for its head, and then, because there is no body, for the response.
 private let answer: MHD_AccessHandlerCallback = {
     context, connection, path, method, _, _, uploadSize, state in
     guard let context = unsafe context, let connection = unsafe connection, let path = unsafe path,
@@ -158,7 +160,7 @@ private let answer: MHD_AccessHandlerCallback = {
         unsafe state.pointee = context
         return .YES
     }
-    // A body has no meaning here (RFC 9110, section 9.3.1): whoever sends one is cut off.
+    // A body has no meaning here (RFC 9110, section 9.3.1), so a client that sends one is cut off.
     guard unsafe uploadSize.pointee == 0 else { return .NO }
     let request = unsafe HTTP1Request(
         method: name, path: String(cString: path),

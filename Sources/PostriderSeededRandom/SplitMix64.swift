@@ -1,12 +1,12 @@
-/// Numbers at random, the same for the same seed: what runs that are to be repeated draw from (Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators").
+/// A random number generator that returns the same numbers for the same seed, for runs that must be reproducible
+/// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
 public struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A sequence of numbers.
+    /// Creates a generator with a seed.
     public init(seed: UInt64) { state = seed }
 
-    /// The next number.
+    /// Returns the next number.
     public mutating func next() -> UInt64 {
         state &+= Self.step
         var word = state
@@ -15,7 +15,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
         return word ^ word >> 31
     }
 
-    /// What the state grows by with each number: a seed that is greater by it begins the same sequence one number
+    /// The increment of the state with each number. A seed that is greater by it begins the same sequence one number
     /// later.
     public static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
 }
