@@ -1,6 +1,6 @@
 extension Array {
-    /// The first place, not before `start`, from which on all elements fulfil a condition, found by halving: between
-    /// `start` and it none does.
+    /// The first index from `start` on whose element fulfils a condition, found by binary search. The elements must
+    /// be partitioned: if one fulfils the condition, all later ones do.
     @inlinable
     @inline(__always)
     public func firstPlace(from start: Int = 0, where isBehind: (Element) -> Bool) -> Int {

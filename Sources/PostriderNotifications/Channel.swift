@@ -1,9 +1,8 @@
-/// The name of a channel: 16 random bytes that are issued once, written in base64 on the wire
-/// (`apns-channel-id`).
+/// The identifier of a channel: 16 random bytes that are assigned once. Its text form is base64 (`apns-channel-id`).
 public struct ChannelIdentity: Hashable, Comparable, Sendable {
-    /// Bytes 0 to 7, most significant first.
+    /// Bytes 0 to 7, most significant byte first.
     public let high: UInt64
-    /// Bytes 8 to 15, most significant first.
+    /// Bytes 8 to 15, most significant byte first.
     public let low: UInt64
 
     /// The number of bytes.
@@ -11,13 +10,13 @@ public struct ChannelIdentity: Hashable, Comparable, Sendable {
     /// The number of characters of the base64 form: 22 and two of padding.
     public static let textByteCount = 24
 
-    /// An identity from its two words.
+    /// Creates an identity from its two words.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// An identity from its 16 bytes, or nil when there are not exactly 16.
+    /// Creates an identity from its 16 bytes; nil if there are not exactly 16.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.init(
@@ -26,7 +25,8 @@ public struct ChannelIdentity: Hashable, Comparable, Sendable {
         )
     }
 
-    /// An identity from its base64 form (RFC 4648 section 4) with or without padding, or nil.
+    /// Reads an identity from its base64 form (RFC 4648, section 4), with or without padding; nil if the text is not
+    /// one.
     public init?(text: Span<UInt8>) {
         var digits = text
         if digits.count == Self.textByteCount {
@@ -39,12 +39,13 @@ public struct ChannelIdentity: Hashable, Comparable, Sendable {
             guard let value = Self.value(digits[index]) else { return nil }
             words = (words.high << 6 | words.low >> 58, words.low << 6 | UInt64(value))
         }
-        // The last character holds the two bits that are left; another spelling of them is none of ours.
+        // The last character carries only two bits; its other bits must be 0, so that each identity has one text
+        // form.
         guard let last = Self.value(digits[21]), last & 0x0F == 0 else { return nil }
         self.init(high: words.high << 2 | words.low >> 62, low: words.low << 2 | UInt64(last >> 4))
     }
 
-    /// An identity from its base64 form, or nil.
+    /// Reads an identity from its base64 form; nil if the text is not one.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
         self.init(text: bytes.span)
@@ -57,7 +58,7 @@ public struct ChannelIdentity: Hashable, Comparable, Sendable {
         }
     }
 
-    /// In the order of their bytes.
+    /// Orders identities by their bytes.
     public static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }
 
     private static let alphabet = Array(
@@ -95,22 +96,23 @@ extension ChannelIdentity: CustomStringConvertible {
     }
 }
 
-/// What a channel keeps for those who are not connected (`message-storage-policy`), fixed when it is created.
+/// What a channel stores for devices that are not connected (`message-storage-policy`). It is fixed when the channel
+/// is created.
 public enum ChannelStorage: Int, Sendable {
-    /// Nothing: a broadcast reaches who is connected.
+    /// Nothing: a broadcast reaches only connected devices.
     case nothing = 0
     /// The most recent broadcast, for ``Limits/broadcastStoredHours`` or until its expiration.
     case mostRecent = 1
 }
 
-/// An app in one environment: what owns channels.
+/// The owner of channels: an app in one environment.
 public struct ChannelOwner: Hashable, Sendable {
     /// The app, without the suffix of a push type.
     public let topic: Topic
-    /// Where its providers and devices are.
+    /// The environment of its providers and devices.
     public let environment: Environment
 
-    /// An owner from its parts.
+    /// Creates an owner from its parts.
     public init(topic: Topic, environment: Environment) {
         self.topic = topic
         self.environment = environment
@@ -126,18 +128,18 @@ public struct ChannelOwner: Hashable, Sendable {
     }
 }
 
-/// A channel, as the registry keeps it.
+/// A channel in the registry.
 public struct ChannelRecord: Hashable, Sendable {
-    /// Its name.
+    /// The identifier of the channel.
     public let identity: ChannelIdentity
-    /// Whose it is.
+    /// The app that owns it.
     public let owner: ChannelOwner
-    /// What it keeps.
+    /// What the channel stores.
     public let storage: ChannelStorage
     /// When it was created.
     public let createdAt: Moment
 
-    /// A record from its parts.
+    /// Creates a record from its parts.
     public init(identity: ChannelIdentity, owner: ChannelOwner, storage: ChannelStorage, createdAt: Moment) {
         self.identity = identity
         self.owner = owner
@@ -146,26 +148,26 @@ public struct ChannelRecord: Hashable, Sendable {
     }
 }
 
-/// One accepted message to all subscribers of a channel, immutable. All shards share it by reference.
+/// An accepted message to all subscribers of a channel. It is immutable, and all shards share it by reference.
 public final class Broadcast: Sendable {
-    /// Who it is; a device drops a second one of the same identity and topic.
+    /// The identity of the broadcast. A device drops a second one with the same identity and topic.
     public let identity: NotificationIdentity
     /// The channel.
     public let channel: ChannelIdentity
-    /// The app.
+    /// The topic of the app.
     public let topic: Topic
     /// The JSON object as the provider sent it.
     public let payload: [UInt8]
-    /// `apns-priority`.
+    /// The priority: `apns-priority`.
     public let priority: Priority
-    /// How long it is worth keeping.
+    /// Until when it is worth delivering.
     public let expiration: Expiration
-    /// `apns-push-type`.
+    /// The push type: `apns-push-type`.
     public let pushType: PushType
-    /// When the relay admitted it.
+    /// When the relay accepted it.
     public let acceptedAt: Moment
 
-    /// A broadcast from its parts.
+    /// Creates a broadcast from its parts.
     public init(
         identity: NotificationIdentity,
         channel: ChannelIdentity,
@@ -186,7 +188,7 @@ public final class Broadcast: Sendable {
         self.acceptedAt = acceptedAt
     }
 
-    /// Whether it is worth nothing any more. One that was now or never never was kept.
+    /// Whether it has expired. This is true for one that must not be stored.
     public func hasExpired(at now: Moment) -> Bool {
         switch expiration {
         case .nowOrNever: true
@@ -196,7 +198,7 @@ public final class Broadcast: Sendable {
 }
 
 extension Broadcast: Hashable {
-    /// Whether everything about them is the same.
+    /// Compares all properties.
     public static func == (left: Broadcast, right: Broadcast) -> Bool {
         left.identity == right.identity && left.channel == right.channel && left.topic == right.topic
             && left.payload == right.payload && left.priority == right.priority
@@ -204,7 +206,7 @@ extension Broadcast: Hashable {
             && left.acceptedAt == right.acceptedAt
     }
 
-    /// Its identity and its channel are enough to tell broadcasts apart.
+    /// Hashes identity and channel, which suffice to distinguish broadcasts.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(identity)
         hasher.combine(channel)

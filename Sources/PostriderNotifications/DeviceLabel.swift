@@ -1,23 +1,23 @@
-/// A device's name, by which the operator calls it. No two devices of a relay have the same; case makes no difference.
+/// The name by which the operator refers to a device. It is unique in a relay; case is ignored.
 public struct DeviceName: Hashable, Sendable, CustomStringConvertible {
     /// The name as it was written.
     public let text: String
 
-    /// By which names are compared.
+    /// The form in which names are compared.
     public var key: String { text.lowercased() }
 
-    /// The name itself.
+    /// The name.
     public var description: String { text }
 
-    /// Which texts are names, in words.
+    /// A description of valid names, for error sentences.
     public static let rule =
         "1 to 63 letters, digits, '-' and '.', with a letter or digit at both ends, and not 24 hexadecimal "
         + "digits"
 
     private static let bytes = 63
 
-    /// A name from text; nil if it is none. Host names are names. The text of an identity is not, since commands take
-    /// both.
+    /// Creates a name from text; nil if it is not a valid name. Host names are valid. The text of a device identity
+    /// is not, because commands accept both.
     public init?(_ text: String) {
         guard (1...Self.bytes).contains(text.utf8.count), DeviceIdentity(hex: text) == nil,
             text.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
@@ -27,7 +27,7 @@ public struct DeviceName: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// The name that comes nearest to what a device calls itself.
+    /// Makes the valid name that is nearest to the device's own name.
     public init(of identity: DeviceIdentity, calledItself said: String) {
         if let name = DeviceName(said) {
             self = name
@@ -41,7 +41,7 @@ public struct DeviceName: Hashable, Sendable, CustomStringConvertible {
         self = DeviceName(text) ?? DeviceName(unchecked: "device-\(identity.description.prefix(8))")
     }
 
-    /// The same name with a number behind it, for the next device that calls itself so.
+    /// The same name followed by a number, for further devices with the same own name.
     public func numbered(_ number: Int) -> DeviceName {
         let ending = "-\(number)"
         let base = text.utf8.prefix(Self.bytes - ending.utf8.count)
@@ -53,16 +53,16 @@ public struct DeviceName: Hashable, Sendable, CustomStringConvertible {
 
 /// A word by which devices are grouped.
 public struct DeviceTag: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The tag.
+    /// The text of the tag.
     public let text: String
 
-    /// The tag itself.
+    /// The text of the tag.
     public var description: String { text }
 
-    /// Which texts are tags, in words.
+    /// A description of valid tags, for error sentences.
     public static let rule = "1 to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
 
-    /// A tag from text; nil where it is none.
+    /// Creates a tag from text; nil if it is not a valid tag.
     public init?(_ text: String) {
         guard (1...63).contains(text.utf8.count),
             text.utf8.allSatisfy({ $0.isLetterOrDigit || [0x2D, 0x2E, 0x5F].contains($0) }),
@@ -71,10 +71,10 @@ public struct DeviceTag: Hashable, Comparable, Sendable, CustomStringConvertible
         self.text = text
     }
 
-    /// In the order of their bytes.
+    /// Orders tags by their bytes.
     public static func < (left: DeviceTag, right: DeviceTag) -> Bool { left.text < right.text }
 
-    /// The tags in a text of tags with spaces between; nil where one of them is none.
+    /// Reads tags that are separated by spaces; nil if one of them is not valid.
     public static func list(_ text: String) -> [DeviceTag]? {
         let words = text.split(separator: " ")
         let tags = words.compactMap { DeviceTag(String($0)) }
@@ -82,18 +82,18 @@ public struct DeviceTag: Hashable, Comparable, Sendable, CustomStringConvertible
     }
 }
 
-/// What the operator calls a device, and the groups that it is in.
+/// The name and the tags of a device.
 public struct DeviceLabel: Hashable, Sendable {
     /// The device.
     public let device: DeviceIdentity
-    /// Its name; nil: it has none yet.
+    /// The name; nil if the device has none yet.
     public var name: DeviceName?
-    /// Whether the operator gave it the name; otherwise it came of what the device calls itself.
+    /// Whether the operator assigned the name; otherwise it was made from the device's own name.
     public var isGiven: Bool
-    /// Its tags, in order.
+    /// The tags, in order.
     public var tags: [DeviceTag]
 
-    /// A label from its parts.
+    /// Creates a label from its parts.
     public init(
         device: DeviceIdentity, name: DeviceName? = nil, isGiven: Bool = false, tags: [DeviceTag] = []
     ) {

@@ -1,6 +1,6 @@
 /// Whether a device is connected, since when, and what is known of its last connection.
 public struct DevicePresence: Hashable, Sendable {
-    /// How a connection of a device ended. The raw values stand in the registry and on the control socket.
+    /// How a connection of a device ended. The raw values are used in the registry and on the control socket.
     public enum Ending: String, CaseIterable, Sendable {
         /// Its agent said goodbye.
         case goodbye
@@ -18,7 +18,7 @@ public struct DevicePresence: Hashable, Sendable {
         case protocolError
         /// Another connection of the device took its place.
         case replaced
-        /// The relay had too much to do and asked the device to come back later.
+        /// The relay was overloaded and asked the device to come back later.
         case overloaded
         /// The operator removed the device.
         case removed
@@ -30,16 +30,16 @@ public struct DevicePresence: Hashable, Sendable {
 
     /// Whether a connection is open.
     public var isConnected: Bool
-    /// When it was connected, or when it left.
+    /// When it connected, or when its connection ended.
     public var since: Moment
-    /// The address of its last connection, without the port; empty: not known.
+    /// The address of its last connection without the port; empty if unknown.
     public var address: String
-    /// Program and version of its agent, as its last hello said; empty: not known.
+    /// Program and version of its agent, from its last hello; empty if unknown.
     public var agent: String
-    /// How its last connection that is over ended; nil: not known.
+    /// How its last finished connection ended; nil if unknown.
     public var ending: Ending?
 
-    /// A presence from its parts.
+    /// Creates a presence from its parts.
     public init(isConnected: Bool, since: Moment, address: String, agent: String, ending: Ending? = nil) {
         self.isConnected = isConnected
         self.since = since
@@ -48,8 +48,8 @@ public struct DevicePresence: Hashable, Sendable {
         self.ending = ending
     }
 
-    /// What a new run of the relay knows of it: a device that was connected has been away since the relay was last
-    /// known to run.
+    /// The presence from the view of a new run of the relay: a device that was connected counts as away since the
+    /// relay was last known to run.
     public func after(_ run: RelayRun) -> DevicePresence {
         guard isConnected else { return self }
         var presence = self
@@ -67,30 +67,31 @@ public struct PresenceRecord: Hashable, Sendable {
     /// Its presence.
     public var presence: DevicePresence
 
-    /// A record from its parts.
+    /// Creates a record from its parts.
     public init(device: DeviceIdentity, presence: DevicePresence) {
         self.device = device
         self.presence = presence
     }
 }
 
-/// One run of the relay, from its start to its end. Devices that the registry has as connected were so while it ran.
+/// One run of the relay, from its start to its end. Devices that the registry records as connected were connected
+/// during this run.
 public struct RelayRun: Hashable, Sendable {
-    /// When the relay was started, by which its runs are told apart.
+    /// When the relay was started. It identifies the run.
     public let startedAt: Moment
     /// When it was last known to run.
     public var aliveAt: Moment
-    /// Whether it was stopped in good order.
+    /// Whether it was stopped in order.
     public var isStopped: Bool
 
-    /// A run from its parts.
+    /// Creates a run from its parts.
     public init(startedAt: Moment, aliveAt: Moment, isStopped: Bool = false) {
         self.startedAt = startedAt
         self.aliveAt = aliveAt
         self.isStopped = isStopped
     }
 
-    /// The same run, of which something newer is known.
+    /// The same run, updated with newer information.
     public func merged(with newer: RelayRun) -> RelayRun {
         RelayRun(
             startedAt: startedAt, aliveAt: max(aliveAt, newer.aliveAt),

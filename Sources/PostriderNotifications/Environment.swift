@@ -1,8 +1,8 @@
-/// The two worlds of APNs, kept apart from the provider's key to the device token ("Sending notification
-/// requests to APNs"): what is of one means nothing in the other.
+/// The two environments of APNs (Apple, "Sending notification requests to APNs"). Keys, device tokens and pushes of
+/// one are not valid in the other.
 public enum Environment: String, CaseIterable, Codable, Sendable {
-    /// Apps as their users have them.
+    /// The environment of apps that users have installed.
     case production
-    /// Apps at their makers'; Apple's sandbox.
+    /// The environment of apps under development; Apple's sandbox.
     case development
 }

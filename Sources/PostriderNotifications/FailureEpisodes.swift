@@ -1,33 +1,33 @@
-/// When a failure that repeats is worth a line in the log: when it begins, when its cause changes, and when it is over.
+/// Decides when a repeated failure is worth a log line: when it begins, when its cause changes, and when it ends.
 ///
-/// Where a disk is nearly full, what is small succeeds between two that fail. So a failure that comes back soon after
-/// its end was told is over only when nothing has failed for a while: the log is told of at most two episodes in such a
-/// while, whatever happens.
+/// On a nearly full disk, small operations succeed between two that fail. So a failure that returns soon after its
+/// end was logged has ended only after a while without failure. The log has at most two episodes in such a period,
+/// whatever happens.
 public struct FailureEpisodes: Sendable {
-    /// Nanoseconds without a failure after which one that has come back is over: a minute.
+    /// How long no failure must occur until a failure that had returned counts as ended, in nanoseconds: a minute.
     public static let quiet: UInt64 = 60_000_000_000
 
     private struct Episode {
-        /// What has been told as its cause.
+        /// The causes that were logged.
         var kinds: Set<StoreError.Kind> = []
         var failures = 0
         var lastFailure: UInt64 = 0
-        /// Whether it began soon after the end of another.
+        /// Whether the failure began soon after the end of another.
         let hasComeBack: Bool
     }
 
     private var present: Episode?
     private var lastEnd: UInt64?
 
-    /// Nothing has failed yet.
+    /// Creates a state without failures.
     public init() {}
 
-    /// Whether it fails at present.
+    /// Whether the failure is present.
     public var isPresent: Bool { present != nil }
 
-    /// Something has failed, at a moment in monotonic nanoseconds.
+    /// Records a failure at a moment in monotonic nanoseconds.
     ///
-    /// - Returns: whether that is to be told.
+    /// - Returns: whether to log it.
     public mutating func failed(_ error: StoreError, at now: UInt64) -> Bool {
         var episode = present ?? Episode(hasComeBack: lastEnd.map { now < $0 + Self.quiet } ?? false)
         episode.failures += 1
@@ -36,9 +36,9 @@ public struct FailureEpisodes: Sendable {
         return episode.kinds.insert(error.kind).inserted
     }
 
-    /// Something of the same sort has succeeded, at a moment in monotonic nanoseconds.
+    /// Records the success of the same kind of operation at a moment in monotonic nanoseconds.
     ///
-    /// - Returns: how often it had failed, if the end is to be told.
+    /// - Returns: how many times it had failed, if the end is to be logged; nil otherwise.
     public mutating func succeeded(at now: UInt64) -> Int? {
         guard let episode = present, !episode.hasComeBack || now >= episode.lastFailure + Self.quiet else {
             return nil

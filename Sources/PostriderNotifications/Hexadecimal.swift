@@ -1,6 +1,6 @@
-/// Hexadecimal text, as device tokens and identities are written.
+/// Hexadecimal text, which device tokens and identities use.
 public enum Hexadecimal {
-    /// The value of one digit of either case, or nil.
+    /// The value of one digit of either case; nil if it is not a digit.
     @inlinable
     public static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
@@ -11,16 +11,18 @@ public enum Hexadecimal {
         }
     }
 
-    /// The four bytes that eight digits of either case spell, or nil. The first digit is the lowest byte of
-    /// `digits`, the first byte the lowest of the result.
+    /// Decodes eight digits of either case to four bytes; nil if one is not a digit. The first digit is the lowest
+    /// byte of `digits`, and the first byte is the lowest byte of the result.
     ///
-    /// All eight at a time, without a branch: of digits at random no processor foretells which are letters.
+    /// It handles all eight digits at once and without a branch, because in random digits a processor cannot predict
+    /// which are letters.
     @inlinable
     public static func bytes(_ digits: UInt64) -> UInt32? {
         let each: UInt64 = 0x0101_0101_0101_0101
         let top = each << 7
         let lower = digits | (digits & each << 6) >> 1
-        // Of seven bits each: the top bit of a sum tells whether the byte is no less than what was left to 0x80.
+        // Each byte has seven bits here, so the top bit of a sum tells whether the byte reaches the threshold that
+        // was subtracted from 0x80.
         let decimals = (lower &+ each * 0x50) & ~(lower &+ each * 0x46) & top
         let letters = (lower &+ each * 0x1F) & ~(lower &+ each * 0x19) & top
         guard digits & top == 0, decimals | letters == top else { return nil }
@@ -30,7 +32,7 @@ public enum Hexadecimal {
         return UInt32(truncatingIfNeeded: words | words >> 16)
     }
 
-    /// The eight digits of four bytes, the other way round; `letterA` is the digit of ten: `A` or `a`.
+    /// Encodes four bytes as eight digits, in the same order; `letterA` is the digit for ten: `A` or `a`.
     @inlinable
     public static func digits(_ bytes: UInt32, letterA: UInt8) -> UInt64 {
         let words = (UInt64(bytes) | UInt64(bytes) << 16) & 0x0000_FFFF_0000_FFFF
@@ -41,7 +43,7 @@ public enum Hexadecimal {
         return values &+ each * 0x30 &+ letters &* UInt64(letterA &- 0x3A)
     }
 
-    /// The bytes that an even number of digits of either case spell, or nil.
+    /// Decodes an even number of digits of either case; nil if the text has another form.
     public static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -54,7 +56,7 @@ public enum Hexadecimal {
         return bytes
     }
 
-    /// Two lower-case digits for each byte.
+    /// Encodes each byte as two lower-case digits.
     public static func text(_ bytes: [UInt8]) -> String {
         var digits = [UInt8]()
         digits.reserveCapacity(bytes.count * 2)
@@ -71,13 +73,13 @@ public enum Hexadecimal {
 }
 
 extension Span where Element == UInt8 {
-    /// The eight bytes from `index` on as one word, the first of them lowest: what looks at every byte is fast where it
-    /// looks at eight at a time. The compiler makes one load of it.
+    /// The eight bytes from `index` on as one word, the first byte lowest. Code that examines every byte is faster
+    /// with eight at a time; the compiler turns this into one load.
     @inlinable
     @inline(__always)
     public func octet(at index: Int) -> UInt64 {
         let part = extracting(index..<index &+ 8)
-        // With this, none of the eight indices has to be checked.
+        // This precondition spares the checks of the eight indices.
         precondition(part.count == 8, "eight bytes lie within the span")
         var word: UInt64 = 0
         for byte in 0..<8 { word |= UInt64(part[byte]) &<< UInt64(8 * byte) }

@@ -1,7 +1,7 @@
-/// Where the house writes what an operator should know. It is never called on the data path, and never with a
-/// secret, a whole device token or a payload.
+/// The log for the operator. It is never called on the hot path, and never with a secret, a whole device token or a
+/// payload.
 public struct Log: Sendable {
-    /// How much a line matters, by syslog's numbers (RFC 5424 section 6.2.1).
+    /// The severity of a line, with syslog's numbers (RFC 5424, section 6.2.1).
     public enum Level: Int, Comparable, CaseIterable, Sendable {
         case error = 3
         case warning = 4
@@ -9,24 +9,24 @@ public struct Log: Sendable {
         case info = 6
         case debug = 7
 
-        /// More severe levels come first.
+        /// Orders more severe levels first.
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// A line, with what is needed to leave out its repeats.
+    /// A line of the log, with what is needed to leave out its repeats.
     public struct Line: Sendable, Equatable {
-        /// How much it matters.
+        /// The severity of the line.
         public let level: Level
-        /// What it says.
+        /// The text of the line.
         public let text: String
-        /// Lines of the same kind repeat each other; nil for a line that is always written.
+        /// The kind of the line: lines of the same kind repeat each other. nil for a line that is always written.
         public let kind: String?
-        /// The address or the user that caused the line; nil if that is not known.
+        /// The address or the user that caused the line; nil if unknown.
         public let source: String?
-        /// How many things the line tells of.
+        /// How many events the line reports.
         public let count: Int
 
-        /// A line from its parts.
+        /// Creates a line from its parts.
         public init(
             _ level: Level, _ text: String, kind: String? = nil, from source: String? = nil, count: Int = 1
         ) {
@@ -40,50 +40,52 @@ public struct Log: Sendable {
 
     private let write: @Sendable (Line) -> Void
 
-    /// A log that hands each line to `write`, from any thread. Nothing is left out.
+    /// Creates a log that passes each line to `write`, on any thread. Repeats are not left out.
     public init(_ write: @escaping @Sendable (Level, String) -> Void) {
         self.init { line in write(line.level, line.text) }
     }
 
-    /// A log that hands each line to `write`, from any thread, which can leave out repeats (``RepeatFilter``).
+    /// Creates a log that passes each line to `write`, on any thread. `write` can leave out repeats
+    /// (``RepeatFilter``).
     public init(_ write: @escaping @Sendable (Line) -> Void) { self.write = write }
 
-    /// A log that forgets everything, for tests and quiet tools.
+    /// A log that discards everything, for tests and quiet tools.
     public static let none = Log { (_: Line) in }
 
     /// Writes a line.
     ///
     /// - Parameters:
-    ///   - kind: to be set for a line that a peer or an app can cause as often as it likes: of lines of one kind the
-    ///     first is written, the others are counted. There are few kinds; a kind never contains what a peer chooses.
+    ///   - kind: required for a line that a peer or an app can cause any number of times: the first line of a kind is
+    ///     written, the others are counted. There must be few kinds, so a kind never contains text that a peer
+    ///     chooses.
     ///   - source: the address, the network or the user that caused the line, to count how many there are.
-    ///   - count: how many things the line tells of, such as dropped notifications.
+    ///   - count: how many events the line reports, such as dropped notifications.
     public func write(
         _ level: Level, _ text: String, kind: String? = nil, from source: String? = nil, count: Int = 1
     ) {
         write(Line(level, text, kind: kind, from: source, count: count))
     }
 
-    /// Something failed that an operator must look at.
+    /// Logs a failure that an operator must look at.
     public func error(_ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil) {
         write(.error, text(), kind: kind, from: source)
     }
 
-    /// Something is wrong that the process works around.
+    /// Logs a problem that the process can work around.
     public func warning(_ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil) {
         write(.warning, text(), kind: kind, from: source)
     }
 
-    /// Something that an operator wants to see in normal running.
+    /// Logs an event that an operator wants to see in normal operation.
     public func notice(_ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil) {
         write(.notice, text(), kind: kind, from: source)
     }
 
-    /// Ordinary events.
+    /// Logs an ordinary event.
     public func info(_ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil) {
         write(.info, text(), kind: kind, from: source)
     }
 
-    /// Detail for finding faults.
+    /// Logs a detail for finding faults.
     public func debug(_ text: @autoclosure () -> String) { write(.debug, text()) }
 }

@@ -1,35 +1,35 @@
-/// One accepted push, immutable from the moment that a relay admits it until it is settled.
+/// An accepted push. It is immutable from the time at which a relay accepts it until it is settled.
 ///
-/// It crosses from the provider's shard to the device's home and to the ledger by reference; nothing of it is
-/// copied on the way.
+/// The provider's shard passes it to the device's shard and to the ledger by reference; nothing is copied.
 public final class Notification: Sendable {
-    /// Its `apns-id`. A provider may use one for several pushes: see ``isSame(as:)``.
+    /// The `apns-id`. A provider may use one for several pushes: see ``isSame(as:)``.
     public let identity: NotificationIdentity
     /// The addressed device.
     public let device: DeviceIdentity
     /// The addressed app's registration on that device.
     public let registration: RegistrationNumber
-    /// The app it is for.
+    /// The topic of the app.
     public let topic: Topic
-    /// `apns-push-type`, nil where the provider sent none.
+    /// The push type (`apns-push-type`); nil if the provider sent none.
     public let pushType: PushType?
-    /// `apns-priority`, immediate where the provider sent none.
+    /// The priority (`apns-priority`); immediate if the provider sent none.
     public let priority: Priority
-    /// How long it is worth keeping.
+    /// Until when it is worth delivering.
     public let expiration: Expiration
-    /// `apns-collapse-id`, nil where the provider sent none; at most ``Limits/collapseIdentifierBytes``
-    /// bytes.
+    /// The collapse identifier (`apns-collapse-id`), at most ``Limits/collapseIdentifierBytes`` bytes; nil if the
+    /// provider sent none.
     public let collapseIdentifier: String?
-    /// The JSON object as the provider sent it.
+    /// The payload: the JSON object as the provider sent it.
     public let payload: [UInt8]
-    /// When the relay admitted it.
+    /// When the relay accepted it.
     public let acceptedAt: Moment
-    /// `apns-unique-id`, nil where the provider is told none. Not kept on the disk, as ``proof``: it is for the trace.
+    /// The `apns-unique-id`; nil if the provider gets none. Like ``proof`` it is not stored, because only the trace
+    /// uses it.
     public let uniqueIdentity: NotificationIdentity?
-    /// How its provider proved who it is.
+    /// How its provider was authenticated.
     public let proof: ProviderProof?
 
-    /// A notification from its parts.
+    /// Creates a notification from its parts.
     public init(
         identity: NotificationIdentity,
         device: DeviceIdentity,
@@ -58,8 +58,7 @@ public final class Notification: Sendable {
         self.proof = proof
     }
 
-    /// The place that this notification takes among a device's pending ones; a later one in the same slot
-    /// replaces it.
+    /// The collapse key of this notification: a later one with the same key replaces it in the device's queue.
     public var slot: Slot {
         if let collapseIdentifier {
             .collapse(registration, Array(collapseIdentifier.utf8))
@@ -69,22 +68,23 @@ public final class Notification: Sendable {
     }
 }
 
-// Providers send a push again when they do not know what became of it, and some use one `apns-id` for all of their
-// pushes. Only what is the same in every respect is a push that was sent again.
+// Providers repeat a push if they do not know its outcome, and some use one `apns-id` for all of their pushes. So a
+// push is a repetition only if it is the same in every respect.
 extension Notification {
-    /// Whether this is the same push as another to the same registration: `apns-id`, payload and every header.
+    /// Whether this is the same push as another to the same registration: `apns-id`, payload and every header are
+    /// equal.
     public func isSame(as other: Notification) -> Bool {
         isSameButForExpiration(as: other) && statedExpiration == other.statedExpiration
     }
 
-    /// The same with any `apns-expiration`.
+    /// Whether this is the same push as another, apart from `apns-expiration`.
     public func isSameButForExpiration(as other: Notification) -> Bool {
         identity == other.identity && registration == other.registration && priority == other.priority
             && pushType == other.pushType && topic == other.topic && payload == other.payload
             && collapseIdentifier.map { Array($0.utf8) } == other.collapseIdentifier.map { Array($0.utf8) }
     }
 
-    /// A hash of all that ``isSame(as:)`` compares. It differs from process to process.
+    /// A hash of everything that ``isSame(as:)`` compares. It differs between processes.
     public var contentHash: Int {
         var hasher = Hasher()
         hasher.combine(identity)
@@ -105,22 +105,23 @@ extension Notification {
 }
 
 extension Expiration {
-    /// The expiration as far as the provider has stated it; nil if it is the latest possible, which moves with the
-    /// time at which the push is accepted.
+    /// The expiration as the provider stated it; nil if it is the latest possible one, which depends on when the push
+    /// is accepted.
     public func stated(acceptedAt: Moment, latestAfterMilliseconds: Int64) -> Expiration? {
         self == .at(acceptedAt.advanced(byMilliseconds: latestAfterMilliseconds)) ? nil : self
     }
 }
 
-/// A place among the pending notifications of one device: one index gives collapse and idempotent resend.
+/// A collapse key among the pending notifications of one device. One index serves both collapsing and the detection
+/// of repeated pushes.
 public enum Slot: Hashable, Sendable {
-    /// A notification without collapse identifier stands for itself: only a resend of it meets it here.
+    /// A notification without collapse identifier has a key of its own, which only its repetition shares.
     case identity(RegistrationNumber, NotificationIdentity)
-    /// The same for a notification whose `apns-id` another pending one has as well: a number tells them apart.
+    /// A notification whose `apns-id` another pending one has as well. The number distinguishes them.
     case namesake(RegistrationNumber, NotificationIdentity, Int)
-    /// Notifications of one app with one collapse identifier share a slot; the newest holds it. Bytes,
-    /// because two texts that Unicode takes for the same are not the same header value.
+    /// Notifications of one app with the same collapse identifier; the newest replaces the others. It is compared as
+    /// bytes, because texts that are equivalent in Unicode are different header values.
     case collapse(RegistrationNumber, [UInt8])
-    /// All notifications of one app share a slot: Apple's storage, in which the latest waits and no other.
+    /// All notifications of one app, if only the latest is stored, as Apple documents.
     case latest(RegistrationNumber)
 }

@@ -1,27 +1,26 @@
-/// The identity of a notification: the UUID of its `apns-id`, sent by the provider or drawn by the relay.
+/// The identity of a notification: the UUID in `apns-id`, which the provider or the relay has chosen.
 ///
-/// A provider's own spelling is echoed byte for byte by the session that answers it; this value is what the
-/// relay and the device compare.
+/// Answers repeat the provider's own spelling byte for byte; relay and device compare this value.
 public struct NotificationIdentity: Hashable, Sendable {
-    /// Bytes 0 to 7, most significant first.
+    /// Bytes 0 to 7, most significant byte first.
     public let high: UInt64
-    /// Bytes 8 to 15, most significant first.
+    /// Bytes 8 to 15, most significant byte first.
     public let low: UInt64
 
     /// The number of bytes.
     public static let byteCount = 16
-    /// The number of characters in the canonical 8-4-4-4-12 form (RFC 9562 section 4).
+    /// The number of characters of the canonical 8-4-4-4-12 form (RFC 9562, section 4).
     public static let textByteCount = 36
 
     private static let dash = UInt8(ascii: "-")
 
-    /// An identity from its two words.
+    /// Creates an identity from its two words.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// A version 4 UUID (RFC 9562 section 5.4) from 128 random bits.
+    /// Creates a version 4 UUID (RFC 9562, section 5.4) from 128 random bits.
     public init(random high: UInt64, _ low: UInt64) {
         self.init(
             high: high & 0xFFFF_FFFF_FFFF_0FFF | 0x4000,
@@ -29,7 +28,7 @@ public struct NotificationIdentity: Hashable, Sendable {
         )
     }
 
-    /// An identity from 16 bytes, or nil when there are not exactly 16.
+    /// Creates an identity from 16 bytes; nil if there are not exactly 16.
     public init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         self.init(
@@ -38,12 +37,12 @@ public struct NotificationIdentity: Hashable, Sendable {
         )
     }
 
-    /// An identity from the canonical text form with digits of either case, or nil.
+    /// Reads an identity from the canonical text form with digits of either case; nil if the text has another form.
     public init?(text: Span<UInt8>) {
         guard text.count == Self.textByteCount, text[8] == Self.dash, text[13] == Self.dash,
             text[18] == Self.dash, text[23] == Self.dash
         else { return nil }
-        // Around the dashes: 8, 4 and 4, 4 and 4, 8 and 4 digits.
+        // Between the dashes: 8, 4 and 4, 4 and 4, 8 and 4 digits.
         guard let first = Hexadecimal.bytes(text.octet(at: 0)),
             let second = Hexadecimal.bytes(text.octet(at: 9) & 0xFFFF_FFFF | text.octet(at: 14) << 32),
             let third = Hexadecimal.bytes(text.octet(at: 19) & 0xFFFF_FFFF | text.octet(at: 24) << 32),
@@ -54,7 +53,7 @@ public struct NotificationIdentity: Hashable, Sendable {
             low: UInt64(third.byteSwapped) << 32 | UInt64(fourth.byteSwapped))
     }
 
-    /// An identity from the canonical text form with digits of either case, or nil.
+    /// Reads an identity from the canonical text form with digits of either case; nil if the text has another form.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
         self.init(text: bytes.span)
@@ -72,8 +71,7 @@ public struct NotificationIdentity: Hashable, Sendable {
         return bytes
     }
 
-    /// The 36 characters of the canonical form in upper case, as Apple prints the identities that it
-    /// generates.
+    /// The 36 characters of the canonical form in upper case, as Apple prints the identities that it generates.
     public var upperCaseText: [UInt8] { text(letterA: UInt8(ascii: "A")) }
 
     /// The 36 characters of the canonical form in lower case.
@@ -84,10 +82,10 @@ public struct NotificationIdentity: Hashable, Sendable {
         return letters.indices.map { letters[$0] }
     }
 
-    /// The canonical form without an allocation; `letterA` is the digit of ten: `A` or `a`.
+    /// The characters of the canonical form, without allocation; `letterA` is the digit for ten: `A` or `a`.
     public func letters(letterA: UInt8) -> InlineArray<36, UInt8> {
         var letters = InlineArray<36, UInt8>(repeating: Self.dash)
-        // Around the dashes: 8, 4 and 4, 4 and 4, 8 digits.
+        // Between the dashes: 8, 4 and 4, 4 and 4, 8 digits.
         letters.write(high >> 32, at: 0, letterA)
         letters.write(high, at: 9, gap: 1, letterA)
         letters.write(low >> 32, at: 19, gap: 1, letterA)

@@ -12,18 +12,18 @@ public enum PushType: String, CaseIterable, Sendable {
     case voip
     case widgets
 
-    /// A push type from the bytes of the header, or nil when Apple's documentation knows none of that name.
+    /// Reads a push type from the bytes of the header; nil if Apple's documentation has no such value.
     public init?(_ text: Span<UInt8>) {
-        // By far the most are alerts; no text is made to find out.
+        // Nearly all pushes are alerts, so these are compared first, without creating a string.
         guard let type = Self.allCases.first(where: { text.spells($0.rawValue) }) else { return nil }
         self = type
     }
 
-    /// What goes with a push type (the contract's section 2.3).
+    /// What a push type implies (section 2.3 of the contract).
     public struct Rule: Sendable {
-        /// What follows the app's bundle identifier in the topic; empty: nothing does.
+        /// The suffix of the topic after the app's bundle identifier; empty for none.
         public let topicSuffix: String
-        /// The priorities that a push of this type may have.
+        /// The permitted priorities.
         public let priorities: ClosedRange<Priority>
         /// The largest payload in bytes ("Generating a remote notification").
         public let payloadBytes: Int
@@ -39,7 +39,7 @@ public enum PushType: String, CaseIterable, Sendable {
         }
     }
 
-    /// What goes with this push type.
+    /// The rule for this push type.
     public var rule: Rule {
         switch self {
         case .alert: Rule()
@@ -57,16 +57,16 @@ public enum PushType: String, CaseIterable, Sendable {
     }
 }
 
-/// The values of `apns-priority`, by their wire number.
+/// The values of `apns-priority`.
 public enum Priority: UInt8, CaseIterable, Comparable, Sendable {
-    /// Power outranks everything; never wakes the device.
+    /// The power considerations of the device come first; the push never wakes the device.
     case low = 1
-    /// Delivered with regard to the device's power.
+    /// The push is delivered with regard to the power considerations of the device.
     case considerate = 5
-    /// Delivered at once. The default when the header is absent.
+    /// The push is delivered at once. This is the default if the header is missing.
     case immediate = 10
 
-    /// A priority from the bytes of the header, or nil for anything but `1`, `5` and `10`.
+    /// Reads a priority from the bytes of the header; nil for anything but `1`, `5` and `10`.
     public init?(_ text: Span<UInt8>) {
         switch text.count {
         case 1 where text[0] == UInt8(ascii: "1"): self = .low
@@ -76,7 +76,7 @@ public enum Priority: UInt8, CaseIterable, Comparable, Sendable {
         }
     }
 
-    /// Lower priorities come first.
+    /// Orders lower priorities first.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 

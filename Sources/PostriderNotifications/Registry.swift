@@ -1,17 +1,17 @@
-/// What the registry holds of one enrolled device.
+/// The record of an enrolled device.
 public struct DeviceRecord: Hashable, Sendable {
-    /// Who it is.
+    /// The identity of the device.
     public let identity: DeviceIdentity
-    /// SHA-256 of the 32 random bytes that the device was given; the relay keeps no secret of a device.
+    /// SHA-256 of the device secret. The relay does not keep the secret.
     public let secretDigest: [UInt8]
-    /// What the device called itself when it enrolled, for the operator's eyes.
+    /// The name that the device gave when it enrolled, for the operator.
     public let name: String
     /// When it enrolled.
     public let enrolledAt: Moment
-    /// When it was last seen connected; noted once a day (``Limits/sightingMilliseconds``).
+    /// When it was last seen connected. This is recorded once a day (``Limits/sightingMilliseconds``).
     public var seenAt: Moment
 
-    /// A record from its parts. A device that has enrolled is seen then.
+    /// Creates a record from its parts. A device that enrols counts as seen at that time.
     public init(
         identity: DeviceIdentity, secretDigest: [UInt8], name: String, enrolledAt: Moment,
         seenAt: Moment? = nil
@@ -24,21 +24,21 @@ public struct DeviceRecord: Hashable, Sendable {
     }
 }
 
-/// One app's registration on one device. It stays in the registry when the app is gone, so that its token is
-/// answered with 410 and the moment.
+/// An app's registration on a device. It stays in the registry after it has ended, so that its token gets 410 with
+/// the time.
 public struct RegistrationRecord: Hashable, Sendable {
     /// The device.
     public let device: DeviceIdentity
-    /// The number inside the device token.
+    /// The number that is part of the device token.
     public let number: RegistrationNumber
-    /// The app.
+    /// The topic of the app.
     public let topic: Topic
     /// When it was made.
     public let registeredAt: Moment
-    /// When the app was unregistered; nil while its token is good.
+    /// When the registration ended; nil while the token is valid.
     public let unregisteredAt: Moment?
 
-    /// A record from its parts.
+    /// Creates a record from its parts.
     public init(
         device: DeviceIdentity,
         number: RegistrationNumber,
@@ -54,27 +54,27 @@ public struct RegistrationRecord: Hashable, Sendable {
     }
 }
 
-/// A provider's public key: what its tokens are verified with, and what they are good for ("Establishing a
+/// A provider's public key, which verifies its tokens, and what these tokens permit (Apple, "Establishing a
 /// token-based connection to APNs").
 public struct ProviderKeyRecord: Hashable, Sendable {
-    /// The `kid` of its tokens.
+    /// The key identifier: `kid` of its tokens.
     public let identifier: String
-    /// The team that owns it: the `iss` of its tokens.
+    /// The team that owns it: `iss` of its tokens.
     public let team: String
-    /// The P-256 public key, PEM.
+    /// The P-256 public key in PEM.
     public let publicKey: String
     /// When it was added.
     public let addedAt: Moment
-    /// The environment that it is for; nil: a legacy key, good in both.
+    /// The environment of the key; nil for a legacy key, which is valid in both.
     public let environment: Environment?
-    /// The topics of a topic-specific key; nil: a team-scoped key, for every topic of its team.
+    /// The topics of a topic-specific key; nil for a team-scoped key, which is valid for every topic of its team.
     public let topics: [Topic]?
-    /// The topic-specific key whose tokens may share a connection with this one's.
+    /// The topic-specific key whose tokens may share a connection with this key's; nil for none.
     public let relatedKey: String?
-    /// When it was revoked; nil while it is good. A revoked key is known and refused.
+    /// When it was revoked; nil while it is valid. Tokens of a revoked key are refused.
     public let revokedAt: Moment?
 
-    /// A record from its parts; a legacy key of the whole team if nothing else is said.
+    /// Creates a record from its parts; by default a legacy key of the whole team.
     public init(
         identifier: String,
         team: String,
@@ -95,7 +95,7 @@ public struct ProviderKeyRecord: Hashable, Sendable {
         self.revokedAt = revokedAt
     }
 
-    /// The same key, revoked at this moment. One that was revoked before stays revoked since then.
+    /// The same key, revoked at this moment. A key that was revoked before keeps the earlier moment.
     public func revoked(at moment: Moment) -> ProviderKeyRecord {
         ProviderKeyRecord(
             identifier: identifier, team: team, publicKey: publicKey, addedAt: addedAt,
@@ -110,10 +110,10 @@ public struct TopicRecord: Hashable, Sendable {
     public let topic: Topic
     /// The team.
     public let team: String
-    /// Whether the app may have channels and broadcast to them.
+    /// Whether the app may have channels and send broadcasts.
     public let takesBroadcasts: Bool
 
-    /// A record from its parts.
+    /// Creates a record from its parts.
     public init(topic: Topic, team: String, takesBroadcasts: Bool = true) {
         self.topic = topic
         self.team = team
@@ -121,18 +121,18 @@ public struct TopicRecord: Hashable, Sendable {
     }
 }
 
-/// A key with which devices enrol; the relay keeps its digest only.
+/// A key with which devices enrol. The relay keeps only its digest.
 public struct EnrolmentKeyRecord: Hashable, Sendable {
-    /// What the operator calls it.
+    /// The name that the operator gave it.
     public let name: String
     /// SHA-256 of the key's text.
     public let digest: [UInt8]
     /// When it was added.
     public let addedAt: Moment
-    /// The tags of the devices that enrol with it.
+    /// The tags that devices get when they enrol with it.
     public let tags: [DeviceTag]
 
-    /// A record from its parts.
+    /// Creates a record from its parts.
     public init(name: String, digest: [UInt8], addedAt: Moment, tags: [DeviceTag] = []) {
         self.name = name
         self.digest = digest
@@ -141,76 +141,76 @@ public struct EnrolmentKeyRecord: Hashable, Sendable {
     }
 }
 
-/// Everything in the registry, as it is read at start-up.
+/// Everything in the registry, as it is read at start.
 public struct Registry: Hashable, Sendable {
-    /// The secrets that seal device tokens, newest last; the newest seals, all of them open.
+    /// The secrets that encrypt device tokens, the newest last. The newest encrypts, and all of them decrypt.
     public var tokenSecrets: [[UInt8]] = []
-    /// Enrolled devices.
+    /// The enrolled devices.
     public var devices: [DeviceRecord] = []
-    /// Registrations of all devices, in order of device and number.
+    /// The registrations of all devices, in the order of device and number.
     public var registrations: [RegistrationRecord] = []
-    /// Providers' keys.
+    /// The keys of providers.
     public var providerKeys: [ProviderKeyRecord] = []
-    /// Topics.
+    /// The topics.
     public var topics: [TopicRecord] = []
-    /// Enrolment keys.
+    /// The enrolment keys.
     public var enrolmentKeys: [EnrolmentKeyRecord] = []
-    /// Channels.
+    /// The channels.
     public var channels: [ChannelRecord] = []
-    /// The stored broadcasts, at most one for each channel, in the order of their channels.
+    /// The stored broadcasts, at most one for each channel, in the order of channels.
     public var broadcasts: [Broadcast] = []
-    /// The presence of devices, in order of devices; those that have not connected since it is noted have none.
+    /// The presence of devices, in the order of devices. Devices that have never connected since presence is recorded
+    /// are missing.
     public var presences: [PresenceRecord] = []
-    /// The last run of the relay that had devices.
+    /// The last run of the relay; nil if no run with devices was recorded.
     public var lastRun: RelayRun?
-    /// Names and tags of devices, in order of devices; those that have neither yet are not among them.
+    /// The names and tags of devices, in the order of devices. Devices with neither are missing.
     public var labels: [DeviceLabel] = []
 
-    /// An empty registry.
+    /// Creates an empty registry.
     public init() {}
 }
 
-/// One change to the registry. Each is idempotent: applied twice it leaves what it leaves when applied once.
+/// A change of the registry. Each is idempotent: applying it twice has the effect of once.
 public enum RegistryChange: Hashable, Sendable {
-    /// Adds a token secret as the newest; one that is there already becomes the newest.
+    /// Adds a token secret as the newest. If it exists already, it becomes the newest.
     case addTokenSecret([UInt8])
-    /// Adds a device, or replaces the one of that identity.
+    /// Adds a device, or replaces the one with its identity.
     case putDevice(DeviceRecord)
-    /// Notes when a device was last seen; one that is not there is no error.
+    /// Records when a device was last seen. It is no error if the device does not exist.
     case noteSeen(DeviceIdentity, Moment)
-    /// Notes that a relay runs. Where another run was noted before, the devices that were connected then are away since
-    /// its last moment (``DevicePresence/after(_:)``).
+    /// Records that a relay runs. If an earlier run was recorded, devices that were connected then count as away
+    /// since the last moment of that run (``DevicePresence/after(_:)``).
     case noteRun(RelayRun)
-    /// Notes the presence of a device, in place of an earlier one. Where there is no such device nothing is noted, and
-    /// that is no error.
+    /// Records the presence of a device, and replaces an earlier one. If the device does not exist, it does nothing.
     case putPresence(PresenceRecord)
-    /// Notes the name and the tags of a device, in place of earlier ones. Where there is no such device nothing is
-    /// noted, and that is no error.
+    /// Records the name and the tags of a device, and replaces earlier ones. If the device does not exist, it does
+    /// nothing.
     case putLabel(DeviceLabel)
-    /// Removes a device with its registrations, its presence and its label; one that is not there is no error.
+    /// Removes a device with its registrations, its presence and its label. It is no error if it does not exist.
     case removeDevice(DeviceIdentity)
-    /// Adds a registration, or replaces the one of that device and number. Where there is no such device nothing is
-    /// added, and that is no error: it was removed while its registration was under way.
+    /// Adds a registration, or replaces the one with the same device and number. If the device does not exist, it
+    /// does nothing, because the device was removed while its registration was under way.
     case putRegistration(RegistrationRecord)
-    /// Adds a provider's key, or replaces the one of that identifier.
+    /// Adds a provider's key, or replaces the one with its identifier.
     case putProviderKey(ProviderKeyRecord)
-    /// Removes a provider's key; one that is not there is no error.
+    /// Removes a provider's key. It is no error if it does not exist.
     case removeProviderKey(identifier: String)
     /// Adds a topic, or gives it to another team.
     case putTopic(TopicRecord)
-    /// Removes a topic; one that is not there is no error.
+    /// Removes a topic. It is no error if it does not exist.
     case removeTopic(Topic)
-    /// Adds an enrolment key, or replaces the one of that name.
+    /// Adds an enrolment key, or replaces the one with its name.
     case putEnrolmentKey(EnrolmentKeyRecord)
-    /// Removes an enrolment key; one that is not there is no error.
+    /// Removes an enrolment key. It is no error if it does not exist.
     case removeEnrolmentKey(name: String)
-    /// Adds a channel, or replaces the one of that identity.
+    /// Adds a channel, or replaces the one with its identity.
     case putChannel(ChannelRecord)
-    /// Removes a channel with its broadcast; one that is not there is no error.
+    /// Removes a channel with its broadcast. It is no error if it does not exist.
     case removeChannel(ChannelIdentity)
-    /// Keeps a broadcast in place of its channel's earlier one. Where there is no such channel nothing is kept, and
-    /// that is no error. One with ``Expiration/nowOrNever`` is never kept.
+    /// Stores a broadcast, and replaces its channel's earlier one. If the channel does not exist, it does nothing. A
+    /// broadcast with ``Expiration/nowOrNever`` is never stored.
     case putBroadcast(Broadcast)
-    /// Removes the broadcast of a channel; one that is not there is no error.
+    /// Removes the broadcast of a channel. It is no error if it does not exist.
     case removeBroadcast(of: ChannelIdentity)
 }

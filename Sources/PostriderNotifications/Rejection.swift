@@ -1,6 +1,5 @@
-/// The reasons with which a push is refused: Apple's words and statuses in one table ("Handling notification
-/// responses from APNs"; the contract's section 4.2). No other word is ever sent: clients turn unknown
-/// reasons into crashes.
+/// The reasons with which a push is refused, with Apple's words and statuses (Apple, "Handling notification responses
+/// from APNs"; section 4.2 of the contract). No other word is sent, because some clients crash on unknown reasons.
 public enum Rejection: String, CaseIterable, Error, Sendable {
     case badCollapseIdentifier = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -34,7 +33,8 @@ public enum Rejection: String, CaseIterable, Error, Sendable {
     case internalServerError = "InternalServerError"
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
-    // Of channels and broadcasts only ("Handling error responses from Apple Push Notification service").
+    // These are only for channels and broadcasts (Apple, "Handling error responses from Apple Push Notification
+    // service").
     case badChannelIdentifier = "BadChannelId"
     case badRequestParameters = "BadRequestParams"
     case badRequestPayload = "BadRequestPayload"
@@ -45,7 +45,7 @@ public enum Rejection: String, CaseIterable, Error, Sendable {
     case missingPushType = "MissingPushType"
     case topicMismatch = "TopicMismatch"
 
-    /// The HTTP status that goes with the reason.
+    /// The HTTP status of the reason.
     public var status: Int {
         switch self {
         case .badCollapseIdentifier, .badDeviceToken, .badExpirationDate, .badMessageIdentifier, .badPriority,
@@ -69,11 +69,11 @@ public enum Rejection: String, CaseIterable, Error, Sendable {
         }
     }
 
-    /// The JSON body of the reply. A 410 carries `timestamp`, the moment since which the token is dead, as an
-    /// integer of milliseconds; no other status does.
+    /// The JSON body of the answer. A 410 has `timestamp`, the moment since which the token is invalid, in
+    /// milliseconds since 1970; no other status has it.
     ///
-    /// - Parameter usesLiveSpellings: whether the reason is spelled as the service spells it, where that is not how
-    ///   it is documented.
+    /// - Parameter usesLiveSpellings: whether the reason is spelled as Apple's service spells it where that differs
+    ///   from the documentation.
     public func body(since timestamp: Moment? = nil, usesLiveSpellings: Bool = false) -> [UInt8] {
         precondition((status == 410) == (timestamp != nil), "a 410, and only a 410, carries its timestamp")
         let reason = usesLiveSpellings ? liveSpelling : rawValue
@@ -81,7 +81,7 @@ public enum Rejection: String, CaseIterable, Error, Sendable {
         return Array("{\"reason\":\"\(reason)\",\"timestamp\":\(timestamp.milliseconds)}".utf8)
     }
 
-    /// The word that the service was seen to say (the contract's section 10, line 1).
+    /// The word that Apple's service was observed to send (section 10, line 1, of the contract).
     private var liveSpelling: String {
         self == .badEnvironmentKeyIdentifierInToken ? "BadEnvironmentKeyInToken" : rawValue
     }

@@ -1,9 +1,8 @@
-/// Keeps lines that peers cause from flooding the log. The first line of a kind is written at once. Further lines of
-/// that kind are counted for ``Limits/logRepeatSeconds``; then one line has the text of the last and the number of
-/// those that were left out. A kind without repeats in that time is forgotten, and its next line is written at once
-/// again.
+/// Prevents lines that peers cause from flooding the log. The first line of a kind is written at once. Further lines
+/// of that kind are counted for ``Limits/logRepeatSeconds``; then one line has the text of the last and the number of
+/// those that were left out. A kind without repeats in that time is forgotten, so its next line is written at once.
 ///
-/// Pure: the time is an argument, in nanoseconds of any clock that does not go back.
+/// It reads no clock: callers pass the time in nanoseconds of any clock that does not go back.
 public struct RepeatFilter: Sendable {
     private struct Repeats {
         let since: UInt64
@@ -14,15 +13,15 @@ public struct RepeatFilter: Sendable {
     }
 
     private static let interval = UInt64(Limits.logRepeatSeconds) * 1_000_000_000
-    /// Stands for all kinds that there is no room for.
+    /// Stands for all kinds for which there is no room.
     private static let otherKinds = ""
 
     private var kinds: [String: Repeats] = [:]
 
-    /// A filter that has seen nothing.
+    /// Creates a filter that has seen no line.
     public init() {}
 
-    /// The lines to write now, for a line that has come: it, or none, and before it what is due.
+    /// The lines to write now when a line arrives: counts that are due, and the line itself unless it is a repeat.
     public mutating func take(_ line: Log.Line, now: UInt64) -> [Log.Line] {
         guard let kind = line.kind else { return [line] }
         let due = takeDue(now: now)
@@ -41,7 +40,7 @@ public struct RepeatFilter: Sendable {
         return due
     }
 
-    /// The lines that tell of repeats whose interval is over.
+    /// The lines about repeats whose interval is over.
     public mutating func takeDue(now: UInt64) -> [Log.Line] {
         takeRepeats {
             now >= $0.since + Self.interval
@@ -50,7 +49,7 @@ public struct RepeatFilter: Sendable {
         }
     }
 
-    /// The lines that tell of all repeats, for the end of the log.
+    /// The lines about all repeats, for the end of the log.
     public mutating func takeAll() -> [Log.Line] {
         takeRepeats { _ in
             true
@@ -59,7 +58,7 @@ public struct RepeatFilter: Sendable {
         }
     }
 
-    /// When ``takeDue(now:)`` has something to say next; nil if nothing was left out.
+    /// When ``takeDue(now:)`` next returns a line; nil if no line was left out.
     public var nextDue: UInt64? {
         kinds.values.filter { $0.count > 0 }.map { $0.since + Self.interval }.min()
     }
@@ -70,7 +69,7 @@ public struct RepeatFilter: Sendable {
         guard kinds.values.contains(where: isOver) else { return [] }
         var lines: [Log.Line] = []
         for (kind, repeats) in kinds.filter({ isOver($0.value) }).sorted(by: { $0.key < $1.key }) {
-            // Whoever goes on is still counted: one line for each interval.
+            // A kind that still repeats is counted on, with one line for each interval.
             kinds[kind] = repeats.count > 0 ? next() : nil
             if let line = Self.sum(repeats) { lines.append(line) }
         }

@@ -1,39 +1,40 @@
-/// Where a notification lies in the queue: drawn from one rising counter, so that the queue is append-only.
+/// The number of a notification's row in the queue. Rows are numbered by one rising counter, so the queue is
+/// append-only.
 public struct QueueRow: Hashable, Comparable, Sendable {
     /// The number, from 1.
     public let value: Int64
 
-    /// A row number.
+    /// Creates a row number from its value.
     public init(_ value: Int64) { self.value = value }
 
-    /// Earlier rows come first.
+    /// Orders earlier rows first.
     public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
-/// A notification at its row.
+/// A notification with its row.
 public struct QueuedNotification: Sendable {
-    /// Where it lies.
+    /// The row of the notification.
     public let row: QueueRow
-    /// What lies there.
+    /// The notification.
     public let notification: Notification
 
-    /// A notification at its row.
+    /// Creates the pair of row and notification.
     public init(row: QueueRow, notification: Notification) {
         self.row = row
         self.notification = notification
     }
 }
 
-/// What the memory holds of a stored notification: everything that the home needs to order, collapse and
-/// expire it, but not its payload.
+/// What the memory holds of a stored notification: everything that the device's shard needs to order, collapse and
+/// expire it, without the payload.
 public struct QueueEntry: Hashable, Sendable {
-    /// Where it lies.
+    /// The row of the notification.
     public let row: QueueRow
     /// The addressed device.
     public let device: DeviceIdentity
     /// The addressed registration.
     public let registration: RegistrationNumber
-    /// Its place among the device's pending notifications.
+    /// Its collapse key among the device's pending notifications.
     public let slot: Slot
     /// Its priority.
     public let priority: Priority
@@ -41,10 +42,10 @@ public struct QueueEntry: Hashable, Sendable {
     /// The moment after which it is not delivered.
     public let expiresAt: Moment
 
-    /// When it was accepted, to the second.
+    /// When it was accepted, rounded down to the second.
     public var acceptedAt: Moment { Moment(seconds: Int64(acceptedSecond)) }
 
-    /// An entry from its parts.
+    /// Creates an entry from its parts.
     public init(
         row: QueueRow,
         device: DeviceIdentity,
@@ -65,8 +66,8 @@ public struct QueueEntry: Hashable, Sendable {
 }
 
 extension QueueEntry {
-    /// The entry of a notification at its row. One with ``Expiration/nowOrNever`` is never stored and has
-    /// none.
+    /// Creates the entry of a notification. Returns nil for one with ``Expiration/nowOrNever``, which is never
+    /// stored.
     public init(row: QueueRow, notification: Notification) {
         guard case .at(let expiresAt) = notification.expiration else {
             preconditionFailure("a notification that is never stored has no row")
@@ -83,103 +84,101 @@ extension QueueEntry {
     }
 }
 
-/// What one ledger transaction does to the queue. Rows are settled before notifications are enqueued.
+/// The changes to the queue in one ledger transaction. Rows are removed before notifications are appended.
 public struct QueueBatch: Sendable {
-    /// Notifications to append, each with expiration ``Expiration/at(_:)``; one that never is stored has no
-    /// row.
+    /// The notifications to append, each with expiration ``Expiration/at(_:)``, because others are never stored.
     public var enqueued: [QueuedNotification] = []
-    /// Rows to remove; one that is not there is no error.
+    /// The rows to remove. It is no error if one does not exist.
     public var settled: [QueueRow] = []
 
-    /// An empty batch.
+    /// Creates an empty batch.
     public init() {}
 
-    /// Whether there is nothing to do.
+    /// Whether the batch has no changes.
     public var isEmpty: Bool { enqueued.isEmpty && settled.isEmpty }
 }
 
-/// The seam behind which a storage engine stands: the registry, and the queue of notifications that wait.
+/// The interface of a storage engine for the registry and the queue of pending notifications.
 ///
-/// One thread, the ledger's, calls a store. It is batched and completes asynchronously, so that an engine
-/// that pipelines fits; an engine that does not (SQLite) completes before the call returns. A completion is
-/// called exactly once, on the calling thread. When it succeeds, the change survives power loss.
+/// Only the ledger's thread calls a store. Calls are batched and complete asynchronously, so that an engine can
+/// pipeline them; an engine that does not (SQLite) completes before the call returns. A completion is called exactly
+/// once, on the calling thread. After success, the change survives a power failure.
 public protocol Store: AnyObject {
-    /// Everything in the registry: token secrets in the order of their addition, everything else in the order
-    /// of the bytes of its key. Called once, at start-up.
+    /// Returns everything in the registry: token secrets in the order of their addition, everything else in the byte
+    /// order of its key. Called once, at start.
     func loadRegistry() throws(StoreError) -> Registry
 
-    /// Visits the entry of every stored notification in the order of rows, and answers the last row ever used
-    /// (0 where there is none), so that row numbers never return. Called once, at start-up.
+    /// Visits the entry of every stored notification in the order of rows, and returns the last row ever used (0 if
+    /// there is none), so that row numbers are never reused. Called once, at start.
     func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow
 
     /// Applies changes to the registry in order, all or none.
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void)
 
-    /// Applies a batch to the queue, all or nothing. A row number that is taken fails it
+    /// Applies a batch to the queue, all or nothing. It fails if a row number is in use
     /// (``StoreError/Kind/conflict``).
     func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void)
 
-    /// The notifications at these rows, in the order asked for; a row that is not there is left out.
+    /// Returns the notifications of these rows in the given order, without those that do not exist.
     func read(_ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void)
 
-    /// Holds on to everything that is committed now, registry and queue at the same moment, so that it can be
-    /// copied while the store goes on. One at a time (``StoreError/Kind/busy``).
+    /// Holds everything that is committed now, registry and queue at the same moment, so that it can be copied while
+    /// the store goes on. There is one at a time (``StoreError/Kind/busy``).
     func snapshot() throws(StoreError) -> any StoreSnapshot
 
-    /// Does what the store has to do for itself, which may take its time: to be called when whoever waited for the last
-    /// change has been told.
+    /// Does maintenance that may take time. It is called after the callers that waited for the last change were told.
     func maintain()
 
-    /// Does a piece of what makes later changes quicker, to be called while nobody wants anything. False: nothing is
-    /// left of it.
+    /// Does one step of a preparation that makes later changes faster. It is called while the store is idle. Returns
+    /// false if nothing is left to prepare.
     func prepare() -> Bool
 
-    /// Ends the store's work in good order. Nothing may be called after it.
+    /// Closes the store in order. No call may follow.
     func close()
 }
 
 extension Store {
-    /// A store that is not on a disk has nothing to do for itself.
+    /// The default does nothing, for a store that is not on a disk.
     public func maintain() {}
 
-    /// Nor anything to prepare.
+    /// The default has nothing to prepare.
     public func prepare() -> Bool { false }
 
-    /// A store that is not on a disk has nothing to copy.
+    /// The default throws, because a store that is not on a disk has nothing to copy.
     public func snapshot() throws(StoreError) -> any StoreSnapshot {
         throw StoreError(.unusable, "This store is not on a disk: there is nothing to copy.")
     }
 }
 
-/// What a store held at one moment.
+/// The content of a store at one moment.
 public protocol StoreSnapshot: AnyObject, Sendable {
-    /// Writes it into a new directory that a store can be opened in; once, from any thread. The directory has
-    /// its name when it is whole and durable, and not before.
+    /// Writes the content to a new directory, in which a store can be opened. It can be called once, on any thread.
+    /// The directory gets its name only when it is complete and durable.
     func copy(to directory: String) throws(StoreError)
 }
 
-/// A failure of our own storage: never the provider's fault. The relay answers 503, counts it and goes on.
+/// A failure of the relay's own storage. The relay answers 503, counts it and goes on.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of a failure.
     public enum Kind: Hashable, Sendable {
-        /// The file cannot be opened or is not one of ours.
+        /// The file cannot be opened or belongs to another program.
         case unusable
-        /// No room is left.
+        /// No space is left.
         case full
-        /// The disk failed to write or to sync; what was asked for is not durable.
+        /// The disk failed to write or to sync. The change is not durable.
         case inputOutput
         /// Another process holds the database.
         case busy
-        /// What was asked contradicts what is there, as a row number or the name of a copy that is taken already does.
+        /// The change contradicts the existing content, such as a row number or the name of a copy that is in use.
         case conflict
     }
 
-    /// What kind of failure it was.
+    /// The kind of the failure.
     public let kind: Kind
-    /// One sentence: what was wrong, where, what to do.
+    /// One sentence: what was wrong, where, and what to do.
     public let description: String
 
-    /// A store error.
+    /// Creates an error from its parts.
     public init(_ kind: Kind, _ description: String) {
         self.kind = kind
         self.description = description

@@ -1,10 +1,10 @@
-/// The app a push is for: a bundle identifier, with a suffix for some push types.
+/// The topic of an app: its bundle identifier, with a suffix for some push types.
 public struct Topic: Hashable, Sendable {
-    /// The text as the provider writes it in `apns-topic`.
+    /// The text of the topic, as in `apns-topic`.
     public let text: String
 
-    /// A topic, or nil when the text is empty, longer than ``Limits/topicBytes`` or holds anything but ASCII
-    /// letters, digits, `.`, `-` and `_` (a bundle identifier, and what real topics add to it).
+    /// Creates a topic; nil if the text is empty, exceeds ``Limits/topicBytes``, or contains anything but ASCII
+    /// letters, digits, `.`, `-` and `_` (which bundle identifiers and the suffixes of real topics use).
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= Limits.topicBytes, text.utf8.allSatisfy(Self.isAllowed) else {
             return nil
@@ -16,8 +16,7 @@ public struct Topic: Hashable, Sendable {
         text = String(topic.text.dropLast(suffix.utf8.count))
     }
 
-    /// The push type whose suffix stands at the end, behind a bundle identifier; nil: the topic is a bundle
-    /// identifier.
+    /// The push type whose suffix the topic has; nil if the topic is a bundle identifier.
     public var suffixType: PushType? {
         for type in PushType.allCases {
             let suffix = type.rule.topicSuffix.utf8
@@ -43,6 +42,6 @@ public struct Topic: Hashable, Sendable {
 }
 
 extension Topic: CustomStringConvertible {
-    /// The text.
+    /// The text of the topic.
     public var description: String { text }
 }

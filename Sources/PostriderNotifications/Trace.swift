@@ -1,12 +1,12 @@
-/// How a provider has proved who it is.
+/// How a provider was authenticated.
 public enum ProviderProof: Hashable, Sendable {
-    /// By a token of the key with this identifier.
+    /// By a token that was signed with the key of this identifier.
     case key(String)
     /// By a client certificate.
     case certificate
 }
 
-/// Whom a traced push was for.
+/// The recipient of a traced push.
 public enum TraceTarget: Hashable, Sendable {
     /// An app on a device.
     case device(DeviceIdentity, RegistrationNumber)
@@ -14,34 +14,35 @@ public enum TraceTarget: Hashable, Sendable {
     case channel(ChannelIdentity, Environment)
 }
 
-/// The beginning of a traced push's life: what it was when its home took it on. A broadcast is one, too.
+/// The first record of a traced push: its properties when the device's shard accepted it. It is also used for
+/// broadcasts.
 public struct TraceAcceptance: Hashable, Sendable {
-    /// The number under which the rest of its life is told; no other push ever has it.
+    /// The row number, by which later records refer to the push. It is unique.
     public let row: QueueRow
-    /// When its home took it on.
+    /// When the shard accepted it.
     public let moment: Moment
-    /// Its `apns-id`.
+    /// The `apns-id`.
     public let identity: NotificationIdentity
-    /// Its `apns-unique-id`, nil where the provider was told none.
+    /// The `apns-unique-id`; nil if the provider got none.
     public let uniqueIdentity: NotificationIdentity?
-    /// Whom it is for.
+    /// The recipient.
     public let target: TraceTarget
-    /// The app.
+    /// The topic of the app.
     public let topic: Topic
-    /// `apns-push-type`, nil where the provider sent none.
+    /// The push type (`apns-push-type`); nil if the provider sent none.
     public let pushType: PushType?
-    /// `apns-priority`.
+    /// The priority: `apns-priority`.
     public let priority: Priority
-    /// How long it is worth keeping.
+    /// Until when it is worth delivering.
     public let expiration: Expiration
     /// Whether it has a collapse identifier.
     public let collapses: Bool
-    /// Bytes of its payload, at most `UInt32.max`.
+    /// The bytes of its payload, at most `UInt32.max`.
     public let payloadBytes: Int
-    /// How its provider proved who it is; nil where nobody knows any more.
+    /// How its provider was authenticated; nil if that is not known any more.
     public let proof: ProviderProof?
 
-    /// An acceptance from its parts.
+    /// Creates an acceptance from its parts.
     public init(
         row: QueueRow, moment: Moment, identity: NotificationIdentity,
         uniqueIdentity: NotificationIdentity?, target: TraceTarget, topic: Topic, pushType: PushType?,
@@ -62,7 +63,7 @@ public struct TraceAcceptance: Hashable, Sendable {
         self.proof = proof
     }
 
-    /// The acceptance of a notification that was taken on at a row.
+    /// Creates the record of a notification that was accepted with a row.
     public init(_ queued: QueuedNotification, at moment: Moment) {
         let notification = queued.notification
         self.init(
@@ -74,7 +75,7 @@ public struct TraceAcceptance: Hashable, Sendable {
             payloadBytes: notification.payload.count, proof: notification.proof)
     }
 
-    /// The acceptance of a broadcast, for which a row was drawn.
+    /// Creates the record of a broadcast, which has a row number of its own.
     public init(
         _ broadcast: Broadcast, in environment: Environment, by proof: ProviderProof, row: QueueRow,
         at moment: Moment
@@ -86,7 +87,7 @@ public struct TraceAcceptance: Hashable, Sendable {
             collapses: false, payloadBytes: broadcast.payload.count, proof: proof)
     }
 
-    /// The addressed device, nil where it was broadcast.
+    /// The addressed device; nil for a broadcast.
     public var device: DeviceIdentity? {
         switch target {
         case .device(let device, _): device
@@ -95,60 +96,60 @@ public struct TraceAcceptance: Hashable, Sendable {
     }
 }
 
-/// One thing that happened to a push after it was accepted.
+/// An event of a push after it was accepted.
 public struct TraceEvent: Hashable, Sendable {
-    /// What happened. The numbers are those in the files.
+    /// The kind of an event. The raw values are stored in the trace's files.
     public enum Kind: UInt8, CaseIterable, Sendable {
-        /// The relay started; it is about no push, and its row is 0.
+        /// The relay was started. The event belongs to no push, and its row is 0.
         case started = 1
-        /// It is on the disk.
+        /// The push was stored on the disk.
         case stored = 2
-        /// It was written to the device's connection; the detail is ``TraceEvent/connection(_:ofShard:)``.
+        /// The push was written to the device's connection. The detail is ``TraceEvent/connection(_:ofShard:)``.
         case sent = 3
-        /// The connection was lost before the device acknowledged it; it waits again.
+        /// The connection was lost before the device acknowledged the push, which is queued again.
         case returned = 4
-        /// What had replaced it could not be stored; it waits again.
+        /// The push that had replaced it could not be stored, so this one is queued again.
         case recalled = 5
-        /// The device acknowledged it.
+        /// The device acknowledged the push.
         case acknowledged = 6
-        /// A newer one took its slot; the detail is the newer one's row.
+        /// A newer push with the same collapse key replaced it. The detail is the newer one's row.
         case replaced = 7
-        /// The same push was waiting already, or a device reported that it had it; the detail is that one's row.
+        /// The same push was queued already, or a device reported that it had it. The detail is the row of that one.
         case merged = 8
-        /// Its time was over before it was delivered.
+        /// The push expired before it was delivered.
         case expired = 9
-        /// It was now or never, and its one attempt failed.
+        /// The push must not be stored, and its only attempt failed.
         case discarded = 10
-        /// It was given up; the detail is the number of the cause.
+        /// The push was given up. The detail is the number of the cause.
         case dropped = 11
-        /// The device reported that its app has taken it, as a ``TraceReport``; the detail is the moment by the
-        /// device's clock, as with the two below.
+        /// The device reported that its app has handled the push, as a ``TraceReport``. The detail is the moment by
+        /// the device's clock, also for the two kinds below.
         case handedOver = 12
-        /// The device reported that the user was shown it.
+        /// The device reported that the push was shown to the user.
         case shown = 13
-        /// The device reported that the user acted on it.
+        /// The device reported that the user responded to the push.
         case actedOn = 14
-        /// It was written to the connections of a channel's subscribers; the detail is
+        /// The broadcast was written to the connections of a channel's subscribers. The detail is
         /// ``TraceEvent/count(_:ofShard:)``.
         case broadcast = 15
-        /// It was not, because too much waited there; the detail is the same.
+        /// The broadcast was skipped for connections with too much queued output. The detail has the same form.
         case skipped = 16
-        /// The device reported that a newer one with its collapse identifier took its place there, before its app was
-        /// given it; the detail is as with ``handedOver``.
+        /// The device reported that a newer push with the same collapse identifier replaced it before its app got it.
+        /// The detail is the moment by the device's clock.
         case replacedOnDevice = 17
-        /// The device reported that it has started the push's handler; the detail is as with ``handedOver``, here and
-        /// below.
+        /// The device reported that it has started the push's handler. The detail is the moment by the device's
+        /// clock, also for the kinds below.
         case begun = 18
         /// The device reported that the handler has ended with exit code 0.
         case done = 19
-        /// The device reported that app or handler has failed at it, and is given it again.
+        /// The device reported that the app or handler has failed and will get the push again.
         case failed = 20
-        /// The device reported that app or handler has failed at it as often as may be.
+        /// The device reported that the app or handler has failed as often as permitted.
         case gaveUp = 21
-        /// The device reported that the handler asks to be started later.
+        /// The device reported that the handler asked to be started later.
         case postponed = 22
 
-        /// Whether the relay is done with the push. One that was replaced may be recalled.
+        /// Whether the relay is done with the push after this. A push that was replaced may be recalled.
         public var isEnding: Bool {
             switch self {
             case .acknowledged, .replaced, .merged, .expired, .discarded, .dropped: true
@@ -161,14 +162,14 @@ public struct TraceEvent: Hashable, Sendable {
 
     /// What happened.
     public let kind: Kind
-    /// When.
+    /// When it happened.
     public let moment: Moment
-    /// To which push.
+    /// The row of the push.
     public let row: QueueRow
-    /// What else there is to say; what it means depends on the kind.
+    /// Details, whose meaning depends on the kind.
     public let detail: Int64
 
-    /// An event from its parts.
+    /// Creates an event from its parts.
     public init(_ kind: Kind, at moment: Moment, row: QueueRow, detail: Int64 = 0) {
         self.kind = kind
         self.moment = moment
@@ -176,35 +177,35 @@ public struct TraceEvent: Hashable, Sendable {
         self.detail = detail
     }
 
-    /// The detail of ``Kind/sent``: a shard and the number of one of its connections, below 2⁴⁸.
+    /// Makes the detail of ``Kind/sent``: a shard, and the number of one of its connections, below 2⁴⁸.
     public static func connection(_ number: UInt64, ofShard shard: Int) -> Int64 {
         Int64(shard) << 48 | Int64(truncatingIfNeeded: number & 0xFFFF_FFFF_FFFF)
     }
 
-    /// The detail of ``Kind/broadcast`` and ``Kind/skipped``: a shard and how many of its devices.
+    /// Makes the detail of ``Kind/broadcast`` and ``Kind/skipped``: a shard, and a number of its devices.
     public static func count(_ devices: Int, ofShard shard: Int) -> Int64 {
         connection(UInt64(devices), ofShard: shard)
     }
 
-    /// The connection that a ``Kind/sent`` tells of.
+    /// The connection in the detail of a ``Kind/sent``.
     public var connection: (shard: Int, number: UInt64) { Self.connection(in: detail) }
 
-    /// The shard and the connection of such a detail.
+    /// The shard and the connection in such a detail.
     public static func connection(in detail: Int64) -> (shard: Int, number: UInt64) {
         (Int(detail >> 48), UInt64(truncatingIfNeeded: detail & 0xFFFF_FFFF_FFFF))
     }
 }
 
-/// What a trace consists of, in the order in which it was written down.
+/// A record of a trace. Records are kept in the order in which they were written.
 public enum TraceRecord: Hashable, Sendable {
     /// A push was accepted.
     case acceptance(TraceAcceptance)
-    /// Something happened to it.
+    /// An event of a push.
     case event(TraceEvent)
-    /// A device has reported what became of one.
+    /// A device's report about a push.
     case report(TraceReport)
 
-    /// The push; 0 where it is not known by its row.
+    /// The row of the push; 0 if it is not known.
     public var row: QueueRow {
         switch self {
         case .acceptance(let acceptance): acceptance.row

@@ -1,24 +1,23 @@
-/// What a device said of a notification that it was delivered. Whoever reads the trace believes it of pushes to that
-/// very device.
+/// A device's report about a notification. Readers of the trace apply it only to pushes to that very device.
 public struct TraceReport: Hashable, Sendable {
-    /// One that devices report.
+    /// The kind of the event; one of those that devices report.
     public let kind: TraceEvent.Kind
-    /// When the relay was told.
+    /// When the relay received the report.
     public let moment: Moment
     /// When it happened, by the device's clock.
     public let deviceMoment: Moment
-    /// Of which notification.
+    /// The identity of the notification.
     public let identity: NotificationIdentity
-    /// The push; 0 if the device is older than this number.
+    /// The row of the push; 0 if the device does not know it.
     public let row: QueueRow
-    /// The same push, which came before, where the device has merged the two; 0 otherwise.
+    /// The row of the same push that came first, if the device has merged the two; 0 otherwise.
     public let other: QueueRow
-    /// Who says so.
+    /// The device that reports.
     public let device: DeviceIdentity
-    /// What the device says about it, at most ``Limits/reportTextBytes``; empty for nothing.
+    /// Details, at most ``Limits/reportTextBytes`` bytes; empty for none.
     public let text: String
 
-    /// A report from its parts.
+    /// Creates a report from its parts.
     public init(
         _ kind: TraceEvent.Kind, at moment: Moment, onDevice deviceMoment: Moment,
         of identity: NotificationIdentity, row: QueueRow = QueueRow(0), other: QueueRow = QueueRow(0),
@@ -34,29 +33,29 @@ public struct TraceReport: Hashable, Sendable {
         self.text = text
     }
 
-    /// The event in the life of the push at this row.
+    /// The event for the push with this row.
     public func event(of row: QueueRow) -> TraceEvent {
         TraceEvent(
             kind, at: moment, row: row, detail: kind == .merged ? other.value : deviceMoment.milliseconds)
     }
 }
 
-/// A request of a provider's that was refused. Its push was never taken on, so that it has no row.
+/// A refused request of a provider. Its push was not accepted, so it has no row.
 public struct TraceRefusal: Hashable, Sendable {
-    /// When.
+    /// When it was refused.
     public let moment: Moment
-    /// Its `apns-id`; nil where it had one that is none.
+    /// The `apns-id`; nil if the header was not a UUID.
     public let identity: NotificationIdentity?
-    /// What the provider was told.
+    /// The reason that the provider got.
     public let reason: Rejection
-    /// Its `apns-topic`; nil where it had none, or it is not known any more.
+    /// The `apns-topic`; nil if it was missing, or is not known any more.
     public let topic: Topic?
-    /// On which of the two ports.
+    /// The environment of the port.
     public let environment: Environment
-    /// On which connection, as ``TraceEvent/connection(_:ofShard:)``.
+    /// The connection, in the form of ``TraceEvent/connection(_:ofShard:)``.
     public let connection: Int64
 
-    /// A refusal from its parts.
+    /// Creates a refusal from its parts.
     public init(
         _ reason: Rejection, at moment: Moment, of identity: NotificationIdentity?, topic: Topic?,
         in environment: Environment, on connection: Int64

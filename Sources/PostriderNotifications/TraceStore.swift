@@ -1,44 +1,44 @@
-/// A place between two records of a trace.
+/// A position between two records of a trace.
 public struct TracePosition: Hashable, Sendable {
     /// The segment's number.
     public let segment: Int
-    /// How far into the segment; 0 is its beginning. Only the store knows what it counts.
+    /// The offset in the segment; 0 is its beginning. Its unit depends on the store.
     public let offset: Int
 
-    /// A position from its parts.
+    /// Creates a position from its parts.
     public init(segment: Int, offset: Int = 0) {
         self.segment = segment
         self.offset = offset
     }
 }
 
-/// The seam behind which the trace is kept: segments that are written to the end, the oldest of which goes when there
-/// are too many. Nothing is promised of it: what was written last may be lost when the machine stops.
+/// The interface of a store for the trace: segments are appended to, and the oldest is removed when there are too
+/// many. Nothing is guaranteed to be durable: the last records may be lost if the machine stops.
 ///
-/// One thread calls it, the trace's own; everything completes before the call returns.
+/// Only the trace's thread calls it; everything completes before the call returns.
 public protocol TraceStore: AnyObject {
-    /// The highest row that the trace tells of, even if it has forgotten it meanwhile; 0 where there is none.
+    /// The highest row that the trace has ever mentioned, even if its records were removed; 0 if there is none.
     var lastRow: QueueRow { get }
-    /// The numbers of the segments, oldest first; they rise for ever.
+    /// The numbers of the segments, oldest first. They only rise.
     var segments: ClosedRange<Int> { get }
-    /// Where the next record will be.
+    /// The position of the next record.
     var end: TracePosition { get }
 
-    /// Writes records down, at the end. Where it throws, none, some or all of them are lost.
+    /// Appends records. If it throws, none, some or all of them are lost.
     func append(_ records: [TraceRecord]) throws(StoreError)
 
-    /// Visits at most `limit` records of one segment in their order, and answers where to go on; where the segment is
-    /// gone already, those of the oldest that is there.
+    /// Visits at most `limit` records of one segment in order, and returns where to continue. If the segment was
+    /// removed, it visits the oldest existing one.
     func visit(
         from position: TracePosition, limit: Int, _ visit: (TraceRecord) -> Void
     ) throws(StoreError) -> TracePosition
 
-    /// Writes refusals down, the last ``Limits/tracedRefusals`` of which are kept: they never push out lives.
+    /// Records refusals, of which the last ``Limits/tracedRefusals`` are kept. They do not displace other records.
     func append(_ refusals: [TraceRefusal]) throws(StoreError)
 
-    /// Visits the refusals that are kept, oldest first.
+    /// Visits the stored refusals, oldest first.
     func visitRefusals(_ visit: (TraceRefusal) -> Void) throws(StoreError)
 
-    /// Ends the trace's work. Nothing may be called after it.
+    /// Closes the trace. No call may follow.
     func close()
 }

@@ -1,14 +1,14 @@
 /// When a local notification is due.
 public enum Trigger: Hashable, Sendable {
-    /// So long after it was scheduled, and again and again after that where it repeats. Time that goes by counts, not
-    /// what the clock says: setting the clock changes nothing.
+    /// After an interval from the time at which it was scheduled, and again after each further one if it repeats.
+    /// Elapsed time counts, so setting the clock has no effect.
     case interval(milliseconds: Int64, repeats: Bool)
-    /// When clock and calendar say this, once or every time.
+    /// When date and time match, once or every time.
     case calendar(CalendarMoment, repeats: Bool)
     /// At this moment.
     case at(Moment)
 
-    /// Whether there can be another moment after one.
+    /// Whether it can be due again.
     public var repeats: Bool {
         switch self {
         case .interval(_, let repeats), .calendar(_, let repeats): repeats
@@ -16,42 +16,42 @@ public enum Trigger: Hashable, Sendable {
         }
     }
 
-    /// Milliseconds between two moments of a trigger that repeats, at least.
+    /// The least interval of a trigger that repeats, in milliseconds.
     public static let leastRepeatedMilliseconds: Int64 = 60_000
-    /// Milliseconds of an interval, at most: ten years.
+    /// The longest interval in milliseconds: ten years.
     public static let longestMilliseconds: Int64 = 10 * 366 * 86_400_000
 
-    /// Whether a trigger can be like this at all: values in their ranges, and nothing that repeats too often.
+    /// Whether the trigger is valid: its values are in their ranges, and it does not repeat too often.
     public var isWellFormed: Bool { flaw == nil }
 }
 
-/// Moments by what clock and calendar (the Gregorian one) say: `hour: 9, weekday: 2` is nine o'clock on Mondays.
+/// A pattern for moments of the Gregorian calendar: `hour: 9, weekday: 2` is nine o'clock on Mondays.
 ///
-/// What is not named is any, where something smaller is named, and its least otherwise: `minute: 30` is half past
-/// every hour, `day: 5` the beginning of the fifth of each month.
+/// A unit that is not given matches any value if a smaller unit is given; otherwise it has its least value: `minute:
+/// 30` is half past every hour, `day: 5` is the beginning of the fifth of each month.
 ///
 /// The moments are those of Foundation's `Calendar.nextDate(after:matching:matchingPolicy:)` with `.nextTime`: a time
-/// that the change to daylight saving skips is due when the clock has been put forward, if its hour or nothing smaller
-/// than its day is named; a pattern without an hour has no moment in the hour that is skipped. Four things differ:
+/// that the change to daylight saving time skips is due at the change, if its hour is given or nothing smaller than
+/// its day; a pattern without an hour has no moment in the skipped hour. There are four differences:
 ///
-/// - A day that a month does not have is skipped, where Foundation takes the next day: `day: 31` comes seven times a
-///   year, `month: 2, day: 29` in leap years. No moment is on another day than the named one.
-/// - A time that comes twice when the clock is put back is due the first time, also where it is scheduled between the
-///   two; where no hour is named, it is due both times.
-/// - A skipped time is due also where the clock is put forward by other than an hour, or over midnight. Foundation
+/// - A day that a month does not have is skipped, where Foundation takes the next day: `day: 31` occurs seven times a
+///   year, `month: 2, day: 29` in leap years. No moment is on another day than the given one.
+/// - A time that occurs twice when the clock is set back is due the first time, even if it is scheduled between the
+///   two; without a given hour, it is due both times.
+/// - A skipped time is due even if the clock is set forward by other than an hour, or over midnight. Foundation
 ///   leaves the day out.
-/// - What is not named between two named units is any: `day: 5, minute: 30` is half past every hour of the fifth.
-///   Foundation finds the first of them.
+/// - A unit that is not given between two given ones matches any value: `day: 5, minute: 30` is half past every hour
+///   of the fifth. Foundation finds only the first of them.
 public struct CalendarMoment: Hashable, Sendable {
     /// From 1970 to 2199.
     public var year: Int?
     /// From 1 to 12.
     public var month: Int?
-    /// Of the month, from 1 to 31.
+    /// The day of the month, from 1 to 31.
     public var day: Int?
-    /// From 1, Sunday, to 7, Saturday, as in Foundation.
+    /// The weekday from 1, Sunday, to 7, Saturday, as in Foundation.
     public var weekday: Int?
-    /// Which of the weekdays of its name in the month, from 1 to 5.
+    /// The position among the days of the month with the same weekday, from 1 to 5.
     public var weekdayOrdinal: Int?
     /// From 0 to 23.
     public var hour: Int?
@@ -59,11 +59,11 @@ public struct CalendarMoment: Hashable, Sendable {
     public var minute: Int?
     /// From 0 to 59.
     public var second: Int?
-    /// Whose clock and calendar: an identifier of the time zone database such as `Europe/Berlin`. Nil: those of the
-    /// device, wherever it is by then.
+    /// The time zone, as an identifier of the time zone database such as `Europe/Berlin`; nil for the device's zone
+    /// at that time.
     public var zone: String?
 
-    /// Moments by the values that are named.
+    /// Creates a pattern from the given values.
     public init(
         year: Int? = nil, month: Int? = nil, day: Int? = nil, weekday: Int? = nil, weekdayOrdinal: Int? = nil,
         hour: Int? = nil, minute: Int? = nil, second: Int? = nil, zone: String? = nil
@@ -79,10 +79,10 @@ public struct CalendarMoment: Hashable, Sendable {
         self.zone = zone
     }
 
-    /// The last moment that anything is scheduled for: the end of the year 2199.
+    /// The latest moment for which anything is scheduled: the end of the year 2199, in milliseconds since 1970.
     public static let lastMilliseconds: Int64 = 7_258_118_400_000
 
-    /// Whether something is named, and everything that is lies in its range. The day may still be one that never comes,
-    /// such as the thirtieth of February.
+    /// Whether at least one value is given, and all are in their ranges. The day may still not exist, such as the
+    /// thirtieth of February.
     public var isWellFormed: Bool { flaw == nil }
 }

@@ -1,6 +1,6 @@
-/// Why a trigger cannot be scheduled: which of its fields is wrong, and how.
+/// Why a trigger cannot be scheduled: the wrong field, and what is wrong with it.
 public struct TriggerFlaw: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A field of a trigger, as `agent.proto` calls it.
+    /// A field of a trigger, with its name in `agent.proto`.
     public enum Field: String, Hashable, Sendable {
         case interval = "trigger.interval.milliseconds"
         case at = "trigger.at"
@@ -18,21 +18,21 @@ public struct TriggerFlaw: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The field that is wrong.
     public let field: Field
-    /// Why, as a clause without a full stop.
+    /// What is wrong, as a clause without a full stop.
     public let reason: String
 
-    /// A flaw of a field.
+    /// Creates the flaw of a field.
     public init(_ field: Field, _ reason: String) {
         self.field = field
         self.reason = reason
     }
 
-    /// One sentence.
+    /// A sentence that describes the flaw.
     public var description: String { "\(field.rawValue): \(reason)." }
 }
 
 extension Trigger {
-    /// The first field that no trigger can have like this; nil if all are in their ranges.
+    /// The first invalid field; nil if all are in their ranges.
     public var flaw: TriggerFlaw? {
         switch self {
         case .interval(let milliseconds, let repeats):
@@ -59,7 +59,7 @@ extension Trigger {
 }
 
 extension CalendarMoment {
-    /// The first field that is outside of its range, or missing; nil if there is none.
+    /// The first field that is out of its range or missing; nil if there is none.
     var flaw: TriggerFlaw? {
         let fields: [(field: TriggerFlaw.Field, value: Int?, range: ClosedRange<Int>)] = [
             (.year, year, 1970...2199), (.month, month, 1...12), (.day, day, 1...31),
