@@ -49,6 +49,7 @@ let package = Package(
         .systemLibrary(name: "CPostriderNghttp2"),
         .systemLibrary(name: "CPostriderSQLite"),
         .systemLibrary(name: "CPostriderSSL"),
+        .systemLibrary(name: "CPostriderSystem"),
         .systemLibrary(name: "CPostriderSystemd"),
         .systemLibrary(name: "CPostriderYAML"),
 
@@ -77,7 +78,8 @@ let package = Package(
             "PostriderRuleFiles",
             ["PostriderNotifications", "PostriderHTTP2", "PostriderRules", "PostriderYAML"]),
 
-        // 3 · TLS for connections, an HTTP/2 session on a wire.
+        // 3 · What else the operating system offers, on a loop; TLS for connections, an HTTP/2 session on a wire.
+        library("PostriderSystem", ["CPostriderSystem", "PostriderTransport"]),
         library("PostriderTLS", ["CPostriderSSL", "PostriderCrypto", "PostriderTransport"]),
         library("PostriderEndpoints", ["PostriderTransport", "PostriderHTTP2"]),
         library("PostriderHTTP1", ["CPostriderMicrohttpd", "PostriderTransport"]),
@@ -86,13 +88,15 @@ let package = Package(
         library(
             "PostriderClients",
             [
-                "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderTransport",
+                "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderSystem",
+                "PostriderTransport",
                 "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints",
             ]),
         library(
             "PostriderKit",
             [
-                "PostriderNotifications", "PostriderTransport", "PostriderHTTP2", "PostriderCourier",
+                "PostriderNotifications", "PostriderSystem", "PostriderTransport", "PostriderHTTP2",
+                "PostriderCourier",
                 "PostriderEndpoints", "PostriderSchedules", "PostriderJSON",
             ]
         ),
@@ -102,13 +106,14 @@ let package = Package(
             "PostriderLoad",
             [
                 "PostriderNotifications", "PostriderCrypto", "PostriderSeededRandom", "PostriderYAML",
-                "PostriderTLS", "PostriderTransport", "PostriderHTTP2", "PostriderCourier",
+                "PostriderTLS", "PostriderSystem", "PostriderTransport", "PostriderHTTP2", "PostriderCourier",
                 "PostriderClients",
             ]),
         library(
             "PostriderRelay",
             [
-                "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderTransport",
+                "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderSystem",
+                "PostriderTransport",
                 "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
                 "PostriderCaptures", "PostriderRules", "PostriderMetrics",
             ]),
@@ -116,7 +121,8 @@ let package = Package(
             "PostriderAgent",
             [
                 "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderDBus",
-                "PostriderEndpoints", "PostriderHTTP2", "PostriderTLS", "PostriderTransport",
+                "PostriderEndpoints", "PostriderHTTP2", "PostriderTLS", "PostriderSystem",
+                "PostriderTransport",
                 "PostriderStorage", "PostriderSchedules", "PostriderNotifications", "PostriderJSON",
                 "PostriderFileTrust",
             ]
@@ -127,7 +133,8 @@ let package = Package(
             name: "postrider",
             dependencies: [
                 "PostriderNotifications", "PostriderCrypto", "PostriderFileTrust", "PostriderHTTP2",
-                "PostriderOptions", "PostriderYAML", "PostriderTLS", "PostriderTransport", "PostriderCourier",
+                "PostriderOptions", "PostriderYAML", "PostriderTLS", "PostriderSystem", "PostriderTransport",
+                "PostriderCourier",
                 "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
                 "PostriderStorage", "PostriderClients", "PostriderDBus", "PostriderRelay", "PostriderAgent",
                 "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
@@ -178,8 +185,11 @@ let package = Package(
         tests("PostriderIntegrationTests", "Integration/postrider", ["postrider"]),
         tests("RelayIntegrationTests", "Integration/Relay", ["PostriderRelay"]),
         tests("StorageIntegrationTests", "Integration/Storage", ["PostriderStorage"]),
+        tests("SystemIntegrationTests", "Integration/System", ["PostriderSystem"]),
         tests("TLSIntegrationTests", "Integration/TLS", ["PostriderTLS"]),
-        tests("TransportIntegrationTests", "Integration/Transport", ["PostriderTransport", "PostriderTLS"]),
+        tests(
+            "TransportIntegrationTests", "Integration/Transport",
+            ["PostriderTransport", "PostriderSystem", "PostriderTLS"]),
         tests("SimulationTests", "Simulation", simulated, exclude: ["Command", "run.sh"]),
         tests(
             "EndToEndTests", "EndToEnd", ["postrider", "postrider-example-app", "store-under-fire"],

@@ -3,37 +3,16 @@
 #pragma once
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <pthread.h>
-#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/inotify.h>
-#include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
-int memfd_create(const char *name, unsigned int flags);
-int pipe2(int ends[2], int flags);
-int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
-int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int descriptor);
-int pthread_setname_np(pthread_t thread, const char *name);
-int pthread_setaffinity_np(pthread_t thread, size_t size, const unsigned long *mask);
-
-// A child that has ended and that nobody has waited for, which still has to be done; 0 or less: there is none.
-static inline pid_t clinux_ended_child(void)
-{
-    siginfo_t information = {0};
-    return waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0 ? information.si_pid : -1;
-}
 
 // What SO_PEERCRED answers: struct ucred.
 struct clinux_credentials {
@@ -41,25 +20,3 @@ struct clinux_credentials {
     uid_t user;
     gid_t group;
 };
-
-// The kernel's struct sched_attr in its first version: glibc has it, and the two calls, from 2.41 on.
-struct clinux_scheduling {
-    uint32_t size;
-    uint32_t policy;
-    uint64_t flags;
-    int32_t niceness;
-    uint32_t priority;
-    uint64_t runtime;
-    uint64_t deadline;
-    uint64_t period;
-};
-
-static inline long clinux_get_scheduling(struct clinux_scheduling *scheduling)
-{
-    return syscall(SYS_sched_getattr, 0, scheduling, sizeof *scheduling, 0);
-}
-
-static inline long clinux_set_scheduling(const struct clinux_scheduling *scheduling)
-{
-    return syscall(SYS_sched_setattr, 0, scheduling, 0);
-}

@@ -1,3 +1,4 @@
+import PostriderSystem
 public import PostriderTLS
 public import PostriderTransport
 
@@ -43,7 +44,7 @@ public struct Server: Sendable {
     /// Starts to connect. The session gets the outcome in any case.
     func dial(from loop: EventLoop, timeoutMilliseconds: Int, session: any ConnectionHandler) -> Dialing {
         loop.dial(
-            destination, tls: tls.map { ($0, name) }, timeoutMilliseconds: timeoutMilliseconds,
-            session: session)
+            destination, resolver: SystemResolver(), tls: tls.map { ($0, name) },
+            timeoutMilliseconds: timeoutMilliseconds, session: session)
     }
 }

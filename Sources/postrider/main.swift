@@ -1,5 +1,6 @@
 import Glibc
 import PostriderCrypto
+import PostriderSystem
 import PostriderTransport
 
 // This sets up what must be done before the first thread starts, and then runs one command. Everything else is in

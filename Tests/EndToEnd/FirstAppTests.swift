@@ -83,12 +83,13 @@ extension EndToEnd {
 
         /// The kit as it was built with the tests, linked without the package manager, which would build it anew.
         private static func compilation(on stage: Stage) throws -> [String] {
-            let modules = ["CPostriderLinux", "CPostriderNghttp2"].flatMap { module in
+            let modules = ["CPostriderLinux", "CPostriderNghttp2", "CPostriderSystem"].flatMap { module in
                 ["-Xcc", "-fmodule-map-file=\(Place.root.path)/Sources/\(module)/module.modulemap"]
             }
             let parts = [
                 "PostriderKit", "PostriderNotifications", "PostriderTransport", "PostriderHTTP2",
-                "PostriderCourier", "PostriderEndpoints", "PostriderSchedules", "PostriderJSON",
+                "PostriderSystem", "PostriderCourier", "PostriderEndpoints", "PostriderSchedules",
+                "PostriderJSON",
             ]
             var objects: [String] = []
             for part in parts {

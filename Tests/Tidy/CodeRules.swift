@@ -4,7 +4,8 @@ import Foundation
 enum CodeRules {
     /// Modules that own a C library, and the folder that drives libFuzzer: the only ones that touch pointers.
     static let owners: Set = [
-        "Crypto", "DBus", "Driver", "FileTrust", "HTTP1", "HTTP2", "Options", "Storage", "TLS", "Transport",
+        "Crypto", "DBus", "Driver", "FileTrust", "HTTP1", "HTTP2", "Options", "Storage", "System", "TLS",
+        "Transport",
         "YAML",
     ]
 

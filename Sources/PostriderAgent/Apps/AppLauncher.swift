@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostriderFileTrust
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// Starts the programs of apps.
@@ -39,7 +40,7 @@ extension ProgramRun: AppProcess {}
 ///
 /// Programs of other users are started through setpriv(1), which replaces itself with the program.
 final class ProcessLauncher: AppLauncher, ProgramRunner {
-    private unowned let loop: EventLoop
+    private let processes: ProcessTable
     private let socketPath: String
 
     /// The program that changes the user.
@@ -48,21 +49,21 @@ final class ProcessLauncher: AppLauncher, ProgramRunner {
     /// Variables that a program inherits from the agent: locale and time zone.
     private static let inherited = ["LANG", "LANGUAGE", "LC_ALL", "TZ"]
 
-    init(on loop: EventLoop, socketPath: String) {
-        self.loop = loop
+    init(_ processes: ProcessTable, socketPath: String) {
+        self.processes = processes
         self.socketPath = socketPath
     }
 
     func start(
         _ manifest: AppManifest, reason: String, ended: @escaping (ProcessEnding) -> Void
     ) throws -> any AppProcess {
-        try loop.start(try program(manifest, reason), ended: ended)
+        try processes.start(try program(manifest, reason), ended: ended)
     }
 
     func adopt(
         _ record: ProcessRegister.Record, ended: @escaping (ProcessEnding) -> Void
     ) -> (any AppProcess)? {
-        loop.adopt(record.identifier, startedAt: record.startedAt, ended: ended)
+        processes.adopt(record.identifier, startedAt: record.startedAt, ended: ended)
     }
 
     func run(
@@ -72,7 +73,7 @@ final class ProcessLauncher: AppLauncher, ProgramRunner {
         var extended = manifest
         extended.program = service.program
         extended.arguments = service.arguments
-        return try loop.run(
+        return try processes.run(
             try program(extended, Self.extensionReason), input: input,
             keeping: .all(atMost: Limits.extensionOutputBytes), ended: ended)
     }

@@ -1,6 +1,7 @@
 import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
+import PostriderSystem
 import PostriderTransport
 
 /// Keeps the declared apps: starts them, tells them what happens to them, and ends them, as their ``AppSupervisor``

@@ -1,5 +1,6 @@
 import PostriderEndpoints
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// The app socket. It accepts a bounded number of connections from each user, and processes their calls for a bounded

@@ -1,5 +1,6 @@
 import PostriderCourier
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// Decides when a declared app is started, what it is told, and when it is ended. A state machine: events in, actions

@@ -2,6 +2,7 @@ import FoundationEssentials
 import PostriderCourier
 import PostriderJSON
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// Starts programs that read stdin and write stdout.

@@ -2,6 +2,7 @@ import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
+import PostriderSystem
 import PostriderTransport
 
 /// Answers the commands of the device's owner, such as `postrider agent status`, on the app socket. Only the agent's

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostriderFileTrust
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// Starts handlers.
@@ -19,13 +20,13 @@ protocol HandlerLauncher: AnyObject {
 /// the privileges, and replace themselves with the program. A program ends with the agent that started it
 /// (`PR_SET_PDEATHSIG`); the next agent starts it again for notifications that were not handled.
 final class ProgramHandlers: HandlerLauncher {
-    private unowned let loop: EventLoop
+    private let processes: ProcessTable
     private let launcher: ProcessLauncher
 
     private static let prlimit = "/usr/bin/prlimit"
 
-    init(on loop: EventLoop, _ launcher: ProcessLauncher) {
-        self.loop = loop
+    init(_ processes: ProcessTable, _ launcher: ProcessLauncher) {
+        self.processes = processes
         self.launcher = launcher
     }
 
@@ -37,7 +38,7 @@ final class ProgramHandlers: HandlerLauncher {
         if let mistake = Self.mistake(in: handler, of: manifest) {
             throw AgentFailure(description: mistake)
         }
-        return try loop.run(
+        return try processes.run(
             try program(handler, manifest, job), input: job.input, keeping: .tail(Limits.handlerTailBytes),
             ended: ended)
     }

@@ -1,4 +1,5 @@
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// One run of a handler, from its start to the result. A state machine: events in, actions out, no clock and no

@@ -1,5 +1,6 @@
 import PostriderCourier
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// The handler of one topic: its waiting notifications and its runs.

@@ -2,6 +2,7 @@ import FoundationEssentials
 import PostriderCourier
 import PostriderDBus
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// Starts systemd units as handlers: for each notification an instance of a template, whose name is the notification's

@@ -1,5 +1,6 @@
 import PostriderClients
 public import PostriderNotifications
+import PostriderSystem
 import PostriderTLS
 import PostriderTransport
 import Synchronization

@@ -2,6 +2,7 @@ import FoundationEssentials
 public import PostriderCourier
 public import PostriderDBus
 import PostriderNotifications
+import PostriderSystem
 public import PostriderTransport
 
 /// The configuration of an agent, from the command line and the configuration file.

@@ -3,6 +3,7 @@ import PostriderClients
 import PostriderCrypto
 import PostriderNotifications
 import PostriderStorage
+import PostriderSystem
 import PostriderTransport
 
 /// Everything that runs on an agent's loop, assembled; how it starts and how it ends.
@@ -54,14 +55,15 @@ final class AgentLoop {
         _ configuration: AgentConfiguration, relay: Server, on loop: EventLoop, log: Log,
         failed: @escaping (AgentFailure) -> Void
     ) throws {
-        try loop.reapOrphansAsFirstProcess()
+        let processes = ProcessTable(on: loop)
+        try processes.reapOrphansAsFirstProcess()
         state = try AgentState(directory: configuration.stateDirectory, log: log)
         guard try configuration.enrolmentKey != nil || state.device() != nil else {
             throw AgentFailure.notEnrolled(configuration)
         }
         desk = AppRouter(state, declarations: configuration.declarations, scheduler: loop, log: log)
         launcher = ProcessLauncher(
-            on: loop, socketPath: URL(filePath: configuration.socketPath).path)
+            processes, socketPath: URL(filePath: configuration.socketPath).path)
         let entropy = Entropy()
         keeper = AppLifecycle(
             configuration.appManifests, state: state, desk: desk, launcher: launcher, scheduler: loop,
@@ -70,7 +72,7 @@ final class AgentLoop {
             ReconnectingBus(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
             directory: configuration.handlerDirectory, scheduler: loop, log: log)
         handlers = HandlerPrograms(
-            configuration.manifests, desk: desk, programs: ProgramHandlers(on: loop, launcher), units: units,
+            configuration.manifests, desk: desk, programs: ProgramHandlers(processes, launcher), units: units,
             scheduler: loop, log: log)
         owner = AgentControlHandler(state, desk: desk, keeper: keeper, log: log)
         door = AppServer(

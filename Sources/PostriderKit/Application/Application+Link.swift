@@ -2,6 +2,7 @@ import Dispatch
 import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import Synchronization
 

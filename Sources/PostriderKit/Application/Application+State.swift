@@ -1,6 +1,7 @@
 public import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import Synchronization
 

@@ -2,6 +2,7 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// Changes a push before its alert is shown, like `UNNotificationServiceExtension`. A subclass is a separate program,

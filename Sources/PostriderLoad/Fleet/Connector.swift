@@ -1,3 +1,4 @@
+import PostriderSystem
 import PostriderTransport
 
 /// The second thread of a worker. It connects devices and does their TLS handshakes, each of which keeps a processor

@@ -1,3 +1,4 @@
+import PostriderSystem
 import PostriderTransport
 
 /// The connections of a worker's providers. One that has ended is replaced after a pause.
@@ -31,7 +32,9 @@ final class ProviderPool {
         while lines.count < count {
             let line = ProviderLine(of: self, streams: streams)
             lines.append(line)
-            _ = loop.dial(target.provider, tls: (target.providerTLS, target.providerName), session: line)
+            _ = loop.dial(
+                target.provider, resolver: SystemResolver(), tls: (target.providerTLS, target.providerName),
+                session: line)
         }
     }
 

@@ -1,5 +1,6 @@
 import PostriderNotifications
 import PostriderSeededRandom
+import PostriderSystem
 import PostriderTransport
 
 /// One part of the fleet: a thread with its event loop, some of the providers and some of the devices. Its providers

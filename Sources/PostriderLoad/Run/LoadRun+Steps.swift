@@ -1,5 +1,6 @@
 import PostriderClients
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 extension LoadRun {

@@ -1,5 +1,6 @@
 import PostriderCrypto
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// What the store held at start-up.

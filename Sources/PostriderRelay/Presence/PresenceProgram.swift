@@ -1,5 +1,6 @@
 import PostriderNotifications
-public import PostriderTransport
+public import PostriderSystem
+import PostriderTransport
 
 /// A program of the operator's that the relay runs.
 public struct OperatorProgram: Sendable {
@@ -20,6 +21,7 @@ public struct OperatorProgram: Sendable {
 final class PresenceProgram {
     private let program: OperatorProgram
     private let loop: EventLoop
+    private let processes: ProcessTable
     private let log: Log
     private var debounce: PresenceDebounce
     private var run: ProgramRun?
@@ -31,6 +33,7 @@ final class PresenceProgram {
     ) {
         self.program = program
         self.loop = loop
+        processes = ProcessTable(on: loop)
         self.log = log
         debounce = PresenceDebounce(before: before, now: Int64(loop.now / 1_000_000))
         armTimer()
@@ -65,7 +68,7 @@ final class PresenceProgram {
         start.environment["POSTRIDER_EVENTS"] = "\(events.count)"
         let input = events.flatMap { ControlHandler.answer($0).body + [UInt8(ascii: "\n")] }
         do throws(TransportError) {
-            run = try loop.run(start, input: input, keeping: .tail(Limits.presenceTailBytes)) {
+            run = try processes.run(start, input: input, keeping: .tail(Limits.presenceTailBytes)) {
                 [unowned self] in ended($0)
             }
             deadline.arm(afterMilliseconds: Limits.presenceProgramSeconds * 1000)

@@ -1,6 +1,7 @@
 import PostriderCrypto
 import PostriderEndpoints
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// The thread of a shard: a loop that listens for providers and devices, and on shard 0 for the operator.

@@ -1,4 +1,5 @@
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// The thread of the trace: a loop with a mailbox and no sockets.

@@ -71,9 +71,9 @@ public final class Listener: EventSource {
         if let path = address.unixPath { _ = unsafe unlink(path) }
     }
 
-    func loopStopped() { close() }
+    package func loopStopped() { close() }
 
-    func ready(_ readiness: Readiness) {
+    package func ready(_ readiness: Readiness) {
         // Connections that are not accepted now wait in the kernel's queue, which is bounded.
         for _ in 0..<(isPaced ? 1 : Self.acceptsPerTurn) {
             guard let number = descriptor?.number else { return }

@@ -1,4 +1,4 @@
-/// A connection attempt under way; see ``EventLoop/dial(_:tls:timeoutMilliseconds:limits:session:)``.
+/// A connection attempt under way; see ``EventLoop/dial(_:resolver:tls:timeoutMilliseconds:limits:session:)``.
 public struct Dialing {
     fileprivate let dialer: Dialer
 
@@ -11,11 +11,13 @@ extension EventLoop {
     /// RFC 8305, so that one that does not answer causes no long delay. `session` gets the outcome as if it had
     /// connected itself, and never before this call returns.
     /// - Parameters:
+    ///   - resolver: resolves a host name.
     ///   - tls: the TLS provider, and the name for which the server's certificate must be valid; nil for no TLS.
     ///   - timeoutMilliseconds: the limit for the TCP connection to each address. The limit for the handshake is in
     ///     `limits`.
     public func dial(
-        _ destination: Destination, tls: (context: any TLSProvider, serverName: String)? = nil,
+        _ destination: Destination, resolver: any HostResolver,
+        tls: (context: any TLSProvider, serverName: String)? = nil,
         timeoutMilliseconds: Int = 10_000, limits: ConnectionLimits = .client, session: any ConnectionHandler
     ) -> Dialing {
         let dialer = Dialer(
@@ -27,7 +29,7 @@ extension EventLoop {
         }
         switch destination {
         case .address(let address): dialer.begin([address])
-        case .host(let name, let port): dialer.lookUp(name, port: port)
+        case .host(let name, let port): dialer.lookUp(name, port: port, resolver)
         }
         return Dialing(dialer: dialer)
     }
@@ -42,7 +44,7 @@ final class Dialer {
     private let staggerMilliseconds: Int
     /// The handler; nil as soon as it has been told the outcome.
     private var session: (any ConnectionHandler)?
-    private var lookup: HostLookup?
+    private var lookup: (any HostQuery)?
     private var race: ConnectionRace?
     private var attempts: [Int: DialAttempt] = [:]
     private var stagger: (any LoopTimer)?
@@ -60,9 +62,9 @@ final class Dialer {
     }
 
     /// Resolves a host name and starts the race between its addresses.
-    func lookUp(_ host: String, port: UInt16) {
+    func lookUp(_ host: String, port: UInt16, _ resolver: any HostResolver) {
         do throws(TransportError) {
-            lookup = try HostLookup(host, port: port, on: loop) { [self] answer in
+            lookup = try resolver.lookUp(host, port: port, on: loop) { [self] answer in
                 lookup = nil
                 switch answer {
                 case .success(let addresses): begin(addresses)

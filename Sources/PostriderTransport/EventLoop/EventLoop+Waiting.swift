@@ -39,7 +39,8 @@ extension EventLoop {
         return timers.nextMilliseconds.map { Int32(clamping: $0) } ?? -1
     }
 
-    static func read(_ clock: Int32) -> UInt64 {
+    /// What a clock shows, in nanoseconds: `CLOCK_MONOTONIC`, `CLOCK_REALTIME`, `CLOCK_BOOTTIME`.
+    package static func read(_ clock: Int32) -> UInt64 {
         var time = timespec()
         unsafe clock_gettime(clock, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)

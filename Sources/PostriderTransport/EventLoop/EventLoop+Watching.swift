@@ -22,6 +22,12 @@ extension EventLoop {
         return token
     }
 
+    /// Watches `number` for something to read until ``unwatch(_:)``, or for as long as the loop lives, and holds the
+    /// source for that time.
+    package func watch(_ number: Int32, readableFor source: any EventSource) throws(SystemError) {
+        _ = try watch(number, .readable, .source(source))
+    }
+
     func change(_ number: Int32, _ interest: Readiness, _ token: Token) {
         precondition(holds(token))
         do {
@@ -32,7 +38,7 @@ extension EventLoop {
     }
 
     /// Stops watching. Events of the descriptor that are not dispatched yet are dropped.
-    func unwatch(_ number: Int32) {
+    package func unwatch(_ number: Int32) {
         do {
             try poller.remove(number)
         } catch {

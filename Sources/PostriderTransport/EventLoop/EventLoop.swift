@@ -63,11 +63,6 @@ internal import Glibc
     var isStopping = false
     var isInTurn = false
 
-    /// The process numbers of child processes that this loop started and has not waited for yet.
-    var children: Set<Int32> = []
-    /// Waits for orphans, which are children of processes that have ended; nil if this process does not adopt them.
-    var reaper: OrphanReaper?
-
     private var rung: [any MessageSource] = []
     var unread: [Token] = []
     var departed: [(session: any ConnectionHandler, reason: CloseReason)] = []
@@ -115,7 +110,7 @@ internal import Glibc
             throw TransportError("Cannot make an event loop: \(error.text).")
         }
         // TLS libraries write with write(2), which would end the process by SIGPIPE when the peer is gone.
-        Signals.ignoreBrokenPipes()
+        _ = signal(SIGPIPE, SIG_IGN)
         unsafe input = .allocate(capacity: Self.inputCapacity)
         unsafe input.initialize(repeating: 0)
         now = Self.read(CLOCK_MONOTONIC)
@@ -154,17 +149,6 @@ internal import Glibc
             _ = try watch(mailbox.bellNumber, [.readable, .edgeTriggered], .source(source))
         } catch {
             throw TransportError("Cannot watch a mailbox: \(error.text).")
-        }
-    }
-
-    /// Calls `receive` with the number of each signal of `signals` that arrives. All threads must have blocked them
-    /// before: `Signals.block`.
-    public func onSignal(_ signals: [Int32], _ receive: @escaping (Int32) -> Void) throws(TransportError) {
-        do {
-            let source = try SignalSource(signals, receive)
-            _ = try watch(source.number, .readable, .source(source))
-        } catch {
-            throw TransportError("Cannot watch signals: \(error.text).")
         }
     }
 }

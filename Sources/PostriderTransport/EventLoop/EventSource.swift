@@ -1,5 +1,6 @@
-/// An object that handles the events of a descriptor: a listener, a mailbox, signals.
-protocol EventSource: AnyObject {
+/// An object that handles the events of a descriptor: a listener, a mailbox, and those of `PostriderSystem`, such as
+/// signals.
+package protocol EventSource: AnyObject {
     /// Handles the readiness of the descriptor.
     func ready(_ readiness: Readiness)
 

@@ -47,9 +47,9 @@ public final class ExternalDescriptor: EventSource {
         loop.unwatch(descriptor.number)
     }
 
-    func ready(_ readiness: Readiness) { becameReady() }
+    package func ready(_ readiness: Readiness) { becameReady() }
 
-    func loopStopped() {}
+    package func loopStopped() {}
 }
 
 extension EventLoop {

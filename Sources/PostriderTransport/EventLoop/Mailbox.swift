@@ -65,13 +65,13 @@ public final class Mailbox<Message: Sendable>: Sendable {
     public var count: Int { messages.withLock { $0.count } }
 
     /// Takes all messages. The storage of `empty` becomes the mailbox's new storage.
-    func take(into empty: inout [Message]) {
+    package func take(into empty: inout [Message]) {
         precondition(empty.isEmpty)
         messages.withLock { swap(&$0, &empty) }
     }
 
     /// The eventfd to watch. It is watched edge-triggered, so nobody has to read it.
-    var bellNumber: Int32 { bell.number }
+    package var bellNumber: Int32 { bell.number }
 
     private func ring() {
         var one: UInt64 = 1

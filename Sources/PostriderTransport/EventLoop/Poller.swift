@@ -2,10 +2,12 @@ internal import CPostriderLinux
 internal import Glibc
 
 /// What a descriptor is ready for, or what to watch it for.
-struct Readiness: OptionSet {
-    let rawValue: UInt32
+package struct Readiness: OptionSet {
+    package let rawValue: UInt32
 
-    static let readable = Readiness(rawValue: EPOLLIN.rawValue)
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    package static let readable = Readiness(rawValue: EPOLLIN.rawValue)
     static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
     /// The peer has ended its output. This is reported before the input that came first is read.
     static let peerEnded = Readiness(rawValue: EPOLLRDHUP.rawValue)

@@ -33,7 +33,7 @@ public final class PreciseTimer: EventSource {
         guard case .done = result else { preconditionFailure("bug: timerfd_settime") }
     }
 
-    func ready(_ readiness: Readiness) {
+    package func ready(_ readiness: Readiness) {
         var expirations: UInt64 = 0
         guard case .done = systemCall("read", { unsafe read(descriptor.number, &expirations, 8) }) else {
             return
@@ -41,7 +41,7 @@ public final class PreciseTimer: EventSource {
         ring()
     }
 
-    func loopStopped() {}
+    package func loopStopped() {}
 }
 
 extension EventLoop {

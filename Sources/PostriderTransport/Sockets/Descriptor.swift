@@ -2,11 +2,11 @@ internal import Glibc
 
 /// The owner of one file descriptor. It closes the descriptor when it is released, so the descriptor cannot be closed
 /// twice.
-struct Descriptor: ~Copyable, Sendable {
-    let number: Int32
+package struct Descriptor: ~Copyable, Sendable {
+    package let number: Int32
 
     /// Takes ownership of `number`, which no other code may close.
-    init(owning number: Int32) {
+    package init(owning number: Int32) {
         precondition(number >= 0)
         self.number = number
     }

@@ -152,6 +152,15 @@ extension SocketAddress {
         }
     }
 
+    /// The address in a `struct sockaddr` of so many bytes; nil for a family that is not ours.
+    package init?(kernelForm bytes: UnsafeRawBufferPointer) {
+        var storage = sockaddr_storage()
+        unsafe withUnsafeMutableBytes(of: &storage) {
+            unsafe $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix($0.count)))
+        }
+        self.init(storage)
+    }
+
     /// Reads an address that the kernel wrote into `storage`; nil for another address family.
     init?(_ storage: sockaddr_storage) {
         var copy = storage

@@ -1,14 +1,17 @@
 internal import CPostriderLinux
 internal import Glibc
 
-/// The errno of a failed system call. It does not leave this module: callers get a `TransportError` or a
-/// `CloseReason`.
-struct SystemError: Error, Equatable {
-    let number: Int32
+/// The errno of a failed system call. It does not leave Transport and System: their callers get a `TransportError` or
+/// a `CloseReason`.
+package struct SystemError: Error, Equatable {
+    package let number: Int32
+
+    /// The error of this errno.
+    package init(number: Int32) { self.number = number }
 
     /// The kernel's words for the error. strerror_r(3) writes into our own buffer, because strerror(3)'s is shared
     /// between threads.
-    var text: String {
+    package var text: String {
         var buffer = [UInt8](repeating: 0, count: 128)
         unsafe buffer.withUnsafeMutableBytes { bytes in
             guard let start = bytes.baseAddress else { return }
@@ -19,7 +22,7 @@ struct SystemError: Error, Equatable {
 }
 
 /// The result of a system call on a non-blocking descriptor.
-enum SystemResult {
+package enum SystemResult {
     case done(Int)
     /// The call would block: EAGAIN, or EINPROGRESS of a connect.
     case wouldBlock
@@ -30,7 +33,7 @@ enum SystemResult {
 /// becomes a value, and errors that only a bug of ours can cause (a closed descriptor, a bad pointer) end the
 /// process.
 @inline(__always)
-func systemCall(_ name: StaticString, _ body: () -> Int) -> SystemResult {
+package func systemCall(_ name: StaticString, _ body: () -> Int) -> SystemResult {
     while true {
         let result = body()
         guard result < 0 else { return .done(result) }
@@ -48,7 +51,7 @@ func systemCall(_ name: StaticString, _ body: () -> Int) -> SystemResult {
 
 extension SystemResult {
     /// The value of a call that cannot block; `wouldBlock` is thrown as an error.
-    func get() throws(SystemError) -> Int {
+    package func get() throws(SystemError) -> Int {
         switch self {
         case .done(let value): return value
         case .wouldBlock: throw SystemError(number: EAGAIN)

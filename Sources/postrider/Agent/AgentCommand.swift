@@ -2,6 +2,7 @@ import FoundationEssentials
 import PostriderAgent
 import PostriderNotifications
 import PostriderOptions
+import PostriderSystem
 import PostriderTransport
 
 /// `postrider agent`: the agent that runs on every device.

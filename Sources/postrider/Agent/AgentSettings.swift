@@ -4,6 +4,7 @@ import PostriderCourier
 import PostriderDBus
 import PostriderNotifications
 import PostriderOptions
+import PostriderSystem
 import PostriderTransport
 import PostriderYAML
 

@@ -3,6 +3,7 @@ import PostriderAgent
 import PostriderCourier
 import PostriderFileTrust
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import PostriderYAML
 

@@ -1,5 +1,6 @@
 import Dispatch
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import Synchronization
 

@@ -5,6 +5,7 @@ import PostriderCourier
 import PostriderCrypto
 import PostriderNotifications
 import PostriderOptions
+import PostriderSystem
 import PostriderTransport
 
 /// `postrider device`: a device that prints the notifications that it gets.

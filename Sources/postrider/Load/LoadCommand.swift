@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import PostriderLoad
 import PostriderOptions
+import PostriderSystem
 import PostriderTransport
 
 /// `postrider load`: loads a server with providers and devices, and measures it.

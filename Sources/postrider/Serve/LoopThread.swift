@@ -1,3 +1,4 @@
+import PostriderSystem
 import PostriderTransport
 
 /// Runs a loop for commands that are clients.

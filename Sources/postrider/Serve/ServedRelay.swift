@@ -2,6 +2,7 @@ import FoundationEssentials
 import PostriderNotifications
 import PostriderRelay
 import PostriderStorage
+import PostriderSystem
 import PostriderTransport
 
 /// A relay that runs until it is asked to end, and then ends in order.

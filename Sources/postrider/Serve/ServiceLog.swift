@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import Synchronization
 

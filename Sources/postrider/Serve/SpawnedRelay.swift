@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// A relay that a load run starts for itself: `postrider dev` in its own folder and its own process, so that its

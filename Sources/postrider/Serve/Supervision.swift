@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 /// Reports the state of a service to systemd: ready, reloading, stopping and, if the watchdog is on, alive

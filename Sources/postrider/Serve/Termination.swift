@@ -1,4 +1,5 @@
 import Glibc
+import PostriderSystem
 import PostriderTransport
 
 /// Signals that a command can wait for: SIGTERM and SIGINT, and SIGHUP if it is blocked.

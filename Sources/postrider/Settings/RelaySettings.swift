@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import PostriderNotifications
 import PostriderRelay
+import PostriderSystem
 import PostriderTransport
 
 extension Settings {

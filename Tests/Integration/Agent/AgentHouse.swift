@@ -3,6 +3,7 @@ import PostriderCourier
 import PostriderKit
 import PostriderNotifications
 import PostriderSchedules
+import PostriderSystem
 import PostriderTransport
 import Synchronization
 
@@ -43,11 +44,12 @@ final class AgentHouse: Sendable {
             owner = AgentControlHandler(state, desk: desk, keeper: keeper, log: .none)
             door = AppServer(
                 desk: desk, owner: owner, scheduler: clock, readClock: { [clock] in clock.now }, log: .none)
-            runner = ProcessLauncher(on: loop, socketPath: "")
+            let processes = ProcessTable(on: loop)
+            runner = ProcessLauncher(processes, socketPath: "")
             presenter = Presenter(
                 state, desk: desk, manifests: manifests, line: nil, runner: runner, scheduler: clock,
                 log: .none)
-            let programs = ProgramHandlers(on: loop, runner)
+            let programs = ProgramHandlers(processes, runner)
             handlers = HandlerPrograms(
                 manifests, desk: desk, programs: programs, units: programs, scheduler: loop, log: .none)
             desk.programs = handlers

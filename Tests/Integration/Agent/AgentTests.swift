@@ -4,6 +4,7 @@ import PostriderCourier
 import PostriderKit
 import PostriderNotifications
 import PostriderRelay
+import PostriderSystem
 import PostriderTransport
 import Testing
 

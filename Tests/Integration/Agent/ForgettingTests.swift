@@ -1,5 +1,6 @@
 import PostriderCourier
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import PostriderCourier
 import PostriderKit
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import Testing
 

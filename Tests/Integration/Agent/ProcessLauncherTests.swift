@@ -1,5 +1,6 @@
 import Foundation
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import Testing
 
@@ -19,7 +20,7 @@ struct ProcessLauncherTests {
         }
         try setMode(0o755, of: program)
         let loop = try EventLoop()
-        let launcher = ProcessLauncher(on: loop, socketPath: "/socket")
+        let launcher = ProcessLauncher(ProcessTable(on: loop), socketPath: "/socket")
         let manifest = AppManifest(topic: "com.example.one", user: UserAccount.own, program: program)
         #expect(try launcher.program(manifest, "push").path == program)
         for (path, mode, words) in [

@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCourier
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import Testing
 

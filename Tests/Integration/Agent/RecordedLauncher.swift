@@ -1,4 +1,5 @@
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 
 @testable import PostriderAgent

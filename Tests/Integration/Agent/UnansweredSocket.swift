@@ -1,3 +1,4 @@
+import PostriderSystem
 import PostriderTransport
 
 /// A Unix socket that takes connections and closes each at once.

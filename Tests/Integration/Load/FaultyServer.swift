@@ -6,6 +6,7 @@ import PostriderEndpoints
 import PostriderHTTP2
 import PostriderLoad
 import PostriderNotifications
+import PostriderSystem
 import PostriderTLS
 import PostriderTransport
 

@@ -1,5 +1,6 @@
 import Foundation
 import PostriderNotifications
+import PostriderSystem
 import PostriderTransport
 import Testing
 

@@ -1,4 +1,5 @@
 import Glibc
+import PostriderSystem
 import PostriderTLS
 import Testing
 
@@ -95,7 +96,7 @@ struct DialerTests {
     func cancellation(_ text: String) throws {
         let loop = try EventLoop()
         let client = Probe()
-        let dialing = loop.dial(try Destination(text), session: client)
+        let dialing = loop.dial(try Destination(text), resolver: SystemResolver(), session: client)
         dialing.cancel()
         dialing.cancel()
         #expect(client.reasons.isEmpty)
@@ -122,19 +123,11 @@ struct DialerTests {
     func loopStopped() throws {
         let loop = try EventLoop()
         let client = Probe()
-        _ = loop.dial(try Destination("nowhere.invalid:1"), session: client)
+        _ = loop.dial(
+            try Destination("nowhere.invalid:1"), resolver: SystemResolver(), session: client)
         loop.stop()
         loop.run()
         #expect(client.reasons.count == 1)
-    }
-
-    @Test("finds the addresses of a name, with the port")
-    func names() throws {
-        let addresses = try HostLookup.addresses(of: "localhost", port: 4711).get()
-        #expect(addresses.contains { $0.description == "127.0.0.1:4711" || $0.description == "[::1]:4711" })
-        #expect(throws: TransportError.self) {
-            try HostLookup.addresses(of: "nowhere.invalid", port: 1).get()
-        }
     }
 }
 

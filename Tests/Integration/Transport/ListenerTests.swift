@@ -201,15 +201,4 @@ import Testing
         #expect(listener.failedCount == 1)
         #expect(loop.connectionCount == 0)
     }
-
-    @Test("Signals are events of a loop")
-    func signals() throws {
-        Signals.block([SIGUSR2])
-        let loop = try EventLoop()
-        var heard: [Int32] = []
-        try loop.onSignal([SIGUSR2]) { heard.append($0) }
-        pthread_kill(pthread_self(), SIGUSR2)
-        loop.turn { !heard.isEmpty }
-        #expect(heard == [SIGUSR2])
-    }
 }

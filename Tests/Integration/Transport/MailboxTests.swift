@@ -1,4 +1,5 @@
 import Glibc
+import PostriderSystem
 import Testing
 
 @testable import PostriderTransport

@@ -1,3 +1,4 @@
+import PostriderSystem
 import PostriderTransport
 import Testing
 

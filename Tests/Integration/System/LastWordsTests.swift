@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
+@testable import PostriderSystem
 @testable import PostriderTransport
 
 @Suite("A crash")

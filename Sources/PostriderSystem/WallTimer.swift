@@ -1,5 +1,6 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+public import PostriderTransport
 
 /// A timer of a loop for a moment of wall-clock time. It also reports when the clock was set (timerfd with
 /// `TFD_TIMER_CANCEL_ON_SET`). It lives as long as its loop.
@@ -45,7 +46,7 @@ public final class WallTimer: EventSource {
         if case .failed(let error) = result, error.number == ECANCELED { wasCancelled() }
     }
 
-    func ready(_ readiness: Readiness) {
+    package func ready(_ readiness: Readiness) {
         var expirations: UInt64 = 0
         take(systemCall("read") { unsafe read(descriptor.number, &expirations, 8) })
     }
@@ -64,7 +65,7 @@ public final class WallTimer: EventSource {
         }
     }
 
-    func loopStopped() {}
+    package func loopStopped() {}
 
     private func wasCancelled() {
         let (before, now) = (offset, Self.readOffset())
@@ -95,7 +96,7 @@ extension EventLoop {
     ) throws(TransportError) -> WallTimer {
         do {
             let timer = try WallTimer(ring: ring, clockChanged: clockChanged)
-            _ = try watch(timer.number, .readable, .source(timer))
+            try watch(timer.number, readableFor: timer)
             return timer
         } catch {
             throw TransportError("Cannot make an alarm clock: \(error.text).")

@@ -1,8 +1,23 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+public import PostriderTransport
+
+/// Resolves host names with the C library's resolver, which knows `/etc/hosts` and DNS.
+public struct SystemResolver: HostResolver {
+    /// The resolver of this system.
+    public init() {}
+
+    /// Begins to resolve a host name, on a thread of its own.
+    public func lookUp(
+        _ host: String, port: UInt16, on loop: EventLoop,
+        receive: @escaping (Result<[SocketAddress], TransportError>) -> Void
+    ) throws(TransportError) -> any HostQuery {
+        try HostLookup(host, port: port, on: loop, receive)
+    }
+}
 
 /// Resolves a host name on a thread of its own, because the C library's resolver blocks.
-final class HostLookup: EventSource {
+final class HostLookup: EventSource, HostQuery {
     typealias Answer = Result<[SocketAddress], TransportError>
 
     private let mailbox: Mailbox<Answer>
@@ -18,7 +33,7 @@ final class HostLookup: EventSource {
         self.receive = receive
         self.loop = loop
         do {
-            _ = try loop.watch(mailbox.bellNumber, .readable, .source(self))
+            try loop.watch(mailbox.bellNumber, readableFor: self)
         } catch {
             throw TransportError("Cannot look up \(host): \(error.text).")
         }
@@ -59,29 +74,13 @@ final class HostLookup: EventSource {
         var addresses: [SocketAddress] = []
         var next = unsafe list
         while let entry = unsafe next {
-            var storage = sockaddr_storage()
-            let length = min(
-                Int(unsafe entry.pointee.ai_addrlen), MemoryLayout<sockaddr_storage>.size)
-            unsafe withUnsafeMutableBytes(of: &storage) {
-                unsafe $0.copyMemory(
-                    from: UnsafeRawBufferPointer(start: entry.pointee.ai_addr, count: length))
-            }
-            if let address = SocketAddress(storage)?.at(port: port) { addresses.append(address) }
+            let address = unsafe SocketAddress(
+                kernelForm: UnsafeRawBufferPointer(
+                    start: entry.pointee.ai_addr, count: Int(entry.pointee.ai_addrlen)))
+            if let address = address?.with(port: port) { addresses.append(address) }
             unsafe next = entry.pointee.ai_next
         }
         return addresses.isEmpty
             ? .failure(TransportError("the host \(host) has no address")) : .success(addresses)
-    }
-}
-
-extension SocketAddress {
-    /// The same address with another port; nil for a Unix socket.
-    fileprivate func at(port: UInt16) -> SocketAddress? {
-        switch kind {
-        case .ipv4(let word, _): SocketAddress(.ipv4(word, port: port))
-        case .ipv6(let first, let second, _, let scope):
-            SocketAddress(.ipv6(first, second, port: port, scope: scope))
-        case .unix: nil
-        }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import PostriderSystem
 @testable import PostriderTransport
 
 @Suite("A program that is run for what it writes", .timeLimit(.minutes(10)))
@@ -13,7 +14,7 @@ struct ProgramRunTests {
         var found: ProgramResult?
         let start = ProgramStart(
             path: "/bin/sh", arguments: ["-c", script], environment: ["PATH": "/usr/bin:/bin"])
-        let program = try loop.run(start, input: input, keeping: rule) { found = $0 }
+        let program = try ProcessTable(on: loop).run(start, input: input, keeping: rule) { found = $0 }
         #expect(program.identifier > 0 && program.startedAt > 0)
         whenBegun(program)
         while found == nil { loop.turn() }
@@ -73,7 +74,7 @@ struct ProgramRunTests {
         let loop = try EventLoop()
         let start = ProgramStart(path: "/nonexistent/program", arguments: [], environment: [:])
         #expect(throws: TransportError.self) {
-            try loop.run(start, input: [], keeping: .all(atMost: 1)) { _ in }
+            try ProcessTable(on: loop).run(start, input: [], keeping: .all(atMost: 1)) { _ in }
         }
     }
 }

@@ -1,4 +1,4 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
 public import Synchronization
 

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import PostriderSystem
 @testable import PostriderTransport
 
 @Suite("A program that is started", .timeLimit(.minutes(10)))
@@ -8,9 +9,10 @@ struct ChildProcessTests {
     /// Runs a shell script to its end.
     private func run(_ script: String, environment: [String: String] = [:]) throws -> ProcessEnding? {
         let loop = try EventLoop()
+        let processes = ProcessTable(on: loop)
         var found: ProcessEnding?
         let start = ProgramStart(path: "/bin/sh", arguments: ["-c", script], environment: environment)
-        let process = try loop.start(start) { found = $0 }
+        let process = try processes.start(start) { found = $0 }
         #expect(process.identifier > 0 && process.startedAt > 0)
         while found == nil { loop.turn() }
         // It is over: nothing is sent to whoever has the number next.
@@ -47,12 +49,13 @@ struct ChildProcessTests {
     func withdrawal() async {
         await #expect(processExitsWith: .exitCode(0)) {
             let loop = try EventLoop()
+            let processes = ProcessTable(on: loop)
             // The one that a program may have is taken here.
             if fcntl(0, F_GETFD) < 0 { unsafe _ = open("/dev/null", O_RDONLY) }
             var limit = rlimit(rlim_cur: 1, rlim_max: 1)
             unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
             let start = ProgramStart(path: "/bin/sleep", arguments: ["300"], environment: [:])
-            guard (try? loop.start(start) { _ in }) == nil else { exit(1) }
+            guard (try? processes.start(start) { _ in }) == nil else { exit(1) }
             exit(waitpid(-1, nil, 0) == -1 && errno == ECHILD ? 0 : 2)
         }
     }
@@ -64,22 +67,23 @@ struct ChildProcessTests {
             #expect(try Self.becomeSubreaper() == 0)
             Signals.block([SIGCHLD])
             let loop = try EventLoop()
-            try loop.reapOrphans()
+            let processes = ProcessTable(on: loop)
+            try processes.reapOrphans()
             var endings: [ProcessEnding] = []
             for code: Int32 in 1...10 {
                 // Three are orphaned at once, and end before, with and after their parent.
                 let script = "(exit 3 &); (sleep 0.1 &); (sleep 0.0\(code) &); exit \(code)"
                 let start = ProgramStart(path: "/bin/sh", arguments: ["-c", script], environment: [:])
-                _ = try loop.start(start) { endings.append($0) }
+                _ = try processes.start(start) { endings.append($0) }
             }
             // A thread of the test's own may have heard the signal in the loop's place.
-            let timer = loop.makeTimer { loop.reaper?.reap() }
+            let timer = loop.makeTimer { processes.reap() }
             while waitid(P_ALL, 0, nil, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD {
                 timer.arm(afterMilliseconds: 10)
                 loop.turn()
             }
             for code: Int32 in 1...10 { #expect(endings.contains(.exited(code))) }
-            #expect(endings.count == 10 && loop.children.isEmpty)
+            #expect(endings.count == 10 && processes.children.isEmpty)
         }
     }
 
@@ -93,34 +97,38 @@ struct ChildProcessTests {
     @Test("that is not there is told in a sentence")
     func absence() throws {
         let loop = try EventLoop()
+        let processes = ProcessTable(on: loop)
         let start = ProgramStart(path: "/nowhere/program", arguments: [], environment: [:])
-        #expect(throws: TransportError.self) { try loop.start(start) { _ in } }
+        #expect(throws: TransportError.self) { try processes.start(start) { _ in } }
     }
 
     @Test("ends when it is asked to, and is taken over only by whoever knows when it was started")
     func adoption() throws {
         let loop = try EventLoop()
+        let processes = ProcessTable(on: loop)
         var (found, heard) = (ProcessEnding?.none, 0)
         let start = ProgramStart(path: "/bin/sleep", arguments: ["300"], environment: [:])
-        let process = try loop.start(start) { found = $0 }
-        #expect(loop.adopt(process.identifier, startedAt: process.startedAt + 1) { _ in heard += 1 } == nil)
-        let adopted = loop.adopt(process.identifier, startedAt: process.startedAt) { _ in heard += 1 }
+        let process = try processes.start(start) { found = $0 }
+        #expect(
+            processes.adopt(process.identifier, startedAt: process.startedAt + 1) { _ in heard += 1 } == nil)
+        let adopted = processes.adopt(process.identifier, startedAt: process.startedAt) { _ in heard += 1 }
         try #require(adopted).terminate()
         while found == nil || heard == 0 { loop.turn() }
         #expect([.killed(15), .unknown].contains(try #require(found)))
-        #expect(loop.adopt(process.identifier, startedAt: process.startedAt) { _ in } == nil)
+        #expect(processes.adopt(process.identifier, startedAt: process.startedAt) { _ in } == nil)
     }
 
     @Test("is not taken over where nobody knows when it was started")
     func unknownStart() async {
         await #expect(processExitsWith: .success) {
             let loop = try EventLoop()
+            let processes = ProcessTable(on: loop)
             // One descriptor is left, for the process, and none to read of it.
             let free = dup(0)
             close(free)
             var limit = rlimit(rlim_cur: rlim_t(free + 1), rlim_max: rlim_t(free + 1))
             unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-            #expect(loop.adopt(getpid(), startedAt: 0) { _ in } == nil)
+            #expect(processes.adopt(getpid(), startedAt: 0) { _ in } == nil)
         }
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import PostriderSystem
 @testable import PostriderTransport
 
 @Suite struct SupervisorTests {

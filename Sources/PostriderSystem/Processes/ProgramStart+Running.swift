@@ -1,5 +1,6 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+public import PostriderTransport
 
 extension ProgramStart {
     /// Runs the program to its end, in a process group of its own. It blocks the calling thread.
@@ -35,6 +36,6 @@ extension ProgramStart {
     private func spawn(writingTo output: consuming Descriptor) throws(SystemError) -> Int32 {
         let opened = systemCall("open") { unsafe Int(open("/dev/null", O_RDONLY | O_CLOEXEC)) }
         let input = Descriptor(owning: Int32(try opened.get()))
-        return try EventLoop.spawn(self, StandardDescriptors(input: input.number, output: output.number))
+        return try spawn(StandardDescriptors(input: input.number, output: output.number))
     }
 }

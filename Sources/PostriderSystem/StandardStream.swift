@@ -1,5 +1,6 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+public import PostriderTransport
 
 /// Standard output and standard error. Other processes may share the open file (a terminal, the parent process), so
 /// this process does not make it non-blocking: a write blocks until the reader takes the bytes.

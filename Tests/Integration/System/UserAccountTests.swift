@@ -1,6 +1,8 @@
 import PostriderTransport
 import Testing
 
+@testable import PostriderSystem
+
 @Suite("Users")
 struct UserAccountTests {
     @Test(

@@ -1,5 +1,6 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+internal import PostriderTransport
 
 /// The service manager that started this process and wants to know when it is ready: sd_notify(3), a datagram to a
 /// Unix socket.

@@ -1,5 +1,6 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+internal import PostriderTransport
 
 /// An unnamed file that becomes a program's standard input. A pipe could not hold all of the input, because its size
 /// is limited, and the limit is shared by all pipes of the user.

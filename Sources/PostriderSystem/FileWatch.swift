@@ -1,5 +1,6 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+public import PostriderTransport
 
 /// Reports when a file is replaced, written or removed (inotify). It watches the directory, because a file that
 /// replaces another has a new inode. It lives as long as its loop.
@@ -62,7 +63,7 @@ extension EventLoop {
     ) throws(TransportError) {
         do {
             let source = try FileWatch(directory: directory, name: name, changed: changed)
-            _ = try watch(source.number, .readable, .source(source))
+            try watch(source.number, readableFor: source)
         } catch {
             throw TransportError("Cannot watch \(directory)/\(name): \(error.text).")
         }

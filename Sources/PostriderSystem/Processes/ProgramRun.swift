@@ -1,5 +1,6 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+public import PostriderTransport
 
 /// Which part of a program's output is kept.
 public enum KeptOutput: Sendable {
@@ -82,7 +83,7 @@ private final class OutputPipe: EventSource {
         self.descriptor = descriptor
         self.rule = rule
         self.loop = loop
-        _ = try loop.watch(self.descriptor.number, .readable, .source(self))
+        try loop.watch(self.descriptor.number, readableFor: self)
         isWatched = true
     }
 
@@ -130,7 +131,7 @@ private final class OutputPipe: EventSource {
     }
 }
 
-extension EventLoop {
+extension ProcessTable {
     /// Runs a program in a process group of its own, which is killed when the program ends.
     ///
     /// - Parameters:
@@ -144,7 +145,7 @@ extension EventLoop {
     ) throws(TransportError) -> ProgramRun {
         let pipes: ProgramPipes
         do throws(SystemError) {
-            pipes = try ProgramPipes.make(holding: input, rule, on: self)
+            pipes = try ProgramPipes.make(holding: input, rule, on: loop)
         } catch {
             throw TransportError("Cannot run \(start.path): \(error.text).")
         }

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 
+@testable import PostriderSystem
 @testable import PostriderTransport
 
 @Suite("A thread")

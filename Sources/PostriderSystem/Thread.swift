@@ -1,5 +1,6 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+public import PostriderTransport
 
 /// Threads that live about as long as the process: one for each loop, one for the ledger.
 public enum Thread {
@@ -43,15 +44,15 @@ public enum Thread {
     public static func takeShortSlices() {
         guard var scheduling = scheduling() else { return }
         scheduling.runtime = 100_000
-        _ = unsafe clinux_set_scheduling(&scheduling)
+        _ = unsafe csystem_set_scheduling(&scheduling)
     }
 
     /// The length of the calling thread's time slice in nanoseconds; nil if the kernel does not report it.
     static var slice: UInt64? { scheduling().flatMap { $0.runtime == 0 ? nil : $0.runtime } }
 
-    private static func scheduling() -> clinux_scheduling? {
-        var scheduling = clinux_scheduling()
-        guard unsafe clinux_get_scheduling(&scheduling) == 0 else { return nil }
+    private static func scheduling() -> csystem_scheduling? {
+        var scheduling = csystem_scheduling()
+        guard unsafe csystem_get_scheduling(&scheduling) == 0 else { return nil }
         return scheduling
     }
 

@@ -1,5 +1,6 @@
-internal import CPostriderLinux
+internal import CPostriderSystem
 internal import Glibc
+public import PostriderTransport
 
 /// Signals as events of a loop. They must be blocked before the first thread starts, because threads inherit the
 /// signal mask.
@@ -45,4 +46,17 @@ final class SignalSource: EventSource {
     }
 
     func loopStopped() {}
+}
+
+extension EventLoop {
+    /// Calls `receive` with the number of each signal of `signals` that arrives. All threads must have blocked them
+    /// before: `Signals.block`.
+    public func onSignal(_ signals: [Int32], _ receive: @escaping (Int32) -> Void) throws(TransportError) {
+        do {
+            let source = try SignalSource(signals, receive)
+            try watch(source.number, readableFor: source)
+        } catch {
+            throw TransportError("Cannot watch signals: \(error.text).")
+        }
+    }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import PostriderSystem
 @testable import PostriderTransport
 
 @Suite("A watch on a file", .timeLimit(.minutes(10)))
