@@ -39,32 +39,31 @@ enum AgentSetting: String, SettingName {
     /// The command line option of the setting.
     var option: Option {
         switch self {
-        case .relay: .value(rawValue, "HOST:PORT", "Where the relay waits for devices.")
+        case .relay: .value(rawValue, "HOST:PORT", "The relay's port for devices.")
         case .ca:
             .file(
-                rawValue, "The authorities that vouch for the relay, PEM; the system's if not given.")
+                rawValue, "The authorities of the relay's certificate, PEM; the system's if not given.")
         case .serverName:
             .value(rawValue, "NAME", "The name in the relay's certificate; the relay's host if not given.")
         case .state:
             .file(
-                rawValue, as: "DIRECTORY", "Where identity, apps and inbox are kept; made if it is not there."
-            )
+                rawValue, as: "DIRECTORY", "The directory of identity, apps and inbox; created if missing.")
         case .socket:
             .file(
                 rawValue, as: "PATH",
-                "The Unix socket of the apps; \(AgentSettings.usualSocket) if not given.")
+                "The Unix socket for apps; \(AgentSettings.usualSocket) if not given.")
         case .enrolmentKeyFile: .file(rawValue, "A file with the enrolment key.")
         case .deviceName:
-            .value(rawValue, "NAME", "What the device calls itself; its host name if not given.")
+            .value(rawValue, "NAME", "The name of the device; its host name if not given.")
         case .deviceTags:
             .value(
-                rawValue, "TAG,…", "Words by which the relay's operator groups devices, told when it enrols.")
+                rawValue, "TAG,…", "Words by which the relay's operator groups devices, sent at enrolment.")
         case .keepaliveSeconds:
-            .value(rawValue, "NUMBER", "Seconds between signs of life; left to the relay if not given.")
+            .value(rawValue, "NUMBER", "Seconds between PINGs; the relay's choice if not given.")
         case .notifications:
             .value(
                 rawValue, "ANSWER",
-                "What apps are told that ask to notify: allow, deny, or ask (if not given), which waits.")
+                "The answer to apps that ask to notify: allow, deny, or ask (if not given), the user's.")
         case .appsDirectory:
             .file(
                 rawValue, as: "DIRECTORY",
@@ -72,7 +71,7 @@ enum AgentSetting: String, SettingName {
         case .deliveryAttempts:
             .value(
                 rawValue, "NUMBER",
-                "How often an app is handed over what it does not handle; "
+                "How often an app gets a notification that it does not handle; "
                     + "\(Limits.deliveryAttempts.usual) if not given.")
         case .sessionBus:
             .value(
@@ -81,22 +80,22 @@ enum AgentSetting: String, SettingName {
         case .metricsAddress:
             .value(
                 rawValue, "ADDRESS|off",
-                "Where /metrics, /livez and /readyz are served, an address of this machine alone or unix: "
+                "The address of /metrics, /livez and /readyz, which only this machine can reach, or unix: "
                     + "and a path; off if not given.")
         case .reports:
             .value(
                 rawValue, "true|false",
-                "Whether the relay is told what became of notifications; true if not given.")
+                "Whether the relay gets reports about notifications for its trace; true if not given.")
         case .keyboardUser:
             .value(
                 rawValue, "USER",
-                "Whose programs may say where the keyboard on screen is, besides root's;"
-                    + " the agent's own user if not given.")
+                "The user whose programs may be the input method, besides root's; the agent's own user if "
+                    + "not given.")
         case .savePower:
             .value(
                 rawValue, "WHEN",
-                "When notifications that are considerate of power may come in groups: always, never, or auto "
-                    + "(if not given), on battery.")
+                "When the relay may send notifications of priority 5 in groups: always, never, or auto (if "
+                    + "not given): on battery.")
         case .onClone:
             .value(
                 rawValue, "WHAT",

@@ -81,64 +81,66 @@ enum Setting: String, SettingName {
     private var help: String {
         switch self {
         case .providerAddress:
-            "Where providers connect, one address or several; 0.0.0.0:2197 if not given. *:2197 is all of "
-                + "this machine's. Port 0: any free one."
+            "The addresses for providers, one or several; 0.0.0.0:2197 if not given. *:2197 means all "
+                + "addresses of this machine, port 0 any free port."
         case .developmentProviderAddress:
-            "Where providers connect for the development environment; nowhere if not given."
-        case .deviceAddress: "Where devices connect; 0.0.0.0:5223 if not given."
+            "The addresses for providers of the development environment; none if not given."
+        case .deviceAddress: "The addresses for devices; 0.0.0.0:5223 if not given."
         case .controlAddress:
-            "The Unix socket of the operator's commands; control.sock in the data directory if not given."
+            "The Unix socket for the operator's commands; control.sock in the data directory if not given."
         case .metricsAddress:
-            "Where /metrics, /livez and /readyz are served; \(Settings.usualMetricsAddress) if not given. "
-                + "Other machines' addresses need --metrics-token."
-        case .metricsToken: "The SHA-256 of each bearer token that may read the metrics, one a line."
-        case .certificate: "The relay's certificate and those above it, PEM."
-        case .privateKey: "The key of the certificate, PEM; a file that nobody else can read."
-        case .privateKeyGroup: "Groups whose members may read the key, besides root's; none if not given."
+            "The address of /metrics, /livez and /readyz; \(Settings.usualMetricsAddress) if not given. An "
+                + "address that other machines can reach needs --metrics-token."
+        case .metricsToken:
+            "A file with the SHA-256 of each bearer token that may read the metrics, one per line."
+        case .certificate: "The relay's certificate and its intermediate certificates, PEM."
+        case .privateKey: "The key of the certificate, PEM, in a file that other users cannot read."
+        case .privateKeyGroup: "Groups, besides root's, whose members may read the key; none if not given."
         case .providerTrust:
-            "The certificates, PEM, under which providers' client certificates are good; if not given, "
-                + "providers are known by their tokens only."
+            "The authorities, PEM, of providers' client certificates; if not given, providers can use "
+                + "tokens only."
         case .tlsRecords:
-            "own (if not given) or openssl: whether OpenSSL keeps protecting TLS 1.3 connections behind the "
-                + "handshake."
-        case .dataDirectory: "Where everything is kept that must not be lost; made if it is not there."
+            "own (if not given) or openssl: the record layer of TLS 1.3 connections after the handshake."
+        case .dataDirectory: "The directory of everything that must not be lost; created if it is missing."
         case .sourceConnections:
-            "Connections that one source address may have open; half of the descriptors if not given."
+            "The most open connections of one source address; half of the descriptors if not given."
         case .sourceRate:
-            "Connections that one source address may begin each second; \(Limits.sourceRate) if not given."
-        case .shards: "Event loops, each with a thread of its own; as many as there are cores if not given."
-        case .busyPollingMicroseconds:
-            "How long a shard looks for more to do before it sleeps; 0, not at all, if not given."
-        case .providerIdleSeconds:
-            "How long a provider's connection may be without a push; \(Limits.providerIdleSeconds.usual) if "
-                + "not given."
-        case .pushesPerSecond:
-            "Pushes a second that a device token takes; \(Limits.pushesPerSecond) if not given, 0: no limit."
-        case .deviceFetches:
-            "Devices for which a shard fetches what waits at once, while others are told to come back; "
-                + "\(Limits.fetches.usual) if not given."
-        case .deviceExpiryDays:
-            "After how many days without its device a device token is expired; never if not given."
-        case .onPresence:
-            "A program, with its arguments, that is run when devices connect and leave; none if not given."
-        case .strictness:
-            "strict: refuse pushes whose type, topic and priority do not belong together; lenient if not "
+            "The most connections that one source address may begin per second; \(Limits.sourceRate) if not "
                 + "given."
+        case .shards: "Event loops, each with its own thread; one for each core if not given."
+        case .busyPollingMicroseconds:
+            "How long a shard polls for more work before it sleeps; 0, not at all, if not given."
+        case .providerIdleSeconds:
+            "Seconds without a push after which a provider's connection is closed; "
+                + "\(Limits.providerIdleSeconds.usual) if not given."
+        case .pushesPerSecond:
+            "The most pushes per second to one device token; \(Limits.pushesPerSecond) if not given, 0 for no "
+                + "limit."
+        case .deviceFetches:
+            "Devices whose stored notifications one shard reads at once, while others are asked to come "
+                + "back later; \(Limits.fetches.usual) if not given."
+        case .deviceExpiryDays:
+            "Days without a connection after which a device's tokens expire; never if not given."
+        case .onPresence:
+            "A program with its arguments to run when devices connect and leave; none if not given."
+        case .strictness:
+            "strict refuses pushes whose type, topic and priority do not fit together; lenient if not given."
         case .storage:
-            "What waits for an absent device: queue (all, bounded; if not given) or latest (one for each "
-                + "app)."
-        case .spellings: "documented (if not given) or live: how reasons are spelled where Apple does both."
+            "What is stored for an absent device: queue (all, with a limit; if not given) or latest (the "
+                + "newest of each app)."
+        case .spellings:
+            "documented (if not given) or live: the spelling of reasons that Apple spells in two ways."
         case .streamLimitRamp:
-            "Whether a provider may have one stream open until its first good push; false if not given."
+            "Whether a provider may have only one stream until its first valid push; false if not given."
         case .requestHeaders:
-            "Who decodes the header blocks of providers' requests: own (if not given) or nghttp2."
+            "The decoder for header blocks of providers' requests: own (if not given) or nghttp2."
         case .deviceLinks:
-            "What carries a device's link once it is open: lean (if not given; no nghttp2) or nghttp2."
-        case .trace: "Whether the lives of pushes are written down for 'postrider trace'; true if not given."
-        case .traceSample: "Trace one push of so many; 1, every push, if not given."
+            "The HTTP/2 code of a device's link once it is open: lean (if not given) or nghttp2."
+        case .trace: "Whether the relay records the life of pushes for 'postrider trace'; true if not given."
+        case .traceSample: "Trace one of this many pushes; 1, every push, if not given."
         case .capture:
-            "Whether requests are kept for 'postrider captures'; false if not given, and only for a relay "
-                + "that listens to this machine alone."
+            "Whether the relay stores requests for 'postrider captures'; false if not given, and only possible "
+                + "if no other machine can reach the relay."
         case .logLevel: "error, warning, notice, info (if not given) or debug."
         }
     }
