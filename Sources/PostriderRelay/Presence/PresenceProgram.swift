@@ -50,6 +50,9 @@ final class PresenceProgram {
     /// The relay stops: a run that goes on ends with it.
     func close() { run?.kill() }
 
+    /// Whether the program has been started and has not ended.
+    var isRunning: Bool { run != nil }
+
     private func armTimer() {
         guard run == nil, let due = debounce.nextDue else { return }
         timer.arm(afterMilliseconds: due > now ? Int(due - now) : 0)

@@ -14,7 +14,8 @@ struct PresenceProgramTests {
             what: .enrolled, at: Int64(number), identity: "\(number)", name: "n", address: "", agent: "")
     }
 
-    /// Runs a script for some events, until `isOver` or a minute has gone by.
+    /// Runs a script for some events, until `isOver` and the script has ended, or a minute has gone by. A script that
+    /// nobody waits for stays a zombie, and the exit tests of other suites never end beside one.
     private func run(
         _ script: String, _ events: [Control.DeviceEvent], mistake: String? = nil, lines: LoggedLines,
         until isOver: @escaping () -> Bool
@@ -28,8 +29,9 @@ struct PresenceProgramTests {
         runner.take(events)
         let start = ContinuousClock.now
         let watch = loop.makeTimer {}
-        loop.turnEnded = { [unowned loop] in
-            if isOver() || ContinuousClock.now - start > .seconds(60) { return loop.stop() }
+        loop.turnEnded = { [unowned loop, unowned runner] in
+            let hasEnded = isOver() && !runner.isRunning
+            if hasEnded || ContinuousClock.now - start > .seconds(60) { return loop.stop() }
             watch.arm(afterMilliseconds: 10)
         }
         watch.arm(afterMilliseconds: 10)
