@@ -14,16 +14,10 @@ public struct DeviceName: Hashable, Sendable, CustomStringConvertible {
         "1 to 63 letters, digits, '-' and '.', with a letter or digit at both ends, and not 24 hexadecimal "
         + "digits"
 
-    private static let bytes = 63
-
-    /// Creates a name from text; nil if it is not a valid name. Host names are valid. The text of a device identity
-    /// is not, because commands accept both.
+    /// Makes a name from text; returns nil if the text breaks ``rule``. Every host name of up to 63 bytes is a device
+    /// name. The 24 hexadecimal digits of an identity are not, because commands accept names and identities alike.
     public init?(_ text: String) {
-        guard (1...Self.bytes).contains(text.utf8.count), DeviceIdentity(hex: text) == nil,
-            text.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
-            ),
-            text.utf8.first?.isLetterOrDigit == true, text.utf8.last?.isLetterOrDigit == true
-        else { return nil }
+        guard text.isWord(marks: "-."), DeviceIdentity(hex: text) == nil else { return nil }
         self.text = text
     }
 
@@ -33,7 +27,7 @@ public struct DeviceName: Hashable, Sendable, CustomStringConvertible {
             self = name
             return
         }
-        let bytes = said.utf8.prefix(Self.bytes).map {
+        let bytes = said.utf8.prefix(String.wordBytes).map {
             $0.isLetterOrDigit || $0 == UInt8(ascii: ".") ? $0 : 0x2D
         }
         let trimmed = bytes.drop { !$0.isLetterOrDigit }.reversed().drop { !$0.isLetterOrDigit }.reversed()
@@ -44,7 +38,7 @@ public struct DeviceName: Hashable, Sendable, CustomStringConvertible {
     /// The same name followed by a number, for further devices with the same own name.
     public func numbered(_ number: Int) -> DeviceName {
         let ending = "-\(number)"
-        let base = text.utf8.prefix(Self.bytes - ending.utf8.count)
+        let base = text.utf8.prefix(String.wordBytes - ending.utf8.count)
         return DeviceName(unchecked: String(decoding: Array(base), as: UTF8.self) + ending)
     }
 
@@ -62,12 +56,9 @@ public struct DeviceTag: Hashable, Comparable, Sendable, CustomStringConvertible
     /// A description of valid tags, for error sentences.
     public static let rule = "1 to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
 
-    /// Creates a tag from text; nil if it is not a valid tag.
+    /// Makes a tag from text; returns nil if the text breaks ``rule``.
     public init?(_ text: String) {
-        guard (1...63).contains(text.utf8.count),
-            text.utf8.allSatisfy({ $0.isLetterOrDigit || [0x2D, 0x2E, 0x5F].contains($0) }),
-            text.utf8.first?.isLetterOrDigit == true, text.utf8.last?.isLetterOrDigit == true
-        else { return nil }
+        guard text.isWord(marks: "-_.") else { return nil }
         self.text = text
     }
 
@@ -104,11 +95,14 @@ public struct DeviceLabel: Hashable, Sendable {
     }
 }
 
-extension UInt8 {
-    fileprivate var isLetterOrDigit: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: false
-        }
+extension String {
+    /// The most bytes of a name or a tag: those of a label in the DNS (RFC 1035, section 2.3.4).
+    fileprivate static let wordBytes = 63
+
+    /// Whether this is 1 to 63 letters, digits and `marks`, with a letter or digit at both ends.
+    fileprivate func isWord(marks: String) -> Bool {
+        (1...Self.wordBytes).contains(utf8.count)
+            && utf8.allSatisfy { $0.isLetterOrDigit || marks.utf8.contains($0) }
+            && utf8.first?.isLetterOrDigit == true && utf8.last?.isLetterOrDigit == true
     }
 }

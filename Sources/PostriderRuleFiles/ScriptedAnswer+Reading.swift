@@ -41,7 +41,7 @@ extension ScriptedAnswer {
             guard let status else {
                 throw reader.error("customReason", "needs a 'status' beside it: it goes with none by itself")
             }
-            guard (1...64).contains(custom.utf8.count), custom.utf8.allSatisfy({ isReasonByte($0) }) else {
+            guard (1...64).contains(custom.utf8.count), custom.utf8.allSatisfy(\.isLetterOrDigit) else {
                 throw reader.error("customReason", "must be 1 to 64 letters and digits")
             }
             return (status, custom)
@@ -94,13 +94,6 @@ extension ScriptedAnswer {
             )
         }
         return rejection
-    }
-
-    private static func isReasonByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: false
-        }
     }
 
     private static func retryAfter(_ reader: YAMLReader, lasts: Bool) throws(YAMLError) -> RetryAfter? {

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+import PostriderNotifications
 
 /// The time zones of this machine: the files of its distribution's time zone package (`tzdata`).
 ///
@@ -56,15 +57,7 @@ public struct ZoneDirectory: Sendable {
         identifier.utf8.count <= 255
             && identifier.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { word in
                 !word.isEmpty && word.first != "."
-                    && word.utf8.allSatisfy { byte in
-                        switch byte {
-                        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                            UInt8(ascii: "0")...UInt8(ascii: "9"):
-                            true
-                        case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
-                        default: false
-                        }
-                    }
+                    && word.utf8.allSatisfy { $0.isLetterOrDigit || "+-_.".utf8.contains($0) }
             }
     }
 

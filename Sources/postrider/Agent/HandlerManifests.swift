@@ -68,12 +68,7 @@ enum HandlerManifests {
     /// Whether the name can stand before the `@` of a unit's name (systemd.unit(5)).
     private static func isTemplate(_ name: String) -> Bool {
         !name.isEmpty && !name.hasSuffix(".service") && name.utf8.count <= 200
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: ":-_.\\".utf8.contains(byte)
-                }
-            }
+            && name.utf8.allSatisfy { $0.isLetterOrDigit || ":-_.\\".utf8.contains($0) }
     }
 
     private static func sandbox(_ reader: YAMLReader) throws(YAMLError) -> AppManifest.Sandbox {

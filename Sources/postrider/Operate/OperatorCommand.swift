@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderNotifications
 import PostriderOptions
 
 /// One action of an operator's command, such as `list` of `postrider keys list`.
@@ -76,14 +77,7 @@ extension OperatorCommand {
 extension ParsedOptions {
     /// Checks that a name can stand in a path on the control socket, and returns it.
     func checked(_ name: String) throws(UsageError) -> String {
-        let isName = name.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "-"),
-                UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
+        let isName = name.utf8.allSatisfy { $0.isLetterOrDigit || ".-_".utf8.contains($0) }
         if isName, !name.isEmpty { return name }
         throw error("'\(name)' is no name; write it with letters, digits, '.', '-' and '_'")
     }

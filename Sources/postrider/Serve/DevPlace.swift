@@ -46,12 +46,7 @@ struct DevPlace {
         return text.utf8.count <= 253
             && labels.allSatisfy { label in
                 (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
-                    && label.utf8.allSatisfy { byte in
-                        switch byte {
-                        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-                        default: false
-                        }
-                    }
+                    && label.utf8.allSatisfy { $0.isLetterOrDigit || "-_".utf8.contains($0) }
             }
     }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderNotifications
 import PostriderTransport
 
 /// What a client needs to use the relay of `postrider dev`. It is printed by --json, and stored in the folder for
@@ -122,15 +123,7 @@ struct DevValues: Codable, Equatable {
 
     /// Quotes a word for a shell.
     private static func quoted(_ word: String) -> String {
-        let isPlain = word.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "/"), UInt8(ascii: "."),
-                UInt8(ascii: "_"),
-                UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: ","):
-                true
-            default: false
-            }
-        }
+        let isPlain = word.utf8.allSatisfy { $0.isLetterOrDigit || "/._-:@=,".utf8.contains($0) }
         return isPlain ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
     }
 }
