@@ -33,16 +33,10 @@ final class ControlPushes {
         do throws(Rejection) {
             let notification = try validator(for: request).admit(
                 request, &credentials, by: context.policy, now: context.now)
-            let shard = context.home(of: notification.device)
-            guard !context.outbox.isCongested(shard) else { return respond(.rejected(.tooManyRequests)) }
             let number = context.drawNumber()
             waiting[number] = respond
             let address = ReplyAddress(shard: Int32(context.index), stream: 0, connection: number)
-            if shard == context.index {
-                home.offer(notification, address)
-            } else {
-                context.outbox.send(.push(.deliver(notification, address)), to: shard)
-            }
+            if let rejection = home.route(notification, address) { answer(address, .rejected(rejection)) }
         } catch {
             respond(.rejected(error))
         }

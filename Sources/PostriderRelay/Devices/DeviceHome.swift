@@ -80,6 +80,19 @@ final class DeviceHome {
 
     // MARK: A push's life
 
+    /// Passes a push to its device's home: this shard or another one. `address` is answered once, unless this returns
+    /// a rejection.
+    func route(_ notification: Notification, _ address: ReplyAddress) -> Rejection? {
+        let shard = context.home(of: notification.device)
+        guard !context.outbox.isCongested(shard) else { return .tooManyRequests }
+        if shard == context.index {
+            offer(notification, address)
+        } else {
+            context.outbox.send(.push(.deliver(notification, address)), to: shard)
+        }
+        return nil
+    }
+
     /// Offers a push to its device.
     func offer(_ notification: Notification, _ address: ReplyAddress) {
         guard let entry = entries[notification.device] else {

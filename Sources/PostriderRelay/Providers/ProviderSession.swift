@@ -171,16 +171,8 @@ final class ProviderSession: EndpointOwner {
 
     /// Sends a push to its device's home. Returns the rejection if that is not possible.
     func post(_ notification: Notification, _ stream: Int32) -> Rejection? {
-        let context = context
-        let home = context.home(of: notification.device)
-        guard !context.outbox.isCongested(home) else { return .tooManyRequests }
         let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: number)
-        if home == context.index {
-            connections.home.offer(notification, address)
-        } else {
-            context.outbox.send(.push(.deliver(notification, address)), to: home)
-        }
-        return nil
+        return connections.home.route(notification, address)
     }
 
     func noteRefused(
