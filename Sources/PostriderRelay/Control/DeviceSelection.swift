@@ -72,23 +72,15 @@ struct DeviceSelection {
     /// A hundred years.
     private static let mostSeconds: Int64 = 3_155_760_000
 
-    /// The devices in the order that is asked for; by enrolment where that decides nothing.
+    /// The devices in the order that is asked for; those that are equal in it are ordered by enrolment.
     func sorted(_ devices: [Control.Device]) -> [Control.Device] {
-        let devices = devices.sorted { ($0.enrolledAt, $0.identity) < ($1.enrolledAt, $1.identity) }
-        return switch order {
-        case .enrolled: devices
-        case .name: stable(devices) { $0.name < $1.name }
-        case .since: stable(devices) { $0.since < $1.since }
-        case .pending: stable(devices) { $0.pending > $1.pending }
+        devices.sorted { left, right in
+            switch order {
+            case .name where left.name != right.name: left.name < right.name
+            case .since where left.since != right.since: left.since < right.since
+            case .pending where left.pending != right.pending: left.pending > right.pending
+            default: (left.enrolledAt, left.identity) < (right.enrolledAt, right.identity)
+            }
         }
-    }
-
-    private func stable(
-        _ devices: [Control.Device], by precedes: (Control.Device, Control.Device) -> Bool
-    ) -> [Control.Device] {
-        devices.enumerated().sorted { left, right in
-            if precedes(left.element, right.element) { return true }
-            return !precedes(right.element, left.element) && left.offset < right.offset
-        }.map(\.element)
     }
 }

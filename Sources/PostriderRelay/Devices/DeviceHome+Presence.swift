@@ -9,11 +9,10 @@ extension DeviceHome {
             registry.lastRun ?? RelayRun(startedAt: Moment(milliseconds: 0), aliveAt: Moment(milliseconds: 0))
         for record in registry.presences {
             guard let entry = entries[record.device] else { continue }
-            let presence = record.presence.after(run)
-            entry.restore(
-                DevicePresence(
-                    isConnected: false, since: presence.since, address: presence.address,
-                    agent: agents.shared(presence.agent), ending: presence.ending))
+            var presence = record.presence.after(run)
+            presence.isConnected = false
+            presence.agent = agents.shared(presence.agent)
+            entry.restore(presence)
         }
     }
 
@@ -31,10 +30,8 @@ extension DeviceHome {
 
     /// A device's link is over.
     func noteLeft(_ entry: DeviceEntry, _ ending: DevicePresence.Ending) {
-        let before = entry.presence.value
-        let presence = DevicePresence(
-            isConnected: false, since: context.now, address: before.address, agent: before.agent,
-            ending: ending)
+        var presence = entry.presence.value
+        (presence.isConnected, presence.since, presence.ending) = (false, context.now, ending)
         journal.note(presence, of: entry)
         tell(.away, of: entry)
     }

@@ -55,10 +55,10 @@ final class PresenceJournal {
     /// Time goes by: the minutes of some are over, and the registry learns that the relay runs, if it has devices.
     func tick(hasDevices: Bool) {
         guard !isClosed else { return }
-        let over = resting.filter { find($0).map { !isResting($0) } ?? true }
-        if !over.isEmpty {
-            resting.removeAll { find($0).map { !isResting($0) } ?? true }
-            due += over
+        let rested = resting.filter(hasRested)
+        if !rested.isEmpty {
+            resting.removeAll(where: hasRested)
+            due += rested
             write()
         }
         let since = toldAt.map { context.now.milliseconds - $0.milliseconds } ?? .max
@@ -78,6 +78,8 @@ final class PresenceJournal {
             _ in
         }
     }
+
+    private func hasRested(_ device: DeviceIdentity) -> Bool { find(device).map { !isResting($0) } ?? true }
 
     private func isResting(_ entry: DeviceEntry) -> Bool {
         let second = context.now.wholeSeconds
