@@ -12,7 +12,7 @@ struct PosixZone: Sendable, Equatable {
     }
 
     /// A local time on a day of every year.
-    private struct YearlyMoment: Equatable {
+    fileprivate struct YearlyMoment: Equatable {
         let day: YearlyDay
         /// Seconds after midnight. The number may be negative or exceed a day.
         let time: Int
@@ -53,25 +53,18 @@ struct PosixZone: Sendable, Equatable {
         let year = CivilDay(number: (moment + standard).flooredQuotient(by: 86_400)).year
         // A transition of a neighbouring year may count, too: a summer time that never ends has its end a day after
         // December.
-        var newest: (moment: Int, offset: Int)?
-        for year in year - 1...year + 1 {
-            for (change, from, to) in [
-                (summer.start, standard, summer.offset), (summer.end, summer.offset, standard),
-            ] {
-                let changes = change.day.number(in: year) * 86_400 + change.time - from
-                guard changes <= moment else { continue }
-                // If summer time begins at the moment at which it ends, it is always summer time.
-                guard let last = newest else {
-                    newest = (changes, to)
-                    continue
-                }
-                if changes > last.moment || changes == last.moment && to == summer.offset {
-                    newest = (changes, to)
-                }
-            }
-        }
-        return newest?.offset ?? standard
+        let years = year - 1...year + 1
+        let begin = years.map { summer.start.seconds(in: $0) - standard }.last { $0 <= moment }
+        let end = years.map { summer.end.seconds(in: $0) - summer.offset }.last { $0 <= moment }
+        guard let begin else { return standard }
+        // If summer time begins at the moment at which it ends, it is always summer time.
+        return begin >= end ?? .min ? summer.offset : standard
     }
+}
+
+extension PosixZone.YearlyMoment {
+    /// Seconds of the local clock since 1970-01-01.
+    fileprivate func seconds(in year: Int) -> Int { day.number(in: year) * 86_400 + time }
 }
 
 extension PosixZone.YearlyDay {
