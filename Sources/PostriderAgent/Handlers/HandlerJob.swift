@@ -119,9 +119,3 @@ struct HandlerTail {
         return "…" + String(decoding: text.utf8.suffix(bytes), as: UTF8.self)
     }
 }
-
-extension String {
-    fileprivate var trimmed: String {
-        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-    }
-}

@@ -238,11 +238,9 @@ struct AgentSettings {
     private static func tags(_ texts: SettingTexts<AgentSetting>) throws -> [String] {
         let most = Limits.tagsPerDevice
         let form = "at most \(most) tags with commas between, each \(DeviceTag.rule)"
-        let tags = try texts.value(.deviceTags, form: form) { text -> [String]? in
-            let words = text.split(separator: ",").map { $0.trimmed }
-            return words.allSatisfy { DeviceTag($0) != nil } && words.count <= most ? words : nil
-        }
-        return tags ?? []
+        return try texts.list(.deviceTags, form: form) { words in
+            words.allSatisfy { DeviceTag($0) != nil } && words.count <= most ? words : nil
+        } ?? []
     }
 
     /// Where the agent serves its metrics; nil for nowhere. Other machines cannot reach the address.

@@ -57,7 +57,8 @@ enum CapturesCommand: Command {
         value.utf8.map { byte in
             let character = Character(Unicode.Scalar(byte))
             let isPlain = character.isASCII && (character.isLetter || character.isNumber)
-            return isPlain || "-._~".contains(character) ? String(character) : "%" + Hexadecimal.text([byte])
+            return isPlain || "-._~".contains(character)
+                ? String(character) : "%" + Hexadecimal.text([byte]).uppercased()
         }.joined()
     }
 

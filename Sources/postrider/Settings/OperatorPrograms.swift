@@ -9,9 +9,8 @@ extension Settings {
     /// A program of the operator with its arguments; nil if none is set.
     func operatorProgram(_ setting: Setting, control: SocketAddress) throws -> OperatorProgram? {
         let form = "an absolute path, with arguments behind it that have no comma"
-        let words = try texts.value(setting, form: form) { text -> [String]? in
-            let words = text.split(separator: ",").map { $0.trimmed }
-            return words.first?.hasPrefix("/") == true && !text.utf8.contains(0) ? words : nil
+        let words = try texts.list(setting, form: form) { words in
+            words.first?.hasPrefix("/") == true && !words.contains { $0.utf8.contains(0) } ? words : nil
         }
         guard let words else { return nil }
         let start = ProgramStart(

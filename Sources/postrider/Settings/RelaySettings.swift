@@ -116,8 +116,7 @@ extension Settings {
     /// The numbers of groups that are given by name or number, separated by commas.
     private func groups(_ setting: Setting) throws -> Set<UInt32> {
         let form = "groups of this machine, by name or number, with commas between"
-        let groups = try texts.value(setting, form: form) { text in
-            let names = text.split(separator: ",").map { $0.trimmed }
+        let groups = try texts.list(setting, form: form) { names in
             let numbers = names.compactMap(UserAccount.group(of:))
             return numbers.count == names.count ? Set(numbers) : nil
         }

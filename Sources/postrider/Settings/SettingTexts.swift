@@ -1,3 +1,4 @@
+import PostriderNotifications
 import PostriderOptions
 import PostriderYAML
 
@@ -109,6 +110,11 @@ struct SettingTexts<Name: SettingName> {
             throw value.mistake("must be \(form), not '\(value.text)'")
         }
         return result
+    }
+
+    /// A setting of words with commas between them, as ``value(_:form:_:)`` reads one.
+    func list<Result>(_ name: Name, form: String, _ read: ([String]) -> Result?) throws -> Result? {
+        try value(name, form: form) { text in read(text.split(separator: ",").map { $0.trimmed }) }
     }
 
     /// A whole number in this range; nil if it is not set.
