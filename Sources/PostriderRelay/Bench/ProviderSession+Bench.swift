@@ -207,7 +207,7 @@ extension ProviderSession {
         return DeviceToken(hex: digits.span).flatMap { context.codec.open($0) } == nil
     }
 
-    /// Tells those who wait for captures that there are new ones.
+    /// Wakes the callers that wait for captures.
     private func announce(_ observer: RequestObserver) {
         if observer.bench.isAwaited { context.outbox.send(.control(.capturesChanged), to: 0) }
     }

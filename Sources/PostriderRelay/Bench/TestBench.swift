@@ -89,7 +89,7 @@ public final class TestBench: Sendable {
     /// Whether anybody waits for captures.
     var isAwaited: Bool { waiting.load(ordering: .acquiring) > 0 }
 
-    /// Counts one more, or one fewer, who waits.
+    /// Changes the number of callers that wait for captures by `change`: 1 or -1.
     func countWaiting(_ change: Int) { waiting.add(change, ordering: .acquiringAndReleasing) }
 
     // MARK: Rules
