@@ -11,11 +11,11 @@ enum AgentActions {
             let (status, text) = try await client.list("/v1/status", of: AgentControl.Status.self)
             Console.say(options.isSet("json") ? text : describe(status))
         },
-        action("apps", "List the apps, and how each of them is.") { options, client in
+        action("apps", "List the apps and the state of each.") { options, client in
             let (apps, text) = try await client.list("/v1/apps", of: [AgentControl.App].self)
             Console.say(options.isSet("json") ? text : describe(apps))
         },
-        action("inbox", "List what waits for the apps.") { options, client in
+        action("inbox", "List the notifications that wait for their apps.") { options, client in
             let (letters, text) = try await client.list("/v1/inbox", of: [AgentControl.Letter].self)
             Console.say(options.isSet("json") ? text : describe(letters))
         },
@@ -25,46 +25,50 @@ enum AgentActions {
             Console.say(
                 options.isSet("json") ? text : Listing.columns(["TOPIC", "IDENTIFIER", "AT", "TITLE"], rows))
         },
-        action("dead-letters", "List what the apps could not handle.") { options, client in
+        action("dead-letters", "List the dead letters: notifications that their apps could not handle.") {
+            options, client in
             let (letters, text) = try await client.list("/v1/dead-letters", of: [AgentControl.Letter].self)
             Console.say(options.isSet("json") ? text : describe(letters))
         },
-        action("alerts", "List what there is for users to see.") { options, client in
+        action("alerts", "List the alerts that users can see.") { options, client in
             let (alerts, text) = try await client.list("/v1/alerts", of: [AgentControl.Alert].self)
             let rows = alerts.map { [$0.topic, $0.identifier, $0.category, $0.title] }
             let table = Listing.columns(["TOPIC", "IDENTIFIER", "CATEGORY", "TITLE"], rows)
             Console.say(options.isSet("json") ? text : table)
         },
         respond,
-        order("retry", "NUMBER", "Have a dead letter handed over again.") { number in
+        order("retry", "NUMBER", "Deliver a dead letter to its app again.") { number in
             ("PUT", "/v1/retried-letters/\(number)", "", "\(number) is handed over again.")
         },
-        order("drop", "NUMBER", "Drop a dead letter.") { number in
+        order("drop", "NUMBER", "Delete a dead letter.") { number in
             ("DELETE", "/v1/dead-letters/\(number)", "", "\(number) is dropped.")
         },
         allow,
-        order("deny", "TOPIC", "Let an app not notify, also one that has not run yet.") { topic in
+        order("deny", "TOPIC", "Forbid an app to notify, even one that has not run yet.") { topic in
             ("PUT", "/v1/authorizations/\(topic)", #"{"isAllowed":false}"#, "\(topic) may not notify.")
         },
-        order("forget", "TOPIC", "Forget an app that is gone, and all that waits for it.") { topic in
+        order("forget", "TOPIC", "Remove an app that is gone, with all notifications that wait for it.") {
+            topic in
             ("DELETE", "/v1/apps/\(topic)", "", "\(topic) is forgotten.")
         },
-        order("activate", "TOPIC", "Turn to a declared app: it is started if it does not run.") { topic in
+        order(
+            "activate", "TOPIC", "Bring a declared app to the foreground; it is started if it does not run."
+        ) { topic in
             ("PUT", "/v1/active-apps/\(topic)", "", "\(topic) becomes active.")
         },
-        order("suspend", "TOPIC", "Turn away from a declared app: it goes into the background or ends.") {
+        order("suspend", "TOPIC", "Send a declared app to the background; it may end instead.") {
             topic in
             ("DELETE", "/v1/active-apps/\(topic)", "", "\(topic) goes into the background.")
         },
         action(
-            "keyboard", "Play an input method: show or hide a keyboard on screen.",
+            "keyboard", "Act as an input method: show or hide a keyboard on screen.",
             operands: [.required("show|hide")], options: KeyboardAction.options,
             examples: KeyboardAction.examples, run: KeyboardAction.run),
     ]
 
     private static let socket = Option.file(
         "socket", as: "PATH",
-        "The agent's socket; if not given, that of POSTRIDER_AGENT_SOCKET, or else "
+        "The agent's socket; if not given, that of POSTRIDER_AGENT_SOCKET, or "
             + "\(AgentSettings.usualSocket).")
 
     private static func action(
@@ -87,10 +91,11 @@ enum AgentActions {
 
     /// Permits an app to notify: in the given ways, or in all that it asks for.
     private static let allow = action(
-        "allow", "Let an app notify, also one that has not run yet.",
+        "allow", "Allow an app to notify, even one that has not run yet.",
         operands: [.required("TOPIC"), .optional("OPTIONS")],
         examples: [
-            .init("Let it show alerts without a sound", "postrider agent allow com.example.app alert,badge")
+            .init(
+                "Allow alerts and badges, but no sounds", "postrider agent allow com.example.app alert,badge")
         ]
     ) { options, client in
         let topic = try options.checked(options.operands[0])

@@ -115,12 +115,12 @@ enum AgentCommand: Command {
         options: [AgentSettings.fileOption] + AgentSetting.allCases.map(\.option),
         sections: [
             .init(
-                "Actions on the agent that runs ('postrider agent ACTION --help' says more)",
+                "Actions on the running agent ('postrider agent ACTION --help' says more)",
                 AgentActions.all.map { ($0.name, $0.table.summary) }),
             .init(
                 "Environment",
                 [
-                    (AgentSettings.fileVariable, "As --config."),
+                    (AgentSettings.fileVariable, "Like --config."),
                     (AgentSettings.keyVariable, "The enrolment key itself."),
                 ] + AgentSetting.allCases.map { (Setting.variable($0.rawValue), "As --\($0.rawValue).") }),
         ],

@@ -6,9 +6,13 @@ import PostriderOptions
 /// `postrider agent keyboard`: a minimal input method that moves its keyboard once.
 enum KeyboardAction {
     static let options: [Option] = [
-        .value("frame", "X,Y,W,H", "Where it is to be, in points from the upper left corner of the screen."),
-        .value("duration", "MILLISECONDS", "How long it moves; 250 if not given."),
-        .value("curve", "NAME", "How it moves: ease-in-out (if not given), ease-in, ease-out or linear."),
+        .value(
+            "frame", "X,Y,W,H",
+            "The position and size of the keyboard, in points from the upper left corner of the screen."),
+        .value("duration", "MILLISECONDS", "How long the keyboard moves; 250 if not given."),
+        .value(
+            "curve", "NAME",
+            "The course of the movement: ease-in-out (if not given), ease-in, ease-out or linear."),
     ]
 
     static let examples: [OptionTable.Example] = [

@@ -116,8 +116,8 @@ enum Commands {
         options: [.flag("version", "Print the version.")],
         sections: [OptionTable.Section("Commands", all.map { ($0.name, $0.summary) })],
         examples: [
-            .init("Start a relay that needs no configuration, and see what to do next", "postrider dev"),
-            .init("See what a command can do", "postrider send --help"),
+            .init("Start a relay without configuration and see what to do next", "postrider dev"),
+            .init("See the options of a command", "postrider send --help"),
         ]
     )
 }

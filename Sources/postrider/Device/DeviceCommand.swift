@@ -11,7 +11,7 @@ import PostriderTransport
 /// `postrider device`: a device that prints the notifications that it gets.
 enum DeviceCommand: Command {
     static let name = "device"
-    static let summary = "Be a device that prints what it is sent."
+    static let summary = "Simulate a device that prints its notifications."
     static let endsInGoodOrder = true
 
     static func run(_ arguments: [String]) async throws -> Int32 {
@@ -69,24 +69,28 @@ enum DeviceCommand: Command {
             .list("topic", "TOPIC", "A topic to register."),
             .value(
                 "environment", "NAME",
-                "production (if not given) or development: where the device tokens are to be good."),
-            .list("channel", "CHANNEL", "A channel of the one topic to subscribe to."),
-            .value("count", short: "n", "NUMBER", "End after so many notifications."),
-            .flag("json", "Print a line of JSON for everything that happens."),
-            .value("name", "NAME", "What the device calls itself; 'postrider device' if not given."),
-            .value("keepalive", "SECONDS", "Wish for a PING so often; if not given, the relay chooses."),
-            .file("state", "Keep the identity in this file and be the same device next time."),
+                "The environment of the device tokens: production (if not given) or development."),
+            .list("channel", "CHANNEL", "A channel to subscribe to; there must be exactly one topic."),
+            .value("count", short: "n", "NUMBER", "End after this many notifications."),
+            .flag("json", "Print a line of JSON for each event."),
+            .value("name", "NAME", "The name of the device; 'postrider device' if not given."),
+            .value("keepalive", "SECONDS", "The interval between PINGs; the relay's choice if not given."),
+            .file("state", "Store the identity in this file, to be the same device next time."),
             .file(
                 "enrolment-key-file",
-                "A file with the enrolment key, if it is not in the environment."),
+                "A file with the enrolment key; the environment variable comes first."),
         ] + RelayResolver.options(.device),
         sections: [
-            .init("Environment", [(DeviceArguments.keyVariable, "The enrolment key; it wins over the file.")])
+            .init(
+                "Environment", [(DeviceArguments.keyVariable, "The enrolment key; it comes before the file.")]
+            )
         ],
         examples: [
-            .init("Be a device of the relay of 'postrider dev'", "postrider device --topic org.example.app"),
             .init(
-                "Be the same device of another relay each time",
+                "Simulate a device of the relay of 'postrider dev'",
+                "postrider device --topic org.example.app"),
+            .init(
+                "Simulate the same device of another relay each time",
                 "postrider device --relay push.example.org:5223 --ca ca.pem --state device.json "
                     + "--enrolment-key-file enrolment.key --topic org.example.app"),
         ]

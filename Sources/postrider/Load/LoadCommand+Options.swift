@@ -17,14 +17,14 @@ extension LoadCommand {
             .init("Scenarios", LoadScenario.allCases.map { ($0.rawValue, $0.summary) })
         ],
         examples: [
-            .init("As fast as a relay on this machine goes", "postrider load"),
+            .init("The highest rate of a relay on this machine", "postrider load"),
             .init(
-                "At a rate, as a check with an exit code",
+                "A fixed rate, as a check with an exit code",
                 "postrider load push --rate 2000 --for 30s --expect 'p99<5ms,lost=0'"),
             .init(
-                "Pushes to nobody: what a server takes to accept one",
+                "Pushes to unknown devices: the cost of accepting a push",
                 "postrider load push --absent --now-or-never"),
-            .init("What 15,000 connected devices cost", "postrider load idle --devices 15000"),
+            .init("The cost of 15,000 connected devices", "postrider load idle --devices 15000"),
             .init(
                 "Any server that speaks the APNs provider API",
                 "postrider load push --target https://localhost:2197 --provider-only --ca ca.pem "
@@ -38,96 +38,107 @@ extension LoadCommand {
 
     private static let fleet: [Option] = [
         .value(
-            "devices", "NUMBER", "Devices; 1000 if not given. Each takes a descriptor, here and at the relay."
+            "devices", "NUMBER",
+            "The number of devices; 1000 if not given. Each needs one descriptor here and one at the "
+                + "relay."
         ),
         .value("apps", "NUMBER", "Apps on each device; 1 if not given."),
-        .value("providers", "NUMBER", "Connections of providers; 4 if not given."),
-        .value("streams", "NUMBER", "Requests that each of them has open at most; 250 if not given."),
+        .value("providers", "NUMBER", "The number of provider connections; 4 if not given."),
+        .value("streams", "NUMBER", "The most open requests of one provider connection; 250 if not given."),
         .value("threads", "NUMBER", "Event loops that drive the fleet; 1 if not given."),
         .value(
-            "sources", "NUMBER", "Addresses from 127.0.0.2 upward that devices connect from; 16 if not given."
+            "sources", "NUMBER",
+            "The number of addresses, from 127.0.0.2 upward, from which devices connect; 16 if not given."
         ),
         .value(
             "connect-rate", "NUMBER",
-            "Connections that devices begin a second at most; as many as there is time for if not given."),
-        .value("seed", "NUMBER", "Makes the choices at random others; 1 if not given."),
+            "The most connections that devices begin per second; no limit if not given."),
+        .value("seed", "NUMBER", "The seed of all random choices; 1 if not given."),
     ]
 
     private static let pace: [Option] = [
         .value(
             "rate", "NUMBER",
-            "Pushes a second, whatever becomes of them; latencies count from when they are due."),
+            "Pushes per second, sent on schedule even if the relay is slow; latencies count from the "
+                + "scheduled times."),
         .value(
             "in-flight", "NUMBER",
-            "Pushes under way at once: sent, and not yet answered and on the device; providers × streams if "
-                + "neither this nor --rate is given, and the scenario has no rate of its own."),
+            "The most pushes that are sent but not yet both answered and on the device; providers × "
+                + "streams if neither this nor --rate is given and the scenario has no rate."),
         .value(
             "for", "TIME",
-            "How long the main phase lasts, such as 500ms, 10s, 5m; in 'storm' each of those around it, in "
-                + "'mixed' the day. What there is without it is in docs/operate/load.md."),
+            "The length of the main phase, such as 500ms, 10s or 5m; in 'storm' that of the phases "
+                + "before and after it, in 'mixed' that of the day. docs/operate/load.md has the values "
+                + "if not given."
+        ),
         .value(
             "count", "NUMBER",
-            "Pushes, or broadcasts, after which no more are made; in 'push', 'offline' and 'fanout' in place "
-                + "of --for."),
-        .value("warm-up", "TIME", "How long 'push' pushes before it measures; 1s if not given."),
-        .value("payload", "BYTES", "Bytes of the payload; 200 if not given."),
-        .flag("absent", "Devices are away while 'push' pushes to them."),
-        .flag("now-or-never", "apns-expiration: 0; nothing is kept for those who are not there."),
+            "The number of pushes or broadcasts, in place of --for; for 'push', 'offline' and 'fanout'."),
+        .value("warm-up", "TIME", "The time for which 'push' pushes before it measures; 1s if not given."),
+        .value("payload", "BYTES", "The size of the payload in bytes; 200 if not given."),
+        .flag("absent", "In 'push', the devices are away during the pushes."),
+        .flag("now-or-never", "Send apns-expiration: 0; the relay stores nothing for devices that are away."),
     ]
 
     private static let place: [Option] =
         [
             .file(
                 "directory", short: "d", as: "FOLDER",
-                "The folder of a 'postrider dev' that runs: its relay is driven, and rid of the devices at "
-                    + "the end."),
-            .flag("keep-devices", "They stay at the relay of --directory, with what waits for them."),
+                "The folder of a running 'postrider dev' whose relay is loaded; the devices are removed "
+                    + "from it at the end."),
+            .flag("keep-devices", "Leave the devices and their notifications at the relay of --directory."),
             .value(
-                "relay", "HOST:PORT", "A relay that runs, where its providers connect; with --device-relay."),
-            .value("device-relay", "ADDRESS:PORT", "Where its devices connect."),
+                "relay", "HOST:PORT", "A running relay's port for providers; with --device-relay."),
+            .value("device-relay", "ADDRESS:PORT", "That relay's port for devices."),
         ] + ControlAddress.options + [
             .file(
-                "relay-directory", as: "FOLDER", "Where the own relay keeps its data; removed if not given."),
+                "relay-directory", as: "FOLDER",
+                "The data directory of the relay that this command starts; a temporary one if not given."),
             .list(
                 "relay-setting", "NAME=VALUE",
-                "A setting of the own relay, such as shards=1 or trace=false."),
+                "A setting of the relay that this command starts, such as shards=1 or trace=false."),
             .value(
                 "relay-processors", "LIST",
-                "Processors that the own relay may run on, as taskset writes them."),
+                "The processors of the relay that this command starts, in the notation of taskset."),
             .value(
                 "processors", "LIST",
-                "Processors that the event loops are pinned to, by turns, such as 1 or 2,3."
+                "The processors of this command's event loops, in turn, such as 1 or 2,3."
             ),
             .value(
-                "target", "HOST:PORT", "Another server with the APNs provider API, also as https://HOST:PORT."
+                "target", "HOST:PORT",
+                "Another server with the APNs provider API; https://HOST:PORT is possible too."
             ),
-            .flag("provider-only", "The server of --target is pushed to, and has no devices of this fleet."),
+            .flag("provider-only", "Only push to the server of --target; the fleet has no devices there."),
             .file(
-                "tokens", "Device tokens to push to, in hexadecimal digits; made up if not given."),
+                "tokens",
+                "A file of device tokens to push to, in hexadecimal digits; invented ones if not given."),
             .value(
-                "topic", "TOPIC", "The app that pushes to --target are for; com.example.load if not given."),
+                "topic", "TOPIC", "The topic of pushes to --target; com.example.load if not given."),
             .file(
                 "key-file",
-                "The team's private key for --target, as Apple's .p8; made up if not given."),
+                "The team's private key for --target, as Apple's .p8; a new one if not given."),
             .value("key-id", "ID", "The identifier of the key."),
             .value("team-id", "ID", "The team that owns it."),
             .file(
                 "certificate",
-                "A client certificate that stands in for provider tokens at --target, PEM."),
+                "A client certificate for --target, in place of provider tokens, PEM."),
             .file("private-key", "The certificate's key, PEM."),
             .file(
                 "ca", "The certificate authority to trust, PEM; if not given, those of this system."),
             .value("server-name", "NAME", "The name in the server's certificate, if it is not the host."),
-            .value("process", "NUMBER", "The server's process on this machine, to see what it uses."),
+            .value(
+                "process", "NUMBER",
+                "The server's process on this machine; its CPU time and memory are measured."),
         ]
 
     private static let report: [Option] = [
         .flag("json", "Print the result as one line of JSON (docs/reference/load-result.md)."),
-        .file("save", "Write the result as JSON, besides."),
-        .file("report", "Write a page of HTML with plots, besides."),
-        .file("baseline", "Compare with an earlier result, of --save or --json."),
+        .file("save", "Also write the result to this file, as JSON."),
+        .file("report", "Also write a page of HTML with plots."),
+        .file("baseline", "Compare with an earlier result of --save or --json."),
         .list(
             "expect", "LIST",
-            "What must hold, such as 'p99<5ms,lost=0,accepted/s>100k'; if it does not, the exit code is 1."),
+            "Conditions such as 'p99<5ms,lost=0,accepted/s>100k'; the exit code is 1 if one does not "
+                + "hold."),
     ]
 }

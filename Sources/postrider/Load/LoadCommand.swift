@@ -8,7 +8,7 @@ import PostriderTransport
 /// `postrider load`: loads a server with providers and devices, and measures it.
 enum LoadCommand: Command {
     static let name = "load"
-    static let summary = "Drive a relay with fleets of providers and devices, and say what happened."
+    static let summary = "Load a relay with many providers and devices, and report what happened."
     static let endsInGoodOrder = true
 
     static func run(_ arguments: [String]) async throws -> Int32 {

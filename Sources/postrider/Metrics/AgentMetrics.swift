@@ -28,7 +28,7 @@ extension AgentControl.Status {
         [
             .gauge("postrider_agent_link_up", isConnected ? 1 : 0, "1 while the relay is connected."),
             .gauge("postrider_agent_enrolled", device == nil ? 0 : 1, "1 if the device has an identity."),
-            .gauge("postrider_agent_apps", apps, "Apps that are declared, or have come."),
+            .gauge("postrider_agent_apps", apps, "Apps that are declared or have attached."),
             .gauge("postrider_agent_apps_running", running, "Apps that run."),
             .gauge("postrider_agent_inbox_notifications", inbox, "Notifications that wait for their apps."),
             .gauge(
@@ -36,7 +36,7 @@ extension AgentControl.Status {
                 "Local notifications that are not due yet."),
             .gauge(
                 "postrider_agent_dead_letters", deadLetters,
-                "Notifications that their apps failed at too often."),
+                "Notifications that their apps failed to handle too often."),
         ]
     }
 

@@ -39,8 +39,12 @@ enum BackupCommand: Command {
         operands: [.required("DIRECTORY")],
         options: ControlAddress.options + [.flag("json", "Print the relay's answer, as JSON.")],
         examples: [
-            .init("A copy of today", "postrider backup /var/backups/postrider-$(date +%F)"),
-            .init("A relay from it", "postrider serve --data-directory /var/backups/postrider-2026-11-21"),
+            .init(
+                "Copy the store into a directory with the date of today",
+                "postrider backup /var/backups/postrider-$(date +%F)"),
+            .init(
+                "Start a relay from the copy",
+                "postrider serve --data-directory /var/backups/postrider-2026-11-21"),
         ]
     )
 }

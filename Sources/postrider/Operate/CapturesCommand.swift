@@ -6,7 +6,7 @@ import PostriderOptions
 /// `postrider captures`: shows the requests that a relay for tests has received.
 enum CapturesCommand: Command {
     static let name = "captures"
-    static let summary = "Show the requests that a relay for tests was sent."
+    static let summary = "Show the requests that a relay for tests has received."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         let options = try table.parse(arguments)
@@ -91,18 +91,18 @@ enum CapturesCommand: Command {
             """,
         options: [
             .value("topic", "TOPIC", "Only requests for this app."),
-            .value("token", "DIGITS", "Only those whose device token begins so."),
-            .value("status", "NUMBER", "Only those that were answered with this status."),
+            .value("token", "DIGITS", "Only requests whose device token begins with this text."),
+            .value("status", "NUMBER", "Only requests with this status in the answer."),
             .value(
                 "outcome", "WORD",
-                "Only those of which this came: \(outcomes)."
+                "Only requests with this outcome: \(outcomes)."
             ),
-            .value("id", "APNS-ID", "Only those with this apns-id."),
-            .value("since", "TIME", "Only those that came then or later, in milliseconds since the epoch."),
+            .value("id", "APNS-ID", "Only requests with this apns-id."),
+            .value("since", "TIME", "Only requests since this time, in milliseconds since 1970."),
             .value(
                 "last", "NUMBER",
-                "How many of the latest; \(Limits.capturesInAnswer), the most, if not given."),
-            .flag("follow", short: "f", "Show what comes from now on, until Control-C."),
+                "The number of latest requests; \(Limits.capturesInAnswer), the most, if not given."),
+            .flag("follow", short: "f", "Show new requests as they come, until Control-C."),
         ] + ControlAddress.options + [
             .flag("json", "Print the relay's answer, as JSON; with --follow one line for each request.")
         ],

@@ -111,7 +111,7 @@ enum ChannelsCommand: Command {
             """,
         operands: [.required("ACTION"), .optional("CHANNEL")],
         options: [
-            .value("topic", "TOPIC", "The app that the channels are of."),
+            .value("topic", "TOPIC", "The app of the channels."),
             .flag("store", "Create a channel that stores its most recent broadcast, for up to eight hours."),
         ] + RelayResolver.options(.provider) + SendCommand.provider + [
             .flag("json", "Print the answer as a line of JSON.")
@@ -120,16 +120,16 @@ enum ChannelsCommand: Command {
             .init(
                 "Actions",
                 [
-                    ("create", "Make a channel and print its name."),
+                    ("create", "Create a channel and print its name."),
                     ("list", "Print the names of all channels of the app."),
-                    ("show", "Tell what a channel stores."),
+                    ("show", "Print what a channel stores."),
                     ("delete", "Delete a channel."),
                 ])
         ],
         examples: [
             .init("A channel of the relay of 'postrider dev'", "postrider channels create --store"),
             .init(
-                "Say something to everybody who is subscribed",
+                "Broadcast to all subscribers",
                 "postrider send --channel X0bcPy4BEe+g7WASYbOTkQ== --alert 'Half-time'"),
         ]
     )

@@ -8,7 +8,8 @@ enum ControlAddress {
     static let options: [Option] = [
         .value(
             "control", "unix:PATH",
-            "The relay's control socket; if not given, the configuration's, or that of 'postrider dev' here."
+            "The relay's control socket; if not given, that of the named configuration, of 'postrider dev' "
+                + "in this directory, or of the usual configuration."
         ),
         Settings.fileOption,
     ]

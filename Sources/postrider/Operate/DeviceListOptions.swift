@@ -10,8 +10,10 @@ struct DeviceListOptions {
     var path: String { "/v1/devices" + (query.isEmpty ? "" : "?" + query.joined(separator: "&")) }
 
     static let options: [Option] = [
-        .value("offline-for", "TIME", "Only devices that have been away for so long, such as 5m, 2h or 3d."),
-        .list("tag", "TAG", "Only devices with this tag, or one of several."),
+        .value(
+            "offline-for", "TIME",
+            "Only devices that have been away for this time or longer, such as 5m, 2h or 3d."),
+        .list("tag", "TAG", "Only devices with this tag, or with one of several."),
         .flag("connected", "Only devices that are connected."),
         .flag("away", "Only devices that are away."),
         .value(

@@ -13,10 +13,10 @@ enum DevicesCommand: OperatorCommand {
             "List the devices: whether they are connected, since when, and the device tokens of their apps.",
             options: DeviceListOptions.options,
             examples: [
-                .init("What has been away for a day", "postrider devices list --offline-for 24h"),
+                .init("Devices that have been away for a day", "postrider devices list --offline-for 24h"),
                 .init("The kiosks in the lobby", "postrider devices list --tag lobby"),
                 .init(
-                    "What has been connected for longest",
+                    "The devices that have been connected for longest, first",
                     "postrider devices list --connected --sort since"),
             ]
         ) { options, client in
@@ -28,14 +28,14 @@ enum DevicesCommand: OperatorCommand {
             name, "watch", "Show devices that connect, leave, enrol and are removed, until Control-C.",
             examples: [
                 .init(
-                    "Give each event to a program",
+                    "Pass each event to a program",
                     "postrider devices watch --json | while read -r event; do …")
             ]
         ) { options, client in
             try await DeviceWatch(client: client, isJSON: options.isSet("json")).run()
         },
         OperatorAction(
-            name, "rename", "Give a device another name: \(DeviceName.rule).",
+            name, "rename", "Rename a device; a name is \(DeviceName.rule).",
             operands: [.required("DEVICE"), .required("NAME")],
             examples: [
                 .init("A device by its identity", "postrider devices rename 0123456789abcdef01234567 kiosk-7")
@@ -47,7 +47,7 @@ enum DevicesCommand: OperatorCommand {
             }
         },
         OperatorAction(
-            name, "tag", "Put a device into groups: it gets these tags as well.",
+            name, "tag", "Add tags to a device.",
             operands: [.required("DEVICE"), .required("TAG"), .any("TAG")],
             examples: [.init("A kiosk in the lobby", "postrider devices tag kiosk-7 lobby berlin")]
         ) { options, client in
@@ -55,7 +55,7 @@ enum DevicesCommand: OperatorCommand {
             try await Self.change(device, Control.DeviceChange(addTags: tags), options, client, Self.tags)
         },
         OperatorAction(
-            name, "untag", "Take a device out of groups: it loses these tags.",
+            name, "untag", "Remove tags from a device.",
             operands: [.required("DEVICE"), .required("TAG"), .any("TAG")],
             examples: [.init("A kiosk that has moved", "postrider devices untag kiosk-7 lobby")]
         ) { options, client in
@@ -63,11 +63,11 @@ enum DevicesCommand: OperatorCommand {
             try await Self.change(device, Control.DeviceChange(removeTags: tags), options, client, Self.tags)
         },
         OperatorAction(
-            name, "remove", "Remove a device, with its registrations and what waits for it.",
+            name, "remove", "Remove a device, with its registrations and stored notifications.",
             operands: [.required("DEVICE")],
             examples: [
                 .init("A device that was lost", "postrider devices remove kiosk-7"),
-                .init("By its identity", "postrider devices remove 0123456789abcdef01234567"),
+                .init("A device by its identity", "postrider devices remove 0123456789abcdef01234567"),
             ]
         ) { options, client in
             let device = try options.checked(options.operands[0])

@@ -22,9 +22,11 @@ enum EnrolmentKeysCommand: OperatorCommand {
             }
         },
         OperatorAction(
-            name, "add", "Make an enrolment key and print it, this once: the relay keeps only its digest.",
+            name, "add",
+            "Create an enrolment key and print it. It cannot be printed again: the relay stores only "
+                + "its digest.",
             operands: [.required("NAME")],
-            options: [.list("tag", "TAG", "A tag of the devices that enrol with it; may be given again.")],
+            options: [.list("tag", "TAG", "A tag for the devices that enrol with the key; can be repeated.")],
             examples: [
                 .init(
                     "A key for a batch of devices, in a file",
@@ -48,9 +50,9 @@ enum EnrolmentKeysCommand: OperatorCommand {
             options.say(answer, made.key)
         },
         OperatorAction(
-            name, "remove", "Let no device enrol with a key any more; those that did stay.",
+            name, "remove", "Remove a key; devices that enrolled with it stay.",
             operands: [.required("NAME")],
-            examples: [.init("A key that is known too widely", "postrider enrolment-keys remove batch-7")]
+            examples: [.init("A key that too many people know", "postrider enrolment-keys remove batch-7")]
         ) { options, client in
             let name = try options.checked(options.operands[0])
             let answer = try await client.request("DELETE", "/v1/enrolment-keys/\(name)")

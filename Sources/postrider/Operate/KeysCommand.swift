@@ -22,28 +22,29 @@ enum KeysCommand: OperatorCommand {
         },
         OperatorAction(
             name, "add",
-            "Let a team's key push, from a .p8 or public PEM file; only its public half is sent.",
+            "Add a team's key from a .p8 file or a public PEM file; only the public key is sent.",
             operands: [.required("FILE")],
             options: [
                 .value(
-                    "key-id", "ID", "The key's identifier; the file's name tells it if it is AuthKey_ID.p8."),
+                    "key-id", "ID", "The key's identifier; not needed if the file's name is AuthKey_ID.p8."),
                 .value("team-id", "ID", "The team that owns the key."),
                 .value(
-                    "environment", "NAME", "development or production; good in both if not given."),
+                    "environment", "NAME",
+                    "The environment of the key: development or production; both if not given."),
                 .list(
                     "topic", short: "t", "TOPIC",
-                    "A topic that the key is for, suffix included; all of its team if none is given."),
+                    "A topic of the key, with its suffix; all topics of the team if not given."),
                 .value(
                     "related", "KEY-ID",
-                    "The topic-specific key whose tokens may share a connection with this one's."),
+                    "A topic-specific key whose tokens may share a connection with tokens of this one."),
                 .flag(
                     "replace",
-                    "Take the place of another key of this identifier, or of this key of another team; "
-                        + "refused if not given."),
+                    "Replace another key of this identifier, or the same key of another team; refused if not "
+                        + "given."),
             ],
             examples: [
                 .init(
-                    "A key as Apple names its files",
+                    "A key in a file with Apple's name",
                     "postrider keys add AuthKey_ABC123DEFG.p8 --team-id DEF123GHIJ"),
                 .init(
                     "A public key", "postrider keys add provider.pem --key-id ABC123DEFG --team-id DEF123GHIJ"
@@ -68,16 +69,16 @@ enum KeysCommand: OperatorCommand {
             options.say(answer, "Key \(identifier) of team \(team) may push.")
         },
         OperatorAction(
-            name, "revoke", "Let a key push no longer, and tell its user so: Forbidden.",
+            name, "revoke", "Stop a key from pushing; its pushes are refused as Forbidden.",
             operands: [.required("KEY-ID")],
-            examples: [.init("A key that was replaced", "postrider keys revoke ABC123DEFG")]
+            examples: [.init("A key that another key has replaced", "postrider keys revoke ABC123DEFG")]
         ) { options, client in
             let identifier = try options.checked(options.operands[0])
             let answer = try await client.request("PUT", "/v1/revoked-keys/\(identifier)")
             options.say(answer, "Key \(identifier) is revoked.")
         },
         OperatorAction(
-            name, "remove", "Forget a key: what it signed is as good as what a stranger signed.",
+            name, "remove", "Remove a key; tokens that it signed are refused like those of an unknown key.",
             operands: [.required("KEY-ID")],
             examples: [.init("A key that was lost", "postrider keys remove ABC123DEFG")]
         ) { options, client in

@@ -30,7 +30,7 @@ struct OperatorAction: Sendable {
         self.find = find
         table = OptionTable(
             command: "postrider \(command) \(name)", summary: summary, operands: operands,
-            options: options + address + [.flag("json", "Print the answer itself, as JSON.")],
+            options: options + address + [.flag("json", "Print the relay's answer, as JSON.")],
             examples: examples)
     }
 
@@ -57,7 +57,7 @@ extension OperatorCommand {
         let table = OptionTable(
             command: "postrider \(name)", summary: summary, operands: [.required("ACTION")],
             sections: [.init("Actions", actions.map { ($0.name, $0.table.summary) })],
-            examples: [.init("See what an action takes", "postrider \(name) \(names[0]) --help")]
+            examples: [.init("See the options of an action", "postrider \(name) \(names[0]) --help")]
         )
         let list = names.joined(separator: ", ")
         guard let first = arguments.first else { throw table.error("ACTION is missing; there are \(list)") }

@@ -96,7 +96,7 @@ enum StatusCommand: Command {
         options: ControlAddress.options + [.flag("json", "Print the relay's answer, as JSON.")],
         examples: [
             .init("The relay of 'postrider dev' in this directory", "postrider status"),
-            .init("Another one", "postrider status --control unix:/run/postrider/control.sock"),
+            .init("Another relay", "postrider status --control unix:/run/postrider/control.sock"),
         ]
     )
 }

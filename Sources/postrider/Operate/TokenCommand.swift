@@ -53,10 +53,10 @@ enum TokenCommand: Command {
         options: [
             .file("key-file", "The team's private key, as Apple's .p8."),
             .value("key-id", "ID", "The identifier of the key."),
-            .value("team-id", "ID", "The team that owns it."),
+            .value("team-id", "ID", "The team that owns the key."),
             .file(
                 "directory", short: "d", as: "FOLDER",
-                "The folder of 'postrider dev'; \(DevFolder.usualPath) if nothing is given."),
+                "The folder of 'postrider dev'; \(DevFolder.usualPath) if no option is given."),
         ],
         examples: [
             .init(

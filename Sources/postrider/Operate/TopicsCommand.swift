@@ -18,11 +18,11 @@ enum TopicsCommand: OperatorCommand {
             }
         },
         OperatorAction(
-            name, "add", "Let a team push to a topic, and devices register for it.",
+            name, "add", "Add a topic: its team may push to it and devices may register for it.",
             operands: [.required("TOPIC")],
             options: [
                 .value("team-id", "ID", "The team that owns the topic."),
-                .flag("no-broadcast", "Let the app have no channels; those that it has are removed."),
+                .flag("no-broadcast", "Forbid channels of the app; existing ones are removed."),
             ],
             examples: [.init("An app's topic", "postrider topics add com.example.app --team-id DEF123GHIJ")]
         ) { options, client in
@@ -36,8 +36,8 @@ enum TopicsCommand: OperatorCommand {
             options.say(answer, "Team \(team) may push to \(topic).")
         },
         OperatorAction(
-            name, "remove", "Let nobody push to a topic any more.", operands: [.required("TOPIC")],
-            examples: [.init("An app that is no more", "postrider topics remove com.example.app")]
+            name, "remove", "Remove a topic: nobody may push to it any more.", operands: [.required("TOPIC")],
+            examples: [.init("An app that no longer exists", "postrider topics remove com.example.app")]
         ) { options, client in
             let topic = try options.checked(options.operands[0])
             let answer = try await client.request("DELETE", "/v1/topics/\(topic)")

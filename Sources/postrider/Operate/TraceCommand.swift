@@ -81,19 +81,22 @@ enum TraceCommand: Command {
             .value("device", "IDENTITY", "Only pushes to this device."),
             .value("topic", "TOPIC", "Only pushes to this app."),
             .value(
-                "last", "NUMBER", "How many of the latest; 50 if not given, \(Limits.tracedPushes) at most."),
+                "last", "NUMBER",
+                "The number of latest pushes; 50 if not given, \(Limits.tracedPushes) at most."),
             .flag("refused", "List pushes that were refused."),
-            .flag("follow", short: "f", "Show what happens from now on, until Control-C."),
+            .flag("follow", short: "f", "Show new events as they happen, until Control-C."),
         ] + ControlAddress.options + [
             .flag("json", "Print the relay's answer, as JSON; with --follow one line for each event.")
         ],
         examples: [
             .init(
-                "What became of a push, by its apns-id or apns-unique-id",
+                "The life of a push, by its apns-id or apns-unique-id",
                 "postrider trace 6F0C2E5A-4C1B-4B6E-9D6F-0A3F5E7C9B1D"),
-            .init("The last ten to a device", "postrider trace --device 0123456789abcdef01234567 --last 10"),
-            .init("What was refused lately, and why", "postrider trace --refused"),
-            .init("See pushes to an app go by", "postrider trace --topic com.example.app --follow"),
+            .init(
+                "The last ten pushes to a device",
+                "postrider trace --device 0123456789abcdef01234567 --last 10"),
+            .init("The latest refused pushes and the reasons", "postrider trace --refused"),
+            .init("Follow pushes to an app", "postrider trace --topic com.example.app --follow"),
         ]
     )
 }

@@ -32,7 +32,7 @@ struct RelayResolver {
     /// The options that every such command has.
     static func options(_ door: Door) -> [Option] {
         [
-            .value("relay", "HOST:PORT", "The relay, also as [IPv6]:PORT."),
+            .value("relay", "HOST:PORT", "The relay; an IPv6 address as [IPv6]:PORT."),
             .value("host", "HOST", "The relay's host, in place of --relay."),
             .value("port", "NUMBER", "The port that goes with --host; \(door.usualPort) if not given."),
             .file(
@@ -40,7 +40,7 @@ struct RelayResolver {
             .value("server-name", "NAME", "The name in the relay's certificate, if it is not the host."),
             .file(
                 "directory", short: "d", as: "FOLDER",
-                "The folder of 'postrider dev', whose relay is meant if no other is named; "
+                "The folder of 'postrider dev', whose relay is used if no other is given; "
                     + "\(DevFolder.usualPath) if not given."),
         ]
     }

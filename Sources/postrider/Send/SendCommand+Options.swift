@@ -28,48 +28,50 @@ extension SendCommand {
                 "Push to all devices that are subscribed to a channel",
                 "postrider send --channel X0bcPy4BEe+g7WASYbOTkQ== --payload '{\"aps\":{}}'"),
             .init(
-                "Wake a device, and wait until its handler has ended well",
+                "Start a handler on a device and wait until it has succeeded",
                 "postrider send --wait done --timeout 2m --alert wake 5f3c...9a"),
             .init(
                 "Push to a group, on the relay's machine, and wait until 95% of the devices are done",
                 "postrider send --tag lobby --topic com.example.app --alert refresh --wait done --quorum 95%"
             ),
             .init(
-                "Wake an app in the background, now or never",
+                "Wake an app in the background, only if the device is connected",
                 "postrider send --push-type background --priority 5 --expiration 0 "
                     + #"--payload '{"aps":{"content-available":1}}' 5f3c...9a"#),
         ]
     )
 
     private static let content: [Option] = [
-        .value("alert", "TEXT", "What to show, as one text."),
-        .value("title", "TEXT", "The title of what to show."),
-        .value("body", "TEXT", "The body of what to show."),
+        .value("alert", "TEXT", "The text of the alert."),
+        .value("title", "TEXT", "The title of the alert."),
+        .value("body", "TEXT", "The body of the alert, below the title."),
         .value("payload", "JSON", "The whole payload, sent as it is."),
         .file("payload-file", "A file with the whole payload, sent as it is."),
     ]
 
     private static let headers: [Option] = [
-        .list("token", "DEVICE-TOKEN", "A device token, if it does not stand at the end of the line."),
+        .list("token", "DEVICE-TOKEN", "A device token, in place of an operand at the end of the line."),
         .list("channel", "CHANNEL", "A channel to broadcast to, in place of devices."),
         .value("topic", "TOPIC", "The app that the push is for."),
-        .value("push-type", "TYPE", "apns-push-type; alert with --alert, --title and --body."),
-        .value("priority", "NUMBER", "apns-priority: 10, 5 or 1."),
-        .value("expiration", "SECONDS", "apns-expiration, since 1970; 0: now or never."),
+        .value("push-type", "TYPE", "The apns-push-type; alert if there is --alert, --title or --body."),
+        .value("priority", "NUMBER", "The apns-priority: 10, 5 or 1."),
+        .value(
+            "expiration", "SECONDS",
+            "The apns-expiration, in seconds since 1970; 0: delivered only to a connected device."),
         .value("collapse-id", "TEXT", "apns-collapse-id."),
-        .value("apns-id", "UUID", "apns-id; for one device only."),
+        .value("apns-id", "UUID", "The apns-id; for one device only."),
         .value(
             "timeout", "TIME",
-            "How long to wait, such as 30s or 2m, or a number of seconds: for the relay's answer, 20s if not "
-                + "given; with --wait for all of it, 30s if not given."),
+            "The longest wait, such as 30s or 2m, or a number of seconds: for the relay's answer "
+                + "(20s if not given), or with --wait for its stage (30s if not given)."),
     ]
 
     static let provider: [Option] = [
         .value(
             "environment", "NAME",
-            "production (if not given) or development: which port of 'postrider dev' is meant."),
+            "The port of 'postrider dev' to use: production (if not given) or development."),
         .file("key-file", "The team's private key, as Apple's .p8."),
         .value("key-id", "ID", "The identifier of the key."),
-        .value("team-id", "ID", "The team that owns it."),
+        .value("team-id", "ID", "The team that owns the key."),
     ]
 }

@@ -22,7 +22,7 @@ struct SendGroup {
     /// The options of `postrider send` that select the group.
     static let options: [Option] = [
         .list("device", "NAME", "A device, by its name or identity, in place of DEVICE-TOKEN."),
-        .list("tag", "TAG", "All devices with this tag; given again, those with one of the tags."),
+        .list("tag", "TAG", "All devices with this tag; if repeated, those with one of the tags."),
         .flag("all", "All devices with the app of --topic."),
     ]
 

@@ -26,7 +26,8 @@ struct SendWait: Sendable {
             "Wait until the push is accepted, delivered, taken, shown or done. Exit codes: 0 it is so, 4 not "
                 + "in time, 5 it failed. All but accepted need the relay's control socket."),
         .value(
-            "quorum", "PERCENT", "With --wait: how many of the pushes must come so far; 100% if not given."),
+            "quorum", "PERCENT",
+            "With --wait: the share of pushes that must reach the stage; 100% if not given."),
     ]
 
     /// Parses the options; nil if the command does not wait.

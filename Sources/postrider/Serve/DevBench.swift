@@ -64,13 +64,13 @@ enum DevBench {
     static let options: [Option] = [
         .flag(
             "any-token",
-            "Take pushes to device tokens that this relay never gave out, of 64 to 200 hexadecimal digits: "
-                + "answer 200, and capture them."),
-        .file("rules", "What to do to which pushes, as YAML or JSON."),
+            "Answer 200 to pushes to unknown device tokens of 64 to 200 hexadecimal digits, and "
+                + "capture them."),
+        .file("rules", "A file of rules that change the answers to pushes, as YAML or JSON."),
         .value(
             "capture", "true|false",
-            "Whether requests are kept for 'postrider captures'; true if not given. false: a relay as in "
-                + "production, to measure it."),
-        .flag("capture-secrets", "Keep the signatures of provider tokens in captures; masked if not given."),
+            "Whether the relay stores requests for 'postrider captures'; true if not given. false: "
+                + "as in production, to measure it."),
+        .flag("capture-secrets", "Store the signatures of provider tokens in captures; masked if not given."),
     ]
 }

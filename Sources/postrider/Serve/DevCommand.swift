@@ -8,7 +8,7 @@ import PostriderTransport
 /// `postrider dev`: a relay that needs no configuration.
 enum DevCommand: Command {
     static let name = "dev"
-    static let summary = "Run a relay with nothing to configure, and say how to push to it."
+    static let summary = "Run a relay without configuration, and print how to push to it."
     static let endsInGoodOrder = true
     static let reloads = true
 
@@ -176,35 +176,39 @@ enum DevCommand: Command {
         options: [
             .file(
                 "directory", short: "d", as: "FOLDER",
-                "Where everything is kept; \(DevFolder.usualPath) if not given."),
-            .list("topic", short: "t", "TOPIC", "What pushes can be for; com.example.app if not given."),
-            .value("provider-port", "PORT", "Where providers connect; 2197 if not given. 0: any free one."),
+                "The folder of all files of the relay; \(DevFolder.usualPath) if not given."),
+            .list(
+                "topic", short: "t", "TOPIC",
+                "A topic that devices can register; com.example.app if not given."),
+            .value("provider-port", "PORT", "The port for providers; 2197 if not given. 0: any free one."),
             .value(
                 "development-port", "PORT",
-                "Where providers connect for the development environment; one above the other if not given."
+                "The port for providers of the development environment; the next after the other if not "
+                    + "given."
             ),
-            .value("device-port", "PORT", "Where devices connect; 5223 if not given. 0: any free one."),
+            .value("device-port", "PORT", "The port for devices; 5223 if not given. 0: any free one."),
             .value(
                 "metrics-address", "ADDRESS|off",
-                "Where /metrics, /livez and /readyz are served, such as \(Settings.usualMetricsAddress); off "
-                    + "if not given."),
+                "The address of /metrics, /livez and /readyz, such as \(Settings.usualMetricsAddress); "
+                    + "off if not given."),
         ] + DevPlace.options + DevBench.options + [
-            .flag("apple", "Behave as Apple does in everything, also where that suits production less.")
+            .flag(
+                "apple", "Behave as Apple does in everything, even where that is less useful in production.")
         ] + (Setting.fidelity + RelayConfiguration.bounds).map(\.option) + [
             .value("log-level", "LEVEL", "error, warning (if not given), notice, info or debug."),
             .flag("json", "Print one line of JSON with all values when the relay is ready."),
         ],
         examples: [
-            .init("Start, and read on the screen what to do next", "postrider dev"),
+            .init("Start a relay and read what to do next", "postrider dev"),
             .init(
-                "A relay for a test: any free ports, a line for a program",
+                "A relay for a test: free ports and one line of JSON for the test",
                 "postrider dev -d folder --json --provider-port 0 --device-port 0"),
-            .init("A stand-in for Apple, as close as can be", "postrider dev --apple"),
+            .init("A stand-in for Apple, as exact as possible", "postrider dev --apple"),
             .init(
-                "One that takes your database's device tokens, and does what rules say",
+                "A relay that accepts any device token and follows rules",
                 "postrider dev --any-token --rules bad-day.yaml"),
             .init(
-                "One that containers beside it reach under a name",
+                "A relay for other containers, which use its host name",
                 "postrider dev --address 0.0.0.0 --name push.test"),
         ]
     )

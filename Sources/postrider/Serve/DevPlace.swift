@@ -53,10 +53,11 @@ struct DevPlace {
     static let options: [Option] = [
         .value(
             "address", "ADDRESS",
-            "Where all three ports are; 127.0.0.1 if not given. 0.0.0.0: every network of this machine."),
+            "The address of all three ports; 127.0.0.1 if not given. 0.0.0.0: all addresses of this "
+                + "machine."),
         .list(
             "name", "NAME",
-            "A host name or address that the relay's certificate is for, besides localhost and 127.0.0.1."),
+            "A host name or address for the relay's certificate, besides localhost and 127.0.0.1."),
     ]
 }
 
